@@ -27,6 +27,12 @@ class TokenType(IntEnum):
     UNUSED = 5
     BYTE = 6
 
+    @classmethod
+    def _missing_(cls, value: object) -> TokenType:
+        """Convert an unknown number as llama.cpp does."""
+        del value
+        return cls.UNDEFINED
+
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:

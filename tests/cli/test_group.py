@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -95,3 +96,12 @@ def test_a_missing_current_directory_is_an_error_and_not_a_bug(tmp_path, monkeyp
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == code, result.output
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["run", "\x1b" * 200, "-r", "\x1b" * 1500], ["run"]])
+def test_a_message_is_short_after_escaping_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokverify.toml").write_text(f'[[models]]\nmodel = "a.gguf"\nbaseline = "{"é" * 5000}"\n')
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert max(map(len, result.stderr.splitlines())) < 2100

@@ -58,6 +58,14 @@ def test_a_run_of_several_models_is_one_report():
     assert all(f"<strong>{name}:" in Path("all.html").read_text() for name in ("good", "bad"))
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("command", [["run", *CASES], ["audit"], ["check", *CASES]])
+def test_models_that_are_checked_at_the_same_time_have_the_same_report(command: list[str]):
+    one, two = (invoke(*command, "models", "models/none.gguf", "-f", "json", "-j", jobs) for jobs in ("1", "2"))
+    assert (one.exit_code, one.stdout) == (two.exit_code, two.stdout)
+    assert [model["name"] for model in json.loads(two.stdout)["models"]] == ["good", "bad", "none"]
+
+
 def test_a_directory_with_one_model_is_that_model():
     result = invoke("run", "models/more", *CASES, "-f", "json")
     assert json.loads(result.stdout)["kind"] == "run"

@@ -2,6 +2,7 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
+from support.spec_maker import spec_of
 from tokverify.corpus.check import Found, TokenizerChecker
 from tokverify.corpus.document import Document
 from tokverify.engine.encoder import Encoder
@@ -37,6 +38,14 @@ def test_a_text_that_one_side_cannot_encode_differs_and_one_that_neither_can_is_
     checked = check(FakeTokenizer("a"), FakeTokenizer("a", "b"), "a", "b", "c")
     assert checked.different == [Found(1, (CorpusCause.ERROR,), [], [1])]
     assert checked.failed == [(2, "neither side can encode the text")]
+
+
+def test_a_text_for_which_the_vocabulary_has_no_token_differs_like_one_that_cannot_be_encoded():
+    lacking = Encoder(spec_of("bert", ["[CLS]", "[SEP]", "▁a"]))
+    mode = Mode(add_special=False, parse_special=True)
+    checked = check(lacking, FakeTokenizer("[", "]", "a", "?"), "a", "?", mode=mode)
+    assert checked.different == [Found(1, (CorpusCause.ERROR,), [], [3])]
+    assert check(lacking, lacking, "a", "?", mode=mode).failed == [(1, "neither side can encode the text")]
 
 
 def test_options_that_one_side_does_not_support_are_off():

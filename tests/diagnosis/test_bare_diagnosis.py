@@ -8,6 +8,8 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.diagnosis.budget import Budget
+from tokverify.diagnosis.evidence import Target
 from tokverify.engine.encoder import Encoder
 from tokverify.report.run_summary import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
@@ -127,3 +129,19 @@ def test_expected_ids_of_cases_are_enough_without_a_reference():
     best = diagnose(wrong, Facts(None), report.results, encoder=actual).diagnosis.explanations[0]
     assert best.unexplained == ()
     assert set(best.kind.split("+")) == {"types"}
+
+
+def test_a_type_that_does_not_exist_is_undefined_as_in_llama_cpp():
+    assert TokenType(143) is TokenType.UNDEFINED
+    tokens = {"a": -1, "<|im_end|>": 0, "<|x|>": 0}
+    wrong, right = (spm_spec(tokens, {"<|im_end|>": 143, "<|x|>": type}) for type in (143, CONTROL))
+    result = found(wrong, right, "a<|im_end|>", "a<|x|>a")
+    assert result.diagnosis.explanations[0].sentence == 'setting the type of token 261 "<|x|>" to CONTROL'
+
+
+def test_a_long_text_costs_as_much_of_the_budget_as_many_short_ones():
+    budget = Budget(1000)
+    budget.spend_on([Target("short", "ab", False, True, (1,))])
+    assert budget.left == 999
+    budget.spend_on([Target("long", "ab" * 50_000, False, True, (1,))])
+    assert budget.left == 498

@@ -136,6 +136,35 @@ def test_a_change_of_a_real_vocabulary_breaks_exactly_the_expected_levels(vocabu
     report = compare(intact(vocabulary), mutate(intact(vocabulary)))
     assert broken(report) == levels
     assert all(each.witness for each in report.consequences if each.level is Level.IDS and each.broken)
+    versions = Encoder(intact(vocabulary)), Encoder(mutate(intact(vocabulary)))
+    for each in report.consequences:
+        if each.witness:
+            assert_minimal(*versions, each.level, each.witness)
+
+
+def assert_minimal(old: Encoder, new: Encoder, level: Level, witness: Witness) -> None:
+    """Check that a witness proves a level broken, and that it no longer does without any of its characters."""
+    text = witness.text
+    shorter = [text[:at] + text[at + 1 :] for at in range(len(text))]
+    modes = {"add_special": witness.add_special, "parse_special": witness.parse_special}
+    assert proves(old, new, level, text, modes)
+    assert not [each for each in shorter if proves(old, new, level, each, modes)]
+
+
+def proves(old: Encoder, new: Encoder, level: Level, text: str, modes: dict[str, bool]) -> bool:
+    """Decide, independently of the program, whether a text shows that a level is broken."""
+    ids, others = (encoder.encode(text, **modes) for encoder in (old, new))
+    if level is Level.IDS:
+        return ids != others
+    if level is Level.COST:
+        return len(ids) != len(others)
+    if level is Level.VOCABULARY:
+        return any(id >= new.vocab_size or old.token_bytes(id) != new.token_bytes(id) for id in ids)
+    if level is Level.SPECIAL:
+        return ids != others and old.encode(text, parse_special=False) == new.encode(text, parse_special=False)
+    kept, again = old.decode_as_llama_cpp(ids), new.decode_as_llama_cpp(others)
+    survived = kept == text.encode() and not modes["add_special"]
+    return new.decode_as_llama_cpp(ids) != kept or (survived and again != kept)
 
 
 def outcomes(report) -> dict[Level, Outcome]:
@@ -188,3 +217,9 @@ def test_wrong_options_are_rejected(arguments, message):
     result = CliRunner().invoke(main, ["diff", str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample.gguf"), *arguments])
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_a_changed_token_that_is_not_a_text_breaks_only_the_vocabulary():
+    tokens = ["\udcc3", "xy"]
+    old, new = (bpe_spec(["a b"], tokens=order, added={"\udcc3": USER_DEFINED}) for order in (tokens, tokens[::-1]))
+    assert outcomes(compare(old, new))[Level.VOCABULARY] is Outcome.BROKEN

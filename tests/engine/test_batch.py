@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support.spec_maker import CONTROL, bpe_spec, spm_spec
+from support.spec_maker import CONTROL, bpe_spec, spec_of, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
 
@@ -53,6 +53,14 @@ def test_no_texts_are_an_empty_batch():
 def test_the_first_text_that_cannot_be_encoded_is_named(texts, message):
     with pytest.raises(EncodeError, match=message):
         Encoder(SPM).encode_batch(texts)
+
+
+def test_llama_cpps_id_for_a_missing_unknown_token_is_kept_by_encode_alone():
+    encoder = Encoder(spec_of("bert", ["[CLS]", "[SEP]", "▁a"]))
+    assert encoder.encode("a ?") == [2, -1]
+    assert encoder.encode_many(["a", "a ?"], add_special=False, parse_special=True) == [[2], [2, -1]]
+    with pytest.raises(EncodeError, match=r"text 1: becomes the id -1, which a batch cannot hold; encode it alone"):
+        encoder.encode_batch(["a", "a ?"])
 
 
 def test_errors_are_returned_for_their_texts():

@@ -35,8 +35,8 @@ SUITE = "suite: s\ncases:\n  - {id: a, text: 'the  best <s> 12 é 🦙'}\n  - {i
 Command = tuple[str, ...]
 
 
-def commands(kind: str, path: Path) -> list[Command]:
-    """Return the five commands to run on a file of a format."""
+def commands(kind: str, path: Path, turn: int) -> list[Command]:
+    """Return the five commands to run on a file of a format; those of GGUF files change from turn to turn."""
     file, suite = str(path), str(path.parent / "cases.yml")
     sample, model = str(GGUF), str(MODEL)
     as_model: list[Command] = [
@@ -47,7 +47,7 @@ def commands(kind: str, path: Path) -> list[Command]:
     ]
     as_reference: list[Command] = [("run", sample, "-r", file, "--cases", suite), ("audit", sample, "-r", file)]
     return {
-        "gguf": [*as_model, ("fix", file, "-r", model, "--cases", suite, "-o", file + ".fixed")],
+        "gguf": [*as_model, _rotate(file, turn)],
         "tokenizer.json": [*as_model[:2], *as_reference, ("convert", file, "-o", file + ".gguf")],
         "sentencepiece": [*as_model[:2], *as_reference, ("convert", file, "-o", file + ".gguf")],
         "tiktoken": [
@@ -95,6 +95,23 @@ def commands(kind: str, path: Path) -> list[Command]:
     }[kind]
 
 
+def _rotate(file: str, turn: int) -> Command:
+    """Return a command that takes longer, so that it runs on only some of the files."""
+    model, suite = str(MODEL), str(Path(file).parent / "cases.yml")
+    rotated: list[Command] = [
+        ("fix", file, "-r", model, "--cases", suite, "-o", file + ".fixed"),
+        ("explain", file, "-r", model, "the  best <s> 12 é", "--steps"),
+        ("stats", file, suite),
+        ("decode", file, "0", "1", "5", "259", "300", "65535"),
+        ("diff", file, str(GGUF), "--cases", suite),
+        ("chat", file),
+        ("fuzz", file, "-r", model, "--texts", "30"),
+        ("stream", file, "--cases", suite),
+        ("learn", "-r", file, "-o", file + ".learned.gguf", "--texts", "30"),
+    ]
+    return rotated[turn % len(rotated)]
+
+
 @cache
 def make_reports() -> list[str]:
     """Make one real report of each kind, as JSON."""
@@ -129,6 +146,8 @@ class Item:
     name: str
     kind: str
     path: Path
+    turn: int
+    """The number of the file, which selects one of the commands."""
     engine: str
     """The engine to run the commands with, as in `TOKVERIFY_ENGINE`."""
 
@@ -138,7 +157,7 @@ def run_items(items: Iterable[Item]) -> Iterator[Failure]:
     child: _Child | None = None
     try:
         for item in items:
-            for command in commands(item.kind, item.path):
+            for command in commands(item.kind, item.path, item.turn):
                 child = child or _Child()
                 problem = child.run(item, command)
                 if problem:
@@ -242,7 +261,7 @@ def write_item(directory: Path, name: str, kind: str, files: dict[str, bytes], e
         (place / ".git").mkdir()
         shutil.copy(GGUF, place)
         shutil.copy(MODEL, place)
-    return Item(name, kind, place / next(iter(files)), engine)
+    return Item(name, kind, place / next(iter(files)), int(name.rpartition("-")[2]), engine)
 
 
 def generate(kind: str, seed: str, *, mutate: bool) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, ro
 
 @pytest.mark.parametrize("sequence", [b"\xf4\x90\x80\x80", b"a\xf7\xbf\xbf\xbf", b"\xf5\x80\x80\x80b"])
 @pytest.mark.parametrize("type", [1, 3, 4, 5])
-@pytest.mark.parametrize("model", ["llama", "gpt2", "bert", "plamo2"])
+@pytest.mark.parametrize("model", ["llama", "gpt2", "escaping spaces", "whitespace", "hybriddna", "bert", "plamo2"])
 def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
     tmp_path: Path, library: Library, model: str, type: int, sequence: bytes
 ):
@@ -126,6 +127,9 @@ def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
     specs = {
         "llama": lambda: spm_spec({"a": -1.0, token: -2.0}, {token: type}),
         "gpt2": lambda: bpe_spec(["a b"], {token: type}, tokens=[token]),
+        "escaping spaces": lambda: bpe_spec(["a b"], {token: type}, tokens=[token], pre="gemma4"),
+        "whitespace": lambda: replace(bpe_spec(["a b"], {token: type}, tokens=[token]), model="whitespace"),
+        "hybriddna": lambda: replace(bpe_spec(["a b"], {token: type}, tokens=[token]), model="hybriddna"),
         "bert": lambda: spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁a", token], {token: type}),
         "plamo2": lambda: spec_of("plamo2", ["<|plamo:unk|>", *BYTE_PIECES, "a", token], types, scores=[0.0] * 259),
     }

@@ -15,7 +15,7 @@ SHARED_MEANING = {
     "--corpus": "file",
     "--diagnose": "Search for the cause of failures",
     "--force": "[Oo]verwrite|even if it exists",
-    "--jobs": "N (configured models in parallel|processes|workers)",
+    "--jobs": "N (models|processes|workers)",
     "--output": "[Ww]rite",
     "--quiet": "Show only the verdict",
     "--reference": "as (for|by) `tokverify run`|Compare with this tokenizer|this reference|What to compare with",

@@ -42,6 +42,12 @@ def test_only_expectations_that_no_longer_hold_are_changed():
     assert recorded(case("a", expect={"other": (0,)})).change is RecordedChange.ADDED
 
 
+def test_more_ids_than_a_suite_should_hold_are_not_recorded():
+    result = recorded(case("a" * 100_001))
+    assert (result.change, result.ids) == (RecordedChange.NOT_RECORDED, ())
+    assert result.message == "reference: the text becomes 100,001 tokens, more than the 100,000 that can be recorded"
+
+
 def test_a_text_that_the_reference_cannot_encode_is_not_recorded():
     result = recorded(case("%"))
     assert (result.change, result.ids) == (RecordedChange.NOT_RECORDED, ())

@@ -12,7 +12,7 @@ from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.cli.several import check_several
+from tokverify.cli.several import check_several, jobs_option
 from tokverify.cli.stream import write_text
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
@@ -99,8 +99,14 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="CODE",
     help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
 )
+@jobs_option
 @report_options(FORMATS["audit"], "Show all ids.")
-def audit(*, models: tuple[Path | str, ...], **options: Any) -> int:  # noqa: ANN401 - by type in AuditOptions
+def audit(
+    *,
+    models: tuple[Path | str, ...],
+    jobs: int | None,
+    **options: Any,  # noqa: ANN401 - by type in AuditOptions
+) -> int:
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
     MODEL can also be a name such as hf:org/name:Q4_K_M, of which only the metadata is downloaded. Several models, a
@@ -114,7 +120,7 @@ def audit(*, models: tuple[Path | str, ...], **options: Any) -> int:  # noqa: AN
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
     if len(chosen) == 1:
         return _audit(chosen[0])
-    return check_several(chosen[0], [each.request(name) for name, each in zip(found, chosen, strict=True)])
+    return check_several(chosen[0], [each.request(name) for name, each in zip(found, chosen, strict=True)], jobs)
 
 
 def _audit(options: AuditOptions) -> int:

@@ -12,7 +12,7 @@ from tokverify.cli.case_options import cases_option, fail_on_option, max_failure
 from tokverify.cli.configured import select_model
 from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions
-from tokverify.cli.several import check_several
+from tokverify.cli.several import check_several, jobs_option
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.project.configuration_file import FILE
 from tokverify.project.configuration_reader import find_configuration
@@ -53,9 +53,10 @@ class CheckOptions(ReportOptions):
     help="Perform only this part. Can be repeated.",
 )
 @max_failures_options
+@jobs_option
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v.")
-def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CheckOptions
+def check(*, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
     """Perform run, audit and chat as configured, with one verdict.
 
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
@@ -63,10 +64,10 @@ def check(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
     pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
     could not be performed.
     """
-    return _check(CheckOptions(**options))
+    return _check(CheckOptions(**options), jobs)
 
 
-def _check(options: CheckOptions) -> int:
+def _check(options: CheckOptions, jobs: int | None) -> int:
     from tokverify.tasks.check import CheckRequest
 
     models = [_override(model, options) for model in _find_models(options)]
@@ -75,7 +76,7 @@ def _check(options: CheckOptions) -> int:
         CheckRequest(model=model, parts=parts, max_failures=options.max_failures, options=options.as_recorded())
         for model in models
     ]
-    return check_several(options, requests)
+    return check_several(options, requests, jobs)
 
 
 def _find_models(options: CheckOptions) -> list[ConfiguredModel]:

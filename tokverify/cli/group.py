@@ -16,19 +16,15 @@ from typing import Any, NoReturn
 import click
 
 from tokverify.cli.renamed import replace_old_names
-from tokverify.cli.stream import fail_on_stdout, flush_stdout, write_stderr
+from tokverify.cli.stream import fail_on_stdout, flush_stdout, write_error, write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import truncate
 
 _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
 
 _MODEL_SUFFIXES = frozenset({".gguf", ".json", ".model", ".tiktoken"})
-
-_MAX_COMPLAINT = 2000
-"""In characters. Values are truncated where they are quoted; this is for lists of many."""
 
 _MEMORY_MESSAGE = (
     "error: out of memory; close other programs, raise the limit for memory, or use smaller input or fewer jobs (-j)"
@@ -132,7 +128,7 @@ def _handle_failures() -> Iterator[None]:
         write_stderr("interrupted")
         code = _INTERRUPTED
     except TokverifyError as error:
-        _write_error(error)
+        write_error(error)
         code = _CANNOT_RUN
     except MemoryError:
         write_stderr(_MEMORY_MESSAGE)
@@ -188,12 +184,6 @@ def _format(error: click.ClickException) -> str:
 def _write_visible(text: str) -> None:
     """Write text to stderr that may contain anything, such as a file name or a token."""
     write_stderr("\n".join(map(visible_message, text.split("\n"))))
-
-
-def _write_error(error: TokverifyError) -> None:
-    """Write an error to stderr, one line for each complaint."""
-    for complaint in error.complaints:
-        write_stderr(f"error: {visible_message(truncate(complaint, _MAX_COMPLAINT))}")
 
 
 def _open_missing_streams() -> None:

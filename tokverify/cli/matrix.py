@@ -14,13 +14,12 @@ from tokverify.cli.options import parse_report_file
 from tokverify.cli.output import STDOUT, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
-from tokverify.cli.stream import render_options, write_stderr, write_text
+from tokverify.cli.stream import render_options, write_error, write_stderr, write_text
 from tokverify.errors import TokverifyError
 from tokverify.project.configuration_file import FILE
 from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import repository_of, require_inside
 from tokverify.render.kinds import FORMATS, present
-from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.cli.output import ReportFile
@@ -116,8 +115,7 @@ def _insert_name(path: Path, name: str, *, several: bool) -> Path:
 
 def _write(name: str, options: RunOptions, result: ModelResult) -> int:
     if isinstance(result, TokverifyError):
-        for complaint in result.complaints:
-            write_stderr(f"error: {name}: {visible_message(complaint)}")
+        write_error(result, f"{name}: ")
         return _CANNOT_RUN
     report, files = result
     return write_reports(options, present("run", report), files)

@@ -22,7 +22,7 @@ from tokverify.cli.options import ModelCommand, models_argument, reference_optio
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
-from tokverify.cli.several import check_several
+from tokverify.cli.several import check_several, jobs_option
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.stores.location import find_models
@@ -47,7 +47,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
 @click.option("--thorough", is_flag=True, help="Let the diagnosis try twenty times as much before it gives up.")
 @baseline_options
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Verify N configured models in parallel.")
+@jobs_option
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
 def run(  # the rest of the options is in RunOptions
@@ -76,7 +76,7 @@ def run(  # the rest of the options is in RunOptions
     chosen = [_choose(model, options, allow_outside=allow_outside) for model in found.values()]
     if len(chosen) == 1:
         return _run(chosen[0])
-    return check_several(chosen[0], [each.request_part(name) for name, each in zip(found, chosen, strict=True)])
+    return check_several(chosen[0], [each.request_part(name) for name, each in zip(found, chosen, strict=True)], jobs)
 
 
 def _choose(model: Path | str, options: Mapping[str, Any], *, allow_outside: bool) -> RunOptions:

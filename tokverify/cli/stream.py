@@ -14,8 +14,12 @@ import click
 from tokverify.errors import TokverifyError
 from tokverify.render.options import RenderOptions
 from tokverify.system.ci import escape_for_log
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import truncate
 
 _CLOSED_PIPE = 141
+_MAX_COMPLAINT = 2000
+"""In characters. Values are truncated where they are quoted; this is for lists of many."""
 
 
 def write_text(text: str, *, commands: bool = False) -> None:
@@ -63,6 +67,12 @@ def write_stderr(line: str) -> None:
         click.echo(shown, err=True)
     except OSError:
         _discard(sys.stderr)
+
+
+def write_error(error: TokverifyError, prefix: str = "") -> None:
+    """Write an error to stderr, one line for each complaint."""
+    for complaint in error.complaints:
+        write_stderr(f"error: {truncate(visible_message(prefix + complaint), _MAX_COMPLAINT)}")
 
 
 def _escape_for_log(text: str, stream: TextIO) -> str:

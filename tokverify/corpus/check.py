@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -119,9 +119,14 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -
         except EncodeError:
             pass  # find out below which texts cannot be encoded
     encoded = encode_all(tokenizer, [Sample(text, *mode) for text, mode in zip(texts, modes, strict=True)])
-    lists = [ids if isinstance(ids, list) else [] for ids in encoded]
-    failed = (index for index, ids in enumerate(encoded) if not isinstance(ids, list))
+    lists = [ids if _is_encoded(ids) else [] for ids in encoded]
+    failed = (index for index, ids in enumerate(encoded) if not _is_encoded(ids))
     return _Encoded(EncodedBatch.from_lists(lists), frozenset(failed))
+
+
+def _is_encoded(ids: object) -> TypeGuard[list[int]]:
+    """Whether a text became ids; llama.cpp's id -1 means that the vocabulary has no token for it."""
+    return isinstance(ids, list) and min(ids, default=0) >= 0
 
 
 def _are_equal(left: EncodedBatch, right: EncodedBatch) -> bool:

@@ -31,7 +31,7 @@ class Budget:
 
     def spend_on(self, goals: Sequence[Goal]) -> None:
         """Account for texts that were encoded, or ids that were decoded; long ones count several times."""
-        self.left -= sum(1 + len(goal.expected) // _LONG for goal in goals)
+        self.left -= sum(1 + goal.size // _LONG for goal in goals)
 
     def spend_on_model(self, vocab_size: int) -> None:
         """Account for a model that was built."""

@@ -27,6 +27,10 @@ class Goal(Protocol):
     def expected(self) -> Sequence[int]:
         """The expected result: ids or bytes."""
 
+    @property
+    def size(self) -> int:
+        """How much there is to encode or decode, in tokens."""
+
     def outcome(self, encoder: Encoder) -> Sequence[int] | None:
         """Return the result of an encoder; None if it fails."""
 
@@ -40,6 +44,11 @@ class Target:
     add_special: bool
     parse_special: bool
     expected: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How much there is to encode, in tokens of two characters or more."""
+        return max(len(self.expected), len(self.text) // 2)
 
     def outcome(self, encoder: Encoder) -> tuple[int, ...] | None:
         """Encode the text; None if that fails."""
@@ -58,6 +67,11 @@ class DecodingTarget:
     clean_up: bool
     """Whether spaces before punctuation are removed, as by `llama_detokenize`."""
     expected: bytes
+
+    @property
+    def size(self) -> int:
+        """How much there is to decode, in tokens or bytes."""
+        return max(len(self.expected), len(self.ids))
 
     def outcome(self, encoder: Encoder) -> bytes | None:
         """Decode the ids; None if that fails."""

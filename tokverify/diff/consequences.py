@@ -116,10 +116,10 @@ class _Consequences:
         old, new = self._versions.old(sample), self._versions.new(sample)
         if old.text is not None and self._versions.redecode(sample) != old.text:
             return True
-        data = sample.text.encode()
-        if sample.add_special:
+        if sample.add_special or old.text is None or new.text is None:
             return False
-        return old.text == data and new.text is not None and new.text != data
+        data = sample.text.encode("utf-8", "surrogatepass")
+        return old.text == data != new.text
 
     def _cost(self) -> Consequence:
         return self._by_texts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokverify.fuzz.sample import Sample
@@ -96,8 +97,8 @@ def _decoder(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]]
 
 def shortest_witness(samples: Iterable[Sample], shows: Callable[[Sample], bool]) -> Sample | None:
     """Return the shortest sample found for which `shows` is true; None if there is none among `samples`."""
-    showing = sorted(filter(shows, dict.fromkeys(samples)), key=_size)
-    shrunk = [shrink(sample, shows) for sample in showing[:_MAX_SHRUNK]]
+    showing = filter(shows, sorted(dict.fromkeys(samples), key=_size))
+    shrunk = [shrink(sample, shows) for sample in islice(showing, _MAX_SHRUNK)]
     return min(shrunk, key=_size, default=None)
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+ID_BITS = 32
+"""Ids are stored as unsigned integers of this size."""
+
 
 class _Batch(Sequence[Item]):
     """The results of many texts, of which item `i` belongs to text `i`."""
@@ -60,10 +63,14 @@ class EncodedBatch(_Batch[list[int]]):
         """Store lists of ids.
 
         Raises:
-            OverflowError: If an id is negative, or needs more than 32 bits.
+            EncodeError: If an id is negative, as llama.cpp's -1 for a token that the vocabulary lacks, or needs more
+                than 32 bits. It names the index of the list.
         """
         kept = list(lists)
-        ids = array("I", chain.from_iterable(kept))
+        try:
+            ids = array("I", chain.from_iterable(kept))
+        except OverflowError:
+            raise _name_unstorable(kept) from None
         return cls(memoryview(ids), memoryview(array("q", accumulate(map(len, kept), initial=0))))
 
     @classmethod
@@ -131,3 +138,8 @@ def _view(buffer: Buffer, name: str, formats: str, size: int) -> memoryview:
         sign = "unsigned" if "I" in formats else "signed"
         raise TokverifyError(f"{name} must be one contiguous array of {sign} integers of {size * 8} bits")
     return view
+
+
+def _name_unstorable(lists: Sequence[Sequence[int]]) -> EncodeError:
+    index, id = next((index, id) for index, ids in enumerate(lists) for id in ids if not 0 <= id < 1 << ID_BITS)
+    return EncodeError(f"text {index}: becomes the id {id}, which a batch cannot hold; encode it alone")

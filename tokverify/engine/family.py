@@ -214,9 +214,10 @@ class Family(ABC):
         """Whether llama.cpp aborts on a file in which `piece` is typed BYTE."""
         return len(to_bytes(piece)) < len("<0x")
 
-    def decodes_characters(self, attribute: int) -> bool:
+    def decodes_characters(self, attribute: int, *, escape_whitespaces: bool) -> bool:
         """Whether llama.cpp decodes the characters of a token on loading, and refuses those beyond U+10FFFF."""
-        return self.alphabet is Alphabet.BYTE_LEVEL and bool(attribute & Attribute.NORMAL.value)
+        del attribute, escape_whitespaces
+        return False
 
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
         """Return the bytes that a token represents; unused and undefined tokens mostly represent none."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token import sort_longest_first
@@ -93,13 +94,15 @@ class _Loader:
 
     def settings(self) -> Settings:
         name, pre = self._pre_tokenizer()
+        escape_whitespaces = self.family.escape_whitespaces or pre.escape_whitespaces
         special_ids = self._special_ids(pre)
         attributes = Attributes(self.spec.types, self.pieces, self.ids)
         eog_ids = {special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids}
         if self.family.in_llama_cpp:
             eog_ids = attributes.override(special_ids)
             attributes.check_byte_tokens(self.family.refuses_byte_token)
-            attributes.check_characters(self.family.decodes_characters)
+            decodes = partial(self.family.decodes_characters, escape_whitespaces=escape_whitespaces)
+            attributes.check_characters(decodes)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
@@ -115,7 +118,7 @@ class _Loader:
             add_eos=self._flag("add_eos", self.family.add_eos),
             add_sep=self._flag("add_sep", self.family.add_sep or pre.add_sep),
             add_space_prefix=self._flag("add_space_prefix", self.family.add_space_prefix),
-            escape_whitespaces=self.family.escape_whitespaces or pre.escape_whitespaces,
+            escape_whitespaces=escape_whitespaces,
             remove_extra_whitespaces=bool(self.spec.remove_extra_whitespaces),
             clean_spaces=self.family.clean_spaces and pre.clean_spaces,
             ignore_merges=pre.ignore_merges,

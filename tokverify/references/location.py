@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
 from tokverify.stores.location import is_stored
+from tokverify.system.http_address import lacks_scheme, scheme_advice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,6 @@ KINDS_BY_NAME: Mapping[str, str] = {
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
 _SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
-_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
 _SIMILAR = 0.7
 """How similar a word must be to the name of a kind to be taken for it, from 0 to 1."""
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
@@ -70,10 +70,8 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
         return "hub", hub_id
     if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
         return "tiktoken", location
-    if _HOST.fullmatch(location):
-        raise TokverifyError(
-            f"{location!r}: no such file; the address of a server begins with http://: http://{location}"
-        )
+    if lacks_scheme(location):
+        raise TokverifyError(f"{location!r}: no such file; {scheme_advice(location)}")
     raise TokverifyError(
         f"{location!r}: no such file or directory, and not a hub id such as org/name or org/name@revision"
         f"{_suggest(location, known)}"

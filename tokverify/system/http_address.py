@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from tokverify.errors import TokverifyError
+
+_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
+
+
+def lacks_scheme(location: str) -> bool:
+    """Whether what is no file looks like the address of a server without `http://`."""
+    return bool(_HOST.fullmatch(location))
+
+
+def scheme_advice(location: str) -> str:
+    """Say how to write an address that lacks its scheme."""
+    return f"the address of a server begins with http://: http://{location}"
 
 
 def origin_of(url: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from tokverify.references.location import EXPECT
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
 from tokverify.stores.location import find_model, to_location
+from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
@@ -52,23 +53,37 @@ class CheckRequest:
     """The options to record in the reports."""
 
 
-def check_models(requests: Iterable[CheckRequest], on_progress: OnProgress | None = None) -> CheckReport:
-    """Check models, one after the other.
+def check_models(
+    requests: Sequence[CheckRequest], on_progress: OnProgress | None = None, *, jobs: int = 1
+) -> CheckReport:
+    """Check models, one after the other or several at a time.
 
     Args:
         requests: What to check.
-        on_progress: Called after each case of `run`.
+        on_progress: Called after each case of `run`; not called if several models are checked at a time.
+        jobs: The number of models to check at a time.
 
     Returns:
         The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
         exception.
     """
-    checks = tuple(check_model(request, on_progress) for request in requests)
+    checks = tuple(_check_all(requests, on_progress, jobs))
     versions = {"tokverify": __version__, **engine_version()}
     for check in checks:
         for part in (check.run, check.audit, check.chat):
             versions |= part.versions if part else {}
     return CheckReport(models=checks, versions=versions)
+
+
+def _check_all(requests: Sequence[CheckRequest], on_progress: OnProgress | None, jobs: int) -> Iterator[ModelCheck]:
+    if jobs == 1 or len(requests) == 1:
+        for request in requests:
+            yield check_model(request, on_progress)
+        return
+    with worker_pool(min(jobs, len(requests))) as pool:
+        futures = [pool.submit(check_model, request) for request in requests]
+        for future in futures:
+            yield future.result()
 
 
 def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:

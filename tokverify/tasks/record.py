@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tokverify.tasks.run import OnProgress
     from tokverify.tokenizer import Tokenizer
 
+MAX_IDS = 100_000
+"""The ids that are recorded for one text. More can be compared with a reference instead."""
+
 
 def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
     model: ModelSource,
@@ -131,7 +134,10 @@ def _reference_ids(modes: Modes, expected: Tokenizer, case: Case) -> tuple[int, 
     mode = modes.choose(case.text, _mode_of(case))
     if decisive := modes.decisive_options(case.text, _mode_of(case), mode):
         raise UnsupportedError(f"does not support {' and '.join(decisive)}, which changes the ids of this text")
-    return tuple(expected.encode(case.text, **mode._asdict()))
+    ids = tuple(expected.encode(case.text, **mode._asdict()))
+    if len(ids) > MAX_IDS:
+        raise EncodeError(f"the text becomes {len(ids):,} tokens, more than the {MAX_IDS:,} that can be recorded")
+    return ids
 
 
 def _try_to_encode(tokenizer: Tokenizer, text: str, mode: Mode) -> tuple[int, ...] | None:

@@ -231,3 +231,8 @@ def test_an_empty_last_tensor_needs_no_data(write):
 )
 def test_a_damaged_tensor_table_is_refused(write, tensors: list[bytes], said: str):
     assert said in complaint(write(make_gguf({}, tensors=tensors) + bytes(4096)))
+
+
+def test_an_address_without_its_scheme_is_recognized():
+    with pytest.raises(TokverifyError, match=r"127\.0\.0\.1:8080: no such file; .* begins with http://: http://127"):
+        read_metadata(Path("127.0.0.1:8080"), everything)

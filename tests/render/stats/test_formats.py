@@ -173,6 +173,15 @@ def test_json_contains_everything(stats):
     assert FORMATS["stats"]["json"](stats, RenderOptions()) == FORMATS["stats"]["json"](stats, RenderOptions())
 
 
+@pytest.mark.parametrize("name", ["table", "markdown", "html"])
+def test_a_very_long_token_is_shortened(tmp_path, name: str):
+    (tmp_path / "a.txt").write_text("some words\n")
+    long = StatsSubject("one", "one.gguf", FakeTokenizer(*LETTERS, "xy" * 50_000))
+    shown = FORMATS["stats"][name](measure([long], [tmp_path / "a.txt"]), RenderOptions())
+    assert shown.count("xy") < 1000
+    assert "100,000" in shown
+
+
 def test_a_hostile_name_in_a_remark_is_escaped(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     tokenizer = FakeTokenizer(*LETTERS, special_ids={"bos": 0})

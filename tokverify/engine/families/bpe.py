@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
 from tokverify.engine.models.bpe import Bpe
@@ -29,6 +30,10 @@ class ByteLevelFamily(Family):
     def piece_bytes(self, piece: str, settings: Settings) -> bytes:
         """Return the bytes that an ordinary piece represents."""
         return super().piece_bytes(piece, settings) if settings.escape_whitespaces else from_byte_level(piece)
+
+    def decodes_characters(self, attribute: int, *, escape_whitespaces: bool) -> bool:
+        """Whether llama.cpp reads a token in the GPT-2 alphabet on loading."""
+        return bool(attribute & Attribute.NORMAL.value) and not escape_whitespaces
 
 
 class _BpeFamily(ByteLevelFamily):

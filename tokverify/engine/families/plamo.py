@@ -26,7 +26,8 @@ class _Plamo2Family(Family):
         del piece
         return False
 
-    def decodes_characters(self, attribute: int) -> bool:
+    def decodes_characters(self, attribute: int, *, escape_whitespaces: bool) -> bool:
+        del escape_whitespaces
         return not attribute & Attribute.BYTE.value
 
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:

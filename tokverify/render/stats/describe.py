@@ -19,8 +19,8 @@ from tokverify.render.document import (
     Style,
     Table,
     code,
-    exact,
     message,
+    shorten,
     spans,
 )
 from tokverify.render.stats.text import (
@@ -156,7 +156,7 @@ def _tabulate_longest(tokenizers: Sequence[MeasuredTokenizer]) -> Table:
             for index, token in enumerate(tokens):
                 characters = f"{count_characters(token):,}"
                 about: _Row = [message(name), "" if index else list_name]
-                rows.append([*about, str(token.id), characters, exact(token.token_bytes)])
+                rows.append([*about, str(token.id), characters, shorten(token.token_bytes)])
                 name = ""
     columns = (
         Column("tokenizer"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.render.case_text import shortened
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import entries, outcome
 from tokverify.render.stats.text import (
@@ -20,7 +21,8 @@ from tokverify.render.stats.text import (
 )
 from tokverify.render.stats.verdict import verdict
 from tokverify.report.stats import stats_exit_code
-from tokverify.text.visible import visible, visible_message
+from tokverify.text.utf8 import to_text
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.report.stats import MeasuredTokenizer, StatsReport, TokenCount
@@ -98,7 +100,7 @@ def _longest(measured: MeasuredTokenizer) -> dict[str, object]:
     return {
         "name": visible_message(measured.name),
         "tokens": [
-            (what, token.id, f"{count_characters(token):,}", visible(token.token_bytes))
+            (what, token.id, f"{count_characters(token):,}", shortened(to_text(token.token_bytes)))
             for what, tokens in token_lists(measured).items()
             for token in tokens
         ],
