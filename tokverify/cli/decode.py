@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.json_lines import read_id_lists
+from tokverify.cli.json_lines import ids_of, map_lines
 from tokverify.cli.options import file_option, json_lines_option, json_option, model_argument
 from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import write_bytes, write_text
 from tokverify.text.visible import visible
+
+if TYPE_CHECKING:
+    from tokverify.tasks.encode import Decoding
 
 
 @click.command()
@@ -40,10 +44,17 @@ def decode(  # noqa: PLR0913 - one parameter for each option
     if raw and (as_json or json_lines):
         raise click.UsageError("use either --raw or JSON, not both")
     text = read_text(" ".join(ids) if ids else None, file)
-    id_lists: Iterable[list[int]] = read_id_lists(text) if json_lines else [parse_ids(text)]
+
+    def decode_one(ids: list[int]) -> tuple[list[int], Decoding]:
+        return ids, decode_ids(opened, ids, stop_at_eos=stop_at_eos)
+
+    decodings: Iterable[tuple[list[int], Decoding]]
+    if json_lines:
+        decodings = map_lines(text, lambda value: decode_one(ids_of(value)))
+    else:
+        decodings = map(decode_one, [parse_ids(text)])
     opened = open_model(model)
-    for numbers in id_lists:
-        decoding = decode_ids(opened, numbers, stop_at_eos=stop_at_eos)
+    for numbers, decoding in decodings:
         if raw:
             write_bytes(decoding.text)
         elif as_json or json_lines:

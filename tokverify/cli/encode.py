@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.json_lines import read_texts
+from tokverify.cli.json_lines import map_lines, text_of
 from tokverify.cli.options import (
     TextCommand,
     add_special_option,
@@ -24,6 +24,7 @@ from tokverify.cli.source import read_raw_text, read_text
 from tokverify.cli.stream import render_options, write_stderr, write_text
 
 if TYPE_CHECKING:
+    from tokverify.tasks.encode import Encoding
     from tokverify.tokenizer import Token
 
 
@@ -65,11 +66,19 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     from tokverify.tasks.encode import encode_text
     from tokverify.tasks.opening import open_model
 
-    sources = read_texts(read_text(text, file)) if json_lines else [read_raw_text(text, file)]
+    def encode_one(source: str | bytes) -> Encoding:
+        return encode_text(opened, source, add_special=add_special, parse_special=parse_special, bos=bos, eos=eos)
+
+    encodings: Iterable[Encoding]
+    if json_lines:
+        lines = read_text(text, file)
+        encodings = map_lines(lines, lambda value: encode_one(text_of(value)))
+    else:
+        source = read_raw_text(text, file)
+        encodings = map(encode_one, [source])
     opened = open_model(model)
     write = _writer(part, as_json=as_json or json_lines, no_color=no_color)
-    for source in sources:
-        encoding = encode_text(opened, source, add_special=add_special, parse_special=parse_special, bos=bos, eos=eos)
+    for encoding in encodings:
         for warning in encoding.warnings:
             write_stderr(f"warning: {warning}")
         write(encoding.tokens)
