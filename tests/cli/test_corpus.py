@@ -14,6 +14,7 @@ from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.corpus import plan
 from tokverify.corpus.state import StateDirectory
+from tokverify.errors import TokverifyError
 from tokverify.tasks import corpus as task
 
 MODEL, BROKEN = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample-broken.gguf")
@@ -139,6 +140,39 @@ def test_units_that_failed_are_repeated_unless_their_files_changed(data, tmp_pat
     changed = corpus("retry", state)
     assert changed.exit_code == 2
     assert "changed since the plan was made" in changed.stderr
+
+
+def test_stored_results_can_be_distilled_and_judged_later(data, tmp_path):
+    state, suites = tmp_path / "out", [tmp_path / f"{name}.yaml" for name in ("verify", "merge", "retry")]
+    judged = ("--judge", REFERENCE, "-f", "json")
+    whole = verify(BROKEN, data, "--state", state, "--distill", suites[0], *judged).stdout
+    assert {example["judgment"] for example in json.loads(whole)["examples"]} != {""}
+    assert corpus("merge", state, "--distill", suites[1], *judged).stdout == whole
+    assert corpus("retry", state, "--distill", suites[2], *judged).stdout == whole
+    assert suites[0].read_text() == suites[1].read_text() == suites[2].read_text()
+    assert "segmentation" in suites[0].read_text()
+
+
+def test_results_without_excerpts_cannot_be_distilled(data, tmp_path):
+    verify(MODEL, data, "--state", tmp_path / "out")
+    result = corpus("merge", tmp_path / "out", "--distill", tmp_path / "suite.yaml")
+    assert result.exit_code == 2
+    assert "nothing can be distilled" in result.stderr
+    assert not (tmp_path / "suite.yaml").exists()
+
+
+def test_a_state_directory_that_cannot_be_written_ends_the_run(data, tmp_path, monkeypatch):
+    written = []
+
+    def fail_at_the_second(self, result):
+        written.append(result.unit)
+        if len(written) == 2:
+            raise TokverifyError("results: cannot be written: No space left on device")
+
+    monkeypatch.setattr(StateDirectory, "write", fail_at_the_second)
+    result = verify(MODEL, data, "--state", tmp_path / "out")
+    assert (result.exit_code, len(written)) == (2, 2)
+    assert "No space left on device" in result.stderr
 
 
 def test_a_sample(data):

@@ -64,6 +64,12 @@ _max_differences_option = click.option(
     metavar="N",
     help="Succeed if at most N documents differ.",
 )
+_judge_option = click.option(
+    "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
+)
+_distill_option = click.option(
+    "--distill", type=PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
+)
 _progress_option = click.option(
     "--progress",
     type=click.Choice(PROGRESS),
@@ -78,6 +84,8 @@ class CorpusOptions(ReportOptions):
     """The options of the commands that write a report."""
 
     max_differences: int
+    judge: str | None
+    distill: Path | None = field(metadata=UNRECORDED)
     jobs: int | None = field(default=None, metadata=UNRECORDED)
     progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
 
@@ -95,9 +103,7 @@ class VerifyOptions(CorpusOptions):
     parse_special: bool
     sample: float
     shard: Shard | None
-    judge: str | None
     state: Path | None = field(metadata=UNRECORDED)
-    distill: Path | None = field(metadata=UNRECORDED)
     ray: str | None = field(metadata=UNRECORDED)
     timing: bool = field(metadata=UNRECORDED)
 
@@ -124,8 +130,8 @@ def corpus() -> None:
 @_jobs_option
 @click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
 @click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
-@click.option("--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples.")
-@click.option("--distill", type=PATH, metavar="FILE", help="Write a small suite that covers what occurs in DATA.")
+@_judge_option
+@_distill_option
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
 @click.option("--timing", is_flag=True, help="Record the time, in which equal reports differ.")
 @_progress_option
@@ -185,6 +191,8 @@ def status(*, directory: Path, as_json: bool) -> None:
 @corpus.command()
 @click.argument("directories", nargs=-1, required=True, type=PATH)
 @_max_differences_option
+@_judge_option
+@_distill_option
 @report_options(FORMATS["corpus"], _VERBOSE)
 def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
     """Write the report of all results that are stored in DIRECTORIES.
@@ -196,12 +204,17 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 
     given = CorpusOptions(**options)
     check_reports(given, FORMATS["corpus"])
-    return write_reports(given, present("corpus", merge_corpus(directories, max_differences=given.max_differences)))
+    report = merge_corpus(
+        directories, max_differences=given.max_differences, judge=given.judge, distilled=given.distill
+    )
+    return write_reports(given, present("corpus", report))
 
 
 @corpus.command()
 @click.argument("directory", type=PATH)
 @_max_differences_option
+@_judge_option
+@_distill_option
 @_jobs_option
 @_progress_option
 @report_options(FORMATS["corpus"], _VERBOSE)
@@ -213,6 +226,11 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
     check_reports(given, FORMATS["corpus"])
     with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
         report = retry_corpus(
-            directory, max_differences=given.max_differences, jobs=given.jobs, on_progress=line.update
+            directory,
+            max_differences=given.max_differences,
+            jobs=given.jobs,
+            judge=given.judge,
+            distilled=given.distill,
+            on_progress=line.update,
         )
     return write_reports(given, present("corpus", report))

@@ -187,7 +187,9 @@ def write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) 
         TokverifyError: If the tally has no excerpts, or the file cannot be written.
     """
     if not tally.witnesses:
-        raise TokverifyError(f"{path}: nothing can be distilled, as no excerpts of documents were kept")
+        raise TokverifyError(
+            f"{path}: nothing can be distilled, as no excerpts of documents were kept; verify the corpus with --distill"
+        )
     distilled = distill(tally.witnesses, report, opened.model.encoder, opened.mode)
     note = (
         f"Distilled by `tokverify corpus` from {plural(report.documents, 'document')}:"

@@ -12,11 +12,12 @@ from tokverify.corpus.plan import describe_changes
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
-from tokverify.tasks.corpus import conclude_plan, run_plan
+from tokverify.tasks.corpus import conclude_plan, run_plan, write_suite
 from tokverify.tasks.corpus_sides import open_request
 
 if TYPE_CHECKING:
     from tokverify.corpus.plan import Plan
+    from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import WorkUnit
     from tokverify.report.corpus import CorpusReport
     from tokverify.report.corpus_progress import CorpusProgress
@@ -36,31 +37,39 @@ def corpus_status(state: Path) -> CorpusProgress:
     return counter.progress
 
 
-def merge_corpus(states: Sequence[Path], *, max_differences: int = 0) -> CorpusReport:
+def merge_corpus(
+    states: Sequence[Path], *, max_differences: int = 0, judge: str | None = None, distilled: Path | None = None
+) -> CorpusReport:
     """Make the report of everything that is stored in state directories of the same plan.
 
+    `judge` and `distilled` are as for `verify_corpus`.
+
     Raises:
-        TokverifyError: If they belong to different plans, or a tokenizer of the plan cannot be opened.
+        TokverifyError: If they belong to different plans, a tokenizer cannot be opened, or there is nothing to distill.
     """
     plan = _common_plan(states)
     counter = ProgressCounter(plan.units)
     for state in states:
         counter.take_all(StateDirectory(state).results(plan))
-    report = conclude_plan(_open(plan), plan, counter.tally)
+    report = _conclude(_open(plan), plan, counter.tally, judge, distilled)
     return replace(report, max_differences=max_differences, remaining_bytes=counter.remaining_bytes)
 
 
-def retry_corpus(
+def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     state: Path,
     *,
     max_differences: int = 0,
     jobs: int | None = 1,
+    judge: str | None = None,
+    distilled: Path | None = None,
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Repeat the units in which something could not be read, and do those that have no result yet.
 
+    `judge` and `distilled` are as for `verify_corpus`.
+
     Raises:
-        TokverifyError: If it is not a state directory, or a file of the corpus has changed.
+        TokverifyError: If it is not a state directory, a file of the corpus has changed, or nothing can be distilled.
     """
     stored = StateDirectory(state)
     plan = stored.plan()
@@ -72,7 +81,14 @@ def retry_corpus(
     for unit in repeated:
         stored.remove(unit.id)
     tally = run_plan(plan, plan.units, jobs=jobs, state=stored, on_progress=on_progress)
-    return replace(conclude_plan(opened, plan, tally), max_differences=max_differences)
+    return replace(_conclude(opened, plan, tally, judge, distilled), max_differences=max_differences)
+
+
+def _conclude(opened: Opened, plan: Plan, tally: Tally, judge: str | None, distilled: Path | None) -> CorpusReport:
+    report = conclude_plan(opened, plan, tally, judge)
+    if distilled is not None:
+        write_suite(distilled, report, tally, opened)
+    return report
 
 
 def _common_plan(states: Sequence[Path]) -> Plan:
