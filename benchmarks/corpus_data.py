@@ -2,7 +2,7 @@
 
     python benchmarks/corpus_data.py data/ --megabytes 1000
     python benchmarks/corpus_data.py data/ --format jsonl
-    python benchmarks/corpus_data.py data/ --ids model.gguf    # with a column of ids; some are wrong, see planted.json
+    python benchmarks/corpus_data.py data/ --ids model.gguf    # with a column of ids; some are wrong, see _planted.json
 
 Each document is a part of a text in which one word is replaced by another. The same arguments make the same documents.
 """
@@ -113,7 +113,7 @@ def main() -> None:
         else:
             planted.append(write_parquet(path, documents, encoder, number))
     if encoder:
-        (options.directory / "planted.json").write_text(json.dumps(planted, indent=1) + "\n")
+        (options.directory / "_planted.json").write_text(json.dumps(planted, indent=1) + "\n")
 
 
 if __name__ == "__main__":

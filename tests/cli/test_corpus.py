@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
+import tokverify
 from support.corpus_maker import write_json_lines, write_parquet
 from support.in_process import InProcess
 from support.paths import SAMPLE
@@ -173,6 +174,17 @@ def test_a_state_directory_that_cannot_be_written_ends_the_run(data, tmp_path, m
     result = verify(MODEL, data, "--state", tmp_path / "out")
     assert (result.exit_code, len(written)) == (2, 2)
     assert "No space left on device" in result.stderr
+
+
+def test_equal_texts_with_different_wrong_ids_have_their_own_examples(tmp_path):
+    ids = tokverify.load_model(MODEL).encode("some text", add_special=True, parse_special=True)
+    table = pa.table({"text": ["some text"] * 2, "ids": [ids[1:], [ids[0], *ids]]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    result = corpus(MODEL, tmp_path / "a.parquet", "--ids", "ids", "--text", "text", "-f", "json")
+    report = json.loads(result.stdout)
+    places = {example["case"]: example["place"].rpartition(": ")[2] for example in report["examples"]}
+    found = {cause["cause"]: [places[case] for case in cause["cases"]] for cause in report["causes"]}
+    assert found == {"bos-missing": ["row 0"], "bos-doubled": ["row 1"]}
 
 
 def test_a_sample(data):

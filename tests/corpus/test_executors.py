@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
-from support.corpus_worker import fail_to_start, start_worker
+from support.corpus_worker import fail_to_start, start_impatient_worker, start_worker
 from support.paths import ROOT
 from tokverify.corpus.executor import Executor
 from tokverify.corpus.plan import divide
@@ -67,6 +67,15 @@ def test_the_document_that_ends_a_worker_is_found(tmp_path: Path, executor: Call
     assert (tally.documents, tally.differing, tally.unreadable) == (6, 4, 1)
     (place,) = tally.reasons["the worker process ended"].places
     assert (tmp_path / "a.jsonl").read_bytes()[place.row :].splitlines()[0].endswith(b'"deadly"}')
+
+
+def test_the_document_that_never_ends_is_found(tmp_path: Path, executor: Callable[..., Executor]):
+    write_json_lines(tmp_path / "a.jsonl", [*TEXTS[:3], "endless", *TEXTS[3:6]])
+    tally = run(executor, tmp_path / "a.jsonl", start_impatient_worker, unit_bytes=1 << 20)
+    assert (tally.documents, tally.differing, tally.unreadable) == (6, 4, 1)
+    ((reason, found),) = tally.reasons.items()
+    assert reason in {"encoding takes too long", "the worker process ended"}  # Ray does not say why
+    assert (tmp_path / "a.jsonl").read_bytes()[found.places[0].row :].splitlines()[0].endswith(b'"endless"}')
 
 
 def test_a_failure_of_one_text_is_recorded(tmp_path: Path, executor: Callable[..., Executor]):

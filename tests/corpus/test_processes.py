@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
-from support.corpus_worker import start_and_announce, start_worker
+from support.corpus_worker import start_and_announce, start_impatient_worker, start_worker
 from tokverify.corpus.executor import Job
 from tokverify.corpus.plan import divide
-from tokverify.corpus.processes import Processes
+from tokverify.corpus.processes import TIMED_OUT, Processes
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units
 from tokverify.corpus.unit import UnitPart
@@ -49,6 +49,13 @@ def test_processes_that_are_killed_lose_nothing_and_count_nothing_twice(tmp_path
     killer.join()
     assert tally == whole
     assert len(list(announced.iterdir())) > 3
+
+
+def test_a_process_that_takes_too_long_says_so(tmp_path):
+    write_json_lines(tmp_path / "a.jsonl", ["a", "endless"])
+    tally = run(tmp_path / "a.jsonl", start_impatient_worker)
+    assert tally.documents == 1
+    assert {reason: found.count for reason, found in tally.reasons.items()} == {TIMED_OUT: 1}
 
 
 def kill_the_first(announced: Path, count: int) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
@@ -20,6 +21,8 @@ class DeadlyTokenizer(FakeTokenizer):
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         if text == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
+        if text == "endless":
+            time.sleep(600)
         if text == "offline":
             raise TokverifyError("the server is gone")
         return super().encode(text, add_special=add_special, parse_special=parse_special)
@@ -30,6 +33,20 @@ def start_worker() -> Worker:
     mode = Mode(add_special=True, parse_special=True)
     actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
     return Worker(TokenizerChecker(actual, expected, mode, lambda *_: ("merge",)), Columns("text"))
+
+
+class ImpatientWorker(Worker):
+    """Allows little time, so that tests are quick."""
+
+    def limit_time(self, seconds: float = 0.3) -> None:
+        super().limit_time(seconds)
+
+
+def start_impatient_worker() -> Worker:
+    """Make a worker like the other one that does not wait long."""
+    mode = Mode(add_special=True, parse_special=True)
+    actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
+    return ImpatientWorker(TokenizerChecker(actual, expected, mode, lambda *_: ("merge",)), Columns("text"))
 
 
 def start_and_announce(directory: Path) -> Worker:

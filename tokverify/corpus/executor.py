@@ -39,6 +39,8 @@ class Failure:
     message: str
     crashed: bool = False
     """Whether its process ended."""
+    timed_out: bool = False
+    """Whether it ended because a document took too long, so that there is no use in trying again."""
 
 
 @dataclass(frozen=True, slots=True)

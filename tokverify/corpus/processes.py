@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 CRASHED = "the worker process ended"
+TIMED_OUT = "encoding takes too long"
 _SECONDS_TO_END = 5
 
 
@@ -98,8 +100,9 @@ class Processes:
         try:
             answer = child.connection.recv()
         except (EOFError, OSError):
+            child.process.join(_SECONDS_TO_END)
             self._remove(child)
-            return Finished(job, Failure(CRASHED, crashed=True))
+            return Finished(job, _explain_end(child.process.exitcode))
         child.job = None
         if isinstance(answer, BaseException):
             raise answer
@@ -110,6 +113,13 @@ class Processes:
         child.process.kill()
         child.process.join()
         child.connection.close()
+
+
+def _explain_end(code: int | None) -> Failure:
+    """Say why a worker process ended: one that works for too long ends itself, see `Worker.limit_time`."""
+    if hasattr(signal, "SIGALRM") and code == -signal.SIGALRM:
+        return Failure(TIMED_OUT, crashed=True, timed_out=True)
+    return Failure(CRASHED, crashed=True)
 
 
 def available_processors() -> int:
@@ -133,6 +143,7 @@ def _serve(connection: Connection[Any, Any], start: StartWorker) -> None:
     begin_worker()
     try:
         worker = start()
+        worker.limit_time()
         while True:
             job = connection.recv()
             began = time.monotonic()

@@ -42,6 +42,7 @@ class _Actor:
         """Open the tokenizers; return why that is impossible."""
         try:
             self._worker = self._start()
+            self._worker.limit_time()
         except TokverifyError as error:
             return error
         return None

@@ -26,6 +26,14 @@ def hash_of(document: Document) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
+def _hash_of_example(document: Document) -> str:
+    """Return a hash that differs for equal texts with different ids in the corpus."""
+    if document.text is None or not document.ids:
+        return hash_of(document)
+    content = document.text.encode() + b"\0" + document.ids.tobytes()
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
 class Recorder:
     """Counts what is found in one file."""
 
@@ -62,7 +70,7 @@ class Recorder:
 
     def _add_difference(self, document: Document, found: Found) -> None:
         place = Place(self._file.path, document.row, self._file.format)
-        example = Example(hash_of(document), place, document.text, tuple(found.actual), tuple(found.expected))
+        example = Example(_hash_of_example(document), place, document.text, tuple(found.actual), tuple(found.expected))
         tallies = {cause: CauseTally(1, (example,)) for cause in found.causes}
         self._tally = add(self._tally, Tally(causes=tallies))
 

@@ -1,7 +1,8 @@
 """Run units on an executor, and find the document that ends a worker.
 
 A unit whose worker dies is tried again, because something else may have killed it. If it dies every time, the unit is
-divided into halves until single documents are left; those that end a worker are recorded as unreadable.
+divided into halves until single documents are left; those that end a worker are recorded as unreadable. A worker also
+ends, by itself, if a document takes too long.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class _Schedule:
         part = job.part
         self._crashes[job] += 1
         is_divisible = part.last is not None and part.last - part.first > 1
-        if self._crashes[job] < _ATTEMPTS and not is_divisible:
+        if self._crashes[job] < _ATTEMPTS and not is_divisible and not failure.timed_out:
             self._repeat(job)
         elif job.locates or (part.last is not None and not is_divisible):
             self._give_up(part, failure.message)

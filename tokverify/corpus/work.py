@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from tokverify.corpus.record import Recorder, hash_of
 from tokverify.corpus.source import SOURCES
 
 if TYPE_CHECKING:
-    from tokverify.corpus.check import Checker
+    from tokverify.corpus.check import Checked, Checker
     from tokverify.corpus.observe import Observation
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import UnitPart, WorkUnit
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _BATCH_CHARACTERS = 1 << 20
 _BATCH_DOCUMENTS = 1024
 _HASH_BITS = 64
+_SECONDS = 20
+_SECONDS_PER_DOCUMENT = 0.05
+_CHARACTERS_PER_SECOND = 20_000
+"""Much slower than any tokenizer. Where one is slower still, parts of a unit are repeated, and a document has time."""
 
 
 class Worker:
@@ -42,13 +47,22 @@ class Worker:
         self._columns = columns
         self._below = int(rate * 2**_HASH_BITS)
         self._observation = observation
+        self._seconds: float | None = None
+
+    def limit_time(self, seconds: float = _SECONDS) -> None:
+        """End the process if a batch takes much too long, at least some seconds; only for one that does nothing else.
+
+        subtle: the signal has its default action, because no handler written in Python runs before native code returns.
+        """
+        if hasattr(signal, "setitimer"):  # not on Windows
+            self._seconds = seconds
 
     def process(self, part: UnitPart) -> Tally:
         """Compare the documents of a part of a unit."""
         recorder = Recorder(part.unit.file)
         observer = Observer(self._observation, part.unit.file) if self._observation else None
         for batch in _batches(self._select(self._read(part), recorder)):
-            checked = self._checker.check(batch)
+            checked = self._check(batch)
             recorder.add_batch(batch, checked)
             if observer:
                 observer.add(batch, checked.actual)
@@ -56,6 +70,17 @@ class Worker:
                 recorder.add_unreadable(Unreadable(batch[index].row, reason))
         tally = shorten_examples(recorder.tally(), self._checker.differ)
         return observer.add_to(tally) if observer else tally
+
+    def _check(self, batch: Sequence[Document]) -> Checked:
+        if self._seconds is None:
+            return self._checker.check(batch)
+        characters = sum(len(document.text or "") for document in batch)
+        more = len(batch) * _SECONDS_PER_DOCUMENT + characters / _CHARACTERS_PER_SECOND
+        signal.setitimer(signal.ITIMER_REAL, self._seconds + more)
+        try:
+            return self._checker.check(batch)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def locate(self, part: UnitPart) -> array[int]:
         """Return the rows of the documents of a part, without comparing them; -1 for an unknown one."""

@@ -9,6 +9,7 @@ from support.fake_tokenizer import FakeTokenizer
 from support.hostile_audit import hostile_audit
 from support.hostile_chat import HOSTILE, hostile_chat
 from support.hostile_check import hostile_check
+from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.make_golden import MARKUP, hostile_report
@@ -19,6 +20,7 @@ from tokverify.diagnosis.repair import add_repairs
 from tokverify.diff.example import add_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.corpus import CorpusReport
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import Report
@@ -48,6 +50,7 @@ def pages(tmp_path_factory) -> Path:
         "chat": FORMATS["chat"]["html"](hostile_chat(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
         "check": FORMATS["check"]["html"](hostile_check(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
         "stats": FORMATS["stats"]["html"](hostile_stats(" ".join(INJECTIONS)), options),
+        "corpus": FORMATS["corpus"]["html"](injecting_corpus(), options),
     }
     for name, text in texts.items():
         (directory / f"{name}.html").write_text(text, encoding="utf-8")
@@ -76,6 +79,22 @@ def injecting_fuzz() -> FuzzReport:
     fuzzed = hostile_fuzz()
     generators = {" ".join(INJECTIONS): GeneratorTally(5, 3)}
     return replace(fuzzed, generators=generators, notes=INJECTIONS, report=inject(fuzzed.report))
+
+
+def injecting_corpus() -> CorpusReport:
+    """Make a corpus more hostile, in every text that a page takes from one."""
+    attack = " ".join(INJECTIONS)
+    report = hostile_corpus()
+    return replace(
+        report,
+        report=inject(report.report),
+        causes=tuple(replace(cause, meaning=attack) for cause in report.causes),
+        examples=tuple(replace(example, place=attack, judgment=attack) for example in report.examples),
+        sources=tuple(replace(group, name=f"{attack} {group.name}") for group in report.sources),
+        scripts=tuple(replace(group, name=f"{attack} {group.name}") for group in report.scripts),
+        unreadable_groups=tuple(replace(group, reason=attack, places=(attack,)) for group in report.unreadable_groups),
+        notes=(attack,),
+    )
 
 
 def injecting_change() -> ChangeReport:
@@ -250,6 +269,14 @@ def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
     assert focused(page, "element => element.id") == "search"
 
 
+def test_the_examples_of_a_corpus_are_filtered_by_cause(open_page):
+    page = open_page("corpus")
+    assert shown(page).endswith("of 6 cases shown")
+    label = page.locator("#cause option", has_text="bos-missing").inner_text()
+    page.select_option("#cause", label=label)
+    assert shown(page) == "1 of 6 cases shown"
+
+
 def test_each_kind_of_change_shows_its_cases(open_page):
     page = open_page("change")
     first = page.locator("section[aria-labelledby=examples] tbody tr").first
@@ -358,7 +385,7 @@ def test_dark_and_light_follow_the_system_until_chosen(open_page):
     assert open_page("broken").evaluate(ground) == page.evaluate(ground)
 
 
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats", "corpus"])
 def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
     page = open_page(name, width=360, height=700)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
@@ -369,7 +396,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "check", "stats"])
+@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "check", "stats", "corpus"])
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
@@ -382,7 +409,7 @@ def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "check", "stats"])
+@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "check", "stats", "corpus"])
 def test_hostile_text_stays_text(open_page, name: str):
     page = open_page(name)
     if page.locator("#clear").count():
