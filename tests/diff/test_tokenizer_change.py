@@ -180,6 +180,16 @@ def test_bad_input_gives_one_line(arguments, complaint):
     assert "Traceback" not in result.output
 
 
+def test_a_special_token_that_only_the_gguf_file_names_is_not_compared(tmp_path):
+    path = tmp_path / "made.tokenizer.json"
+    assert CliRunner().invoke(main, ["convert", str(GOOD), "-o", str(path), "--texts", "0"]).exit_code == 0
+    report = json.loads(run(GOOD, str(path), "-k", "seed/*", "-f", "json").stdout)
+    assert "settings" not in [part["name"] for part in report["parts"]]
+    assert report["not_compared"] == ["eos, pad and what ends a generation: only the GGUF file names them"]
+    (special,) = (each for each in report["consequences"] if each["level"] == "special")
+    assert (special["outcome"], special["reason"]) == ("unknown", "only the GGUF file names eos, pad")
+
+
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.diff.version import unnamed_roles
 from tokverify.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError
 from tokverify.fuzz.sample import Sample
@@ -86,6 +87,8 @@ class _Consequences:
             return self._broken(level, f"changed: {list_items(changed)}", len(changed), witness)
         if witness:
             return self._broken(level, "a text is the same only without special tokens", 1, witness)
+        if unnamed := unnamed_roles(self._old, self._new):
+            return Consequence(level, Outcome.UNKNOWN, f"only the GGUF file names {list_items(unnamed)}")
         if not (self._old.spec and self._new.spec) and not self._shares_roles():
             return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
         return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")

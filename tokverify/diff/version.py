@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
+
 if TYPE_CHECKING:
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
@@ -26,3 +28,16 @@ class Version:
     """The file it was read from, if any."""
     file: str = ""
     """The same file as the user names it, without a revision."""
+
+    @property
+    def is_gguf(self) -> bool:
+        """Whether it is a GGUF file, so that llama.cpp's defaults apply to what it does not declare."""
+        return isinstance(self.tokenizer, Encoder)
+
+
+def unnamed_roles(old: Version, new: Version) -> tuple[str, ...]:
+    """Return the special tokens that a GGUF file declares, and the other version, in another format, does not name."""
+    if old.is_gguf == new.is_gguf or old.spec is None or new.spec is None:
+        return ()
+    declared, other = (old.spec, new.spec) if old.is_gguf else (new.spec, old.spec)
+    return tuple(role for role in declared.special_ids if role not in other.special_ids)

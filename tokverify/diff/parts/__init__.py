@@ -12,7 +12,9 @@ from tokverify.diff.parts.declared import Declared
 from tokverify.diff.parts.document import DOCUMENT_PARTS, compare_stages, read_document
 from tokverify.diff.parts.settings import compare_added_tokens, compare_settings, compare_templates
 from tokverify.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
+from tokverify.diff.version import unnamed_roles
 from tokverify.report.diff import Part
+from tokverify.text.wording import list_items
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
@@ -39,7 +41,10 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
     parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer)))]
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
     if old.spec and new.spec:
-        parts += _compare_declared(old.spec, new.spec)
+        unnamed = unnamed_roles(old, new)
+        parts += _compare_declared(Declared(old.spec, unnamed), Declared(new.spec, unnamed))
+        if unnamed:
+            not_compared.append(f"{list_items(unnamed)} and what ends a generation: only the GGUF file names them")
         not_compared += _describe_models(old.spec, new.spec)
     if all(documents):
         parts += _compare_documents(*documents, has_specs=bool(old.spec and new.spec))
@@ -60,11 +65,10 @@ def _describe_models(old: TokenizerSpec, new: TokenizerSpec) -> Iterable[str]:
         yield f"{names}: one tokenizer is {old.model}, the other {new.model}"
 
 
-def _compare_declared(old: TokenizerSpec, new: TokenizerSpec) -> Iterable[Part]:
-    before, after = Declared(old), Declared(new)
+def _compare_declared(old: Declared, new: Declared) -> Iterable[Part]:
     for name, compare in PARTS.items():
-        if old.model == new.model or name not in _REQUIRING_SAME_MODEL:
-            yield Part(name, tuple(compare(before, after)))
+        if old.spec.model == new.spec.model or name not in _REQUIRING_SAME_MODEL:
+            yield Part(name, tuple(compare(old, new)))
 
 
 def _compare_documents(old: Mapping[str, Any], new: Mapping[str, Any], *, has_specs: bool) -> Iterable[Part]:

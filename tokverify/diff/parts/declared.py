@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,8 +21,10 @@ _DIGITS = 16
 class Declared:
     """A version as a GGUF file would declare it, and the settings that llama.cpp would derive from it."""
 
-    def __init__(self, spec: TokenizerSpec) -> None:
+    def __init__(self, spec: TokenizerSpec, unnamed: Collection[str] = ()) -> None:
         self.spec = spec
+        self.unnamed = unnamed
+        """The roles of special tokens that are not compared, because one version does not name them."""
 
     @cached_property
     def settings(self) -> Settings | None:

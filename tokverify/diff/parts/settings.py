@@ -22,7 +22,11 @@ def _list_settings(declared: Declared) -> dict[str, object]:
 
     spec = declared.spec
     values: dict[str, object] = {"model": spec.model, "charsmap": spec.charsmap and digest(spec.charsmap)}
-    return values if declared.settings is None else values | _flatten(describe_settings(declared.settings))
+    if declared.settings is not None:
+        values |= _flatten(describe_settings(declared.settings))
+    # What ends a generation follows from these roles.
+    hidden = {f"special_ids.{role}" for role in declared.unnamed} | ({"eog_ids"} if declared.unnamed else set())
+    return {name: value for name, value in values.items() if name not in hidden}
 
 
 def _flatten(settings: Mapping[str, object]) -> dict[str, object]:
