@@ -73,6 +73,16 @@ def test_without_models_and_configuration_the_command_fails():
     assert "name a MODEL, or configure models in tokverify.toml" in result.stderr
 
 
+def test_parts_in_which_everything_agrees_are_only_summarized():
+    good, bad = (
+        invoke("check", file, "-r", "sample.tokenizer.model").stdout for file in ("sample.gguf", "sample-broken.gguf")
+    )
+    assert good.startswith("OUTCOME\n")
+    assert "parts in which everything agrees are shown with -v" in good
+    assert "sample-broken: run" in bad
+    assert "sample: audit" in invoke("check", "sample.gguf", "-r", "sample.tokenizer.model", "-v").stdout
+
+
 def test_only_the_requested_parts_are_performed():
     report = json.loads(invoke("check", "sample.gguf", "--only", "audit", "-f", "json").stdout)
     (checked,) = report["models"]

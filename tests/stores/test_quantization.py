@@ -8,6 +8,8 @@ from tokverify.stores.quantization import has_quantization, is_later_part, model
     [
         ("gpt2", "gpt2"),
         ("gpt2-Q4_K_M", "gpt2"),
+        ("gpt2-Q4_K_M-fixed", "gpt2"),
+        ("gpt2-fixed", "gpt2"),
         ("gpt2.q8_0", "gpt2"),
         ("llama-3-8b-instruct-IQ2_XXS", "llama-3-8b-instruct"),
         ("gemma-3-4b-it-UD-Q4_K_XL", "gemma-3-4b-it"),

@@ -55,7 +55,7 @@ class CheckOptions(ReportOptions):
 @max_failures_options
 @jobs_option
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
-@report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v.")
+@report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v, even if it agrees.")
 def check(*, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
     """Perform run, audit and chat as configured, with one verdict.
 

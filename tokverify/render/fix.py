@@ -98,7 +98,7 @@ def render_verdict(report: FixReport) -> str:
 
 
 def _verdict(report: FixReport) -> str:
-    unknown = f"; the reference does not tell {', '.join(report.not_compared)}" if report.not_compared else ""
+    unknown = f"; not known of the reference: {', '.join(report.not_compared)}" if report.not_compared else ""
     unknown += "".join(f"; {other.source} disagrees" for other in report.others)
     if not fix_exit_code(report):
         return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"

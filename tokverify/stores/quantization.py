@@ -1,8 +1,10 @@
-"""Recognize in the names of GGUF files what distinguishes the files of one model: quantization and parts."""
+"""Recognize in the names of GGUF files what distinguishes the files of one model: quantization, parts and repairs."""
 
 from __future__ import annotations
 
 import re
+
+from tokverify.text.command_line import REPAIRED
 
 _QUANTIZATION = re.compile(
     r"[-._](?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|B?F16|F32|MXFP4(?:_MOE)?|NVFP4)(?:-imat)?$", re.IGNORECASE
@@ -11,8 +13,8 @@ _PART = re.compile(r"-(\d{5})-of-\d{5}$")
 
 
 def model_name(stem: str) -> str:
-    """Remove the part and the quantization from a file's name without its suffix: `gpt2-Q4_K_M` becomes `gpt2`."""
-    return _QUANTIZATION.sub("", without_part(stem))
+    """Remove all of this from a file's name without its suffix: `gpt2-Q4_K_M` and `gpt2-Q4_K_M-fixed` become `gpt2`."""
+    return _QUANTIZATION.sub("", without_part(stem.removesuffix(REPAIRED)))
 
 
 def without_part(stem: str) -> str:

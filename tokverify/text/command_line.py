@@ -8,7 +8,9 @@ from pathlib import PurePath
 
 from tokverify.text.visible import visible_message
 
-_FIXED = "-fixed.gguf"
+REPAIRED = "-fixed"
+"""What is appended to the name of a file, without its suffix, to name its repaired copy."""
+_FIXED = f"{REPAIRED}.gguf"
 # On most systems.
 _MAX_NAME_BYTES = 255
 # A word of a command as `shlex.join` writes it: spaces within quotes separate no words.

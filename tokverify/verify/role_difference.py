@@ -63,7 +63,8 @@ def _require_known(actual: Collection[str], expected: Tokenizer) -> None:
     known = {*expected.special_ids, *(_SYNONYMS.get(role, role) for role in expected.special_ids)}
     unknown = [role for role in _ESSENTIAL if role in actual and role not in known]
     if unknown:
-        raise NotComparedError(f"{' and '.join(unknown)}: {expected.name} does not name them")
+        them = "it" if len(unknown) == 1 else "them"
+        raise NotComparedError(f"{' and '.join(unknown)}: {expected.name} does not name {them}")
 
 
 def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:

@@ -1,4 +1,4 @@
-"""Describe a check for a person: the outcome of each part, and everything that the parts found."""
+"""Describe a check for a person: what the parts found, and the outcome of each part."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from tokverify.render.audit.describe import describe as describe_audit
 from tokverify.render.chat.describe import describe as describe_chat
 from tokverify.render.check.verdict import part_verdict, part_word, verdict
-from tokverify.render.document import VERDICT_STYLES, Column, Document, Paragraph, Section, Style, Table, message
+from tokverify.render.document import VERDICT_STYLES, Column, Document, Paragraph, Section, Span, Style, Table, message
 from tokverify.render.run.describe import describe as describe_run
 from tokverify.report.check import Part, check_exit_code, part_exit_code
+from tokverify.report.run import Status
 
 if TYPE_CHECKING:
     from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
     from tokverify.report.check import CheckReport, ModelCheck
+
+_FOLDED = "parts in which everything agrees are shown with -v"
 
 
 def describe(report: CheckReport, options: RenderOptions) -> Document:
@@ -29,15 +32,31 @@ def describe(report: CheckReport, options: RenderOptions) -> Document:
 
 
 def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[Section]:
+    folded = 0
     for model in report.models:
         for part in model.parts:
-            document = _describe_part(model, part, options)
-            if document:
+            if not options.verbose and not _has_news(model, part):
+                folded += part_exit_code(model, part) is not None
+            elif document := _describe_part(model, part, options):
                 yield Section([Paragraph(message(f"{model.name}: {part}", Style.STRONG))])
                 yield from document.sections
     # Last, since people see the end of a terminal's output first.
     columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
-    yield Section([Table(columns, list(_outcome_rows(report)))], "Outcome")
+    notes = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
+    yield Section([Table(columns, list(_outcome_rows(report))), *notes], "Outcome")
+
+
+def _has_news(model: ModelCheck, part: Part) -> bool:
+    """Whether a part found anything besides agreement."""
+    if part_exit_code(model, part):
+        return True
+    if part is Part.RUN and model.run:
+        report = model.run
+        all_match = all(result.status is Status.MATCH for result in report.results)
+        return bool(report.differences or report.baseline or report.expected.caveat) or not all_match
+    if part is Part.AUDIT and model.audit:
+        return bool(model.audit.findings or model.audit.waived or model.audit.unused_waivers)
+    return part is Part.CHAT and model.chat is not None and bool(model.chat.findings)
 
 
 def _describe_part(model: ModelCheck, part: Part, options: RenderOptions) -> Document | None:
