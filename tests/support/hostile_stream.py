@@ -5,30 +5,30 @@ from tokverify.report.run import Side
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod, StreamReport
 
 
-def hostile_stream() -> StreamReport:
-    """Make a report in which everything goes wrong on both sides."""
+def hostile_stream(text: str = HOSTILE) -> StreamReport:
+    """Make a report in which everything goes wrong on both sides; every text in it is `text`."""
     failures = tuple(
         StreamFailure(
             case=f"suite/{fault}",
             fault=fault,
             resumed_at=None if fault is StreamFault.ERROR else 1,
             ids=(1, 2, 3),
-            expected=HOSTILE,
-            streamed=HOSTILE[::-1],
+            expected=text,
+            streamed=text[::-1],
             others=2,
         )
         for fault in StreamFault
     )
     sides = tuple(
         StreamedSide(
-            side=Side(name=HOSTILE, source=HOSTILE),
+            side=Side(name=text, source=text),
             method=method,
             texts=1000,
             ids=50_000,
             resumptions=77,
             failures=failures,
-            skipped={HOSTILE: 3},
+            skipped={text: 3},
         )
         for method in StreamMethod
     )
-    return StreamReport(sides=sides, options={"cases": HOSTILE})
+    return StreamReport(sides=sides, options={"cases": text})

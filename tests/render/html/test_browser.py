@@ -7,11 +7,13 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.hostile_audit import hostile_audit
+from support.hostile_canonical import hostile_canonical
 from support.hostile_chat import HOSTILE, hostile_chat
 from support.hostile_check import hostile_check
 from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
+from support.hostile_stream import hostile_stream
 from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
 from tokverify.cases.case import Case
@@ -20,6 +22,7 @@ from tokverify.diagnosis.repair import add_repairs
 from tokverify.diff.example import add_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.canonical import CanonicalReport
 from tokverify.report.corpus import CorpusReport
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
@@ -29,6 +32,10 @@ from tokverify.verify.comparison import verify_tokenizers
 
 SAMPLE = ROOT / "tokverify/sample"
 INJECTIONS = ["<script>hacked = 1</script>", "</script><script>hacked = 1</script>", '<img src=x onerror="hacked = 1">']
+
+
+KINDS = ("hostile", "audit", "fuzz", "change", "chat", "check", "stats", "corpus", "stream", "canonical")
+"""Pages of each kind of report in which every text is an attack."""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +58,8 @@ def pages(tmp_path_factory) -> Path:
         "check": FORMATS["check"]["html"](hostile_check(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
         "stats": FORMATS["stats"]["html"](hostile_stats(" ".join(INJECTIONS)), options),
         "corpus": FORMATS["corpus"]["html"](injecting_corpus(), options),
+        "stream": FORMATS["stream"]["html"](hostile_stream(f"{HOSTILE} {' '.join(INJECTIONS)}"), options),
+        "canonical": FORMATS["canonical"]["html"](injecting_canonical(), options),
     }
     for name, text in texts.items():
         (directory / f"{name}.html").write_text(text, encoding="utf-8")
@@ -95,6 +104,12 @@ def injecting_corpus() -> CorpusReport:
         unreadable_groups=tuple(replace(group, reason=attack, places=(attack,)) for group in report.unreadable_groups),
         notes=(attack,),
     )
+
+
+def injecting_canonical() -> CanonicalReport:
+    """Make a check of a log more hostile."""
+    report = hostile_canonical()
+    return replace(report, report=inject(report.report))
 
 
 def injecting_change() -> ChangeReport:
@@ -385,7 +400,7 @@ def test_dark_and_light_follow_the_system_until_chosen(open_page):
     assert open_page("broken").evaluate(ground) == page.evaluate(ground)
 
 
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "stats", "corpus"])
+@pytest.mark.parametrize("name", ["broken", *KINDS])
 def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
     page = open_page(name, width=360, height=700)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
@@ -396,7 +411,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
-@pytest.mark.parametrize("name", ["broken", "hostile", "audit", "fuzz", "change", "chat", "check", "stats", "corpus"])
+@pytest.mark.parametrize("name", ["broken", *KINDS])
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
@@ -409,7 +424,7 @@ def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("name", ["hostile", "audit", "fuzz", "change", "chat", "check", "stats", "corpus"])
+@pytest.mark.parametrize("name", KINDS)
 def test_hostile_text_stays_text(open_page, name: str):
     page = open_page(name)
     if page.locator("#clear").count():
