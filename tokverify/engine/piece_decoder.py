@@ -121,6 +121,6 @@ def _decode_natively(
     try:
         batch = lists if isinstance(lists, EncodedBatch) else EncodedBatch.from_lists(lists)
         data, offsets, failed = native.decode_batch(batch.ids, batch.offsets, clean_up, threads)
-    except (OverflowError, BufferError):  # BufferError: an empty array, which can be at any address
+    except (EncodeError, BufferError):  # an id of no vocabulary; an empty array, which can be at any address
         return None
     return DecodedBatch(memoryview(data), memoryview(offsets).cast("q")) if failed is None else None
