@@ -214,8 +214,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "stream", "canonical", "conformance", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases",
-        "report",
+        "stream", "canonical", "versions", "conformance", "fix", "chat", "convert", "learn", "train", "encode",
+        "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

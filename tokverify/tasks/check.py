@@ -17,8 +17,8 @@ from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
-from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.last_failures import LastFailures
+from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.run import expectation_side, verify_model
 from tokverify.version import __version__
 
