@@ -109,6 +109,12 @@ TABLE = [
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
     (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
     (["stream", MODEL, "--suite", "none"], 2, [], ["none"]),
+    (
+        ["versions", MODEL, "-r", REFERENCE, "--env", "tokenizers==1"],
+        2,
+        [],
+        ["only a tokenizer.json and transformers:"],
+    ),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
     (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),

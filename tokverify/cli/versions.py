@@ -35,7 +35,7 @@ class VersionsOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("A tokenizer.json, a directory or hub id with one, or transformers:LOCATION. Detected by default.")
+@reference_option("What to compare with: a tokenizer.json, a directory or hub id with one, or transformers:LOCATION.")
 @click.option(
     "--env",
     "environments",
