@@ -83,6 +83,17 @@ def test_losses_that_would_change_every_text_are_refused(byte_level, to_gguf, ch
         to_gguf(byte_level(**changes))
 
 
+def test_the_bytes_of_a_unigram_model(to_gguf, tmp_path):
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *"abcdefghij", "▁a", "bc"]
+    tokenizer = Tokenizer(models.Unigram([(piece, -0.1 * id) for id, piece in enumerate(pieces)], 0, True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.add_special_tokens(pieces[:3])
+    tokenizer.save(str(tmp_path / "in.tokenizer.json"))
+    done = to_gguf(tmp_path / "in.tokenizer.json", "a 123 x", "<0x0A> é")
+    require_explained(done, "model.byte_fallback: with unigram, llama.cpp treats what no piece covers as unknown")
+    assert done.written
+
+
 def wordpiece(path: Path) -> Path:
     vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abeo", *(f"##{letter}" for letter in "abeo"), "日"]
     tokenizer = Tokenizer(models.WordPiece({text: id for id, text in enumerate(vocab)}, unk_token=vocab[1]))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.convert.added_token_loss import added_token_losses
 from tokverify.convert.loss import Loss, name_texts
-from tokverify.convert.sentencepiece_loss import score_losses
+from tokverify.convert.sentencepiece_loss import NO_BYTES, score_losses
 from tokverify.convert.space_loss import space_losses
 from tokverify.diagnosis.deviation import Deviation
 from tokverify.engine.families import find_family
@@ -119,7 +120,30 @@ def _runtime_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, i
         yield from _word_losses(document)
     if family and family.ranking is Ranking.SCORE_SUM:
         yield from _control_piece_losses(document, ids)
+    if family and family.ignores_byte_pieces and document.model.get("byte_fallback"):
+        yield _byte_loss(spec)
     yield from score_losses(spec)
+
+
+def _byte_loss(spec: TokenizerSpec) -> Loss:
+    """Return the loss that a unigram model in llama.cpp has no byte tokens, neither for bytes nor for their texts."""
+    types = spec.types or ()
+    unknown = {id for id, type in enumerate(types) if type in {TokenType.BYTE, TokenType.UNKNOWN}}
+
+    def mark(ids: Sequence[int]) -> list[int | None]:
+        """Replace each run of bytes and unknown tokens by None."""
+        marked = (None if id in unknown else id for id in ids)
+        return [id for id, run in groupby(marked) for id in ([None] if id is None else run)]
+
+    def undo(sides: Sides) -> None:
+        plain = [TokenType.NORMAL.value if type == TokenType.BYTE else type for type in sides.spec.types or ()]
+        sides.spec = replace(sides.spec, types=plain)
+
+    return Loss(
+        f"model.byte_fallback: {NO_BYTES}; IN's model also finds a piece such as `<0x0A>` in a text",
+        undo,
+        lambda actual, expected: mark(actual) == mark(expected),
+    )
 
 
 def _control_piece_losses(document: Document, ids: Mapping[str, int]) -> Iterator[Loss]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OUT_OF_SIGHT = TokenType.CONTROL.value
 """A type whose pieces neither side matches in texts: sentencepiece never parses control tokens."""
+NO_BYTES = "with unigram, llama.cpp treats what no piece covers as unknown"
+"""The sentence about byte pieces, for a message of any format."""
 _PRECISION = 2.0**-22
 """The error of a single-precision sum for each piece, relative to the sum: a few roundings of half a unit."""
 
@@ -34,9 +36,7 @@ def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss
             _keep_text,
         )
     if family and family.ignores_byte_pieces and message.trainer_spec.byte_fallback:
-        yield Loss(
-            "trainer_spec.byte_fallback: with unigram, llama.cpp treats what no piece covers as unknown", _no_bytes
-        )
+        yield Loss(f"trainer_spec.byte_fallback: {NO_BYTES}", _no_bytes)
     yield from score_losses(spec)
 
 
