@@ -99,9 +99,15 @@ def test_what_ids_cannot_show_is_reported_as_not_compared():
     assert set(report.not_compared) == {"types of tokens", "ids of special tokens", "chat template"}
 
 
-def test_nothing_is_claimed_if_a_difference_remains():
-    # Nothing can turn this vocabulary into one of another size without knowing the tokens' texts.
+def test_the_other_model_of_sentencepiece_is_found_by_ids_alone():
     plan = planned(SPM, replace(SPM, scores=[-score for score in SPM.scores], model="t5"), bare=True)
+    assert set(plan.repair.kind.split("+")) == {"model", "scores"}
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_nothing_is_claimed_if_a_difference_remains():
+    # Ids do not reveal scores without any order.
+    plan = planned(SPM, replace(SPM, scores=[-float(id * 37 % 101) for id in range(len(SPM.tokens))]), bare=True)
     report = written(plan) if plan.change else to_report(plan)
     assert fix_exit_code(report) == 1
 

@@ -81,6 +81,10 @@ class Outcome:
     def named_bare(self) -> bool:
         return names(self.mutation, self.bare)
 
+    @property
+    def right_bare(self) -> bool:
+        return self.named_bare and explains_all(self.bare)
+
 
 def names(mutation: Mutation, explanation: Explanation | None) -> bool:
     """Whether an explanation names the fault."""

@@ -11,6 +11,7 @@ from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.spelling import text_of_bytes
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.diagnosis.type_change import type_effect
+from tokverify.engine.families import find_family
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.facts.spec is not None or len(expected_bytes) <= start:
         return
     ids = range(start, len(expected_bytes))
-    added = [_token_for(id, expected_bytes[id], evidence) for id in ids]
+    formed = _formed_pieces(spec)
+    added = [_token_for(id, expected_bytes[id], formed, evidence) for id in ids]
     yield TokenizerChange(
         kind="added",
         sentence=f"adding {name_tokens(ids, spec)} from the reference",
@@ -73,14 +75,28 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     )
 
 
-def _token_for(id: int, data: bytes, evidence: Evidence) -> tuple[str, TokenType]:
-    """Return the text and type of a token that represents some bytes; one that looks like a tag is matched in texts."""
+def _formed_pieces(spec: TokenizerSpec) -> frozenset[str] | None:
+    """Return the pieces that merges form and that have no token yet; None if the model uses no merges."""
+    family = find_family(spec.model)
+    if family is None or not family.is_bpe:
+        return None
+    return frozenset(merge.replace(" ", "", 1) for merge in spec.merges or ()).difference(spec.tokens)
+
+
+def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Evidence) -> tuple[str, TokenType]:
+    """Return the text and type of a token that represents some bytes.
+
+    One that looks like a tag, or that the reference uses although merges do not form it, is matched in texts.
+    """
     text = data.decode("utf-8", "surrogateescape")
     if not data or text == f"[PAD{id}]":
         return f"[PAD{id}]", TokenType.UNUSED
     if kind_of(text) == "tags":
         return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
-    return text_of_bytes(data, evidence.spec.model), TokenType.NORMAL
+    piece = text_of_bytes(data, evidence.spec.model)
+    if formed is not None and piece not in formed and id in evidence.missing:
+        return text, TokenType.USER_DEFINED
+    return piece, TokenType.NORMAL
 
 
 def _append(

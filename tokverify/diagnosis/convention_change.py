@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
 
+_SENTENCEPIECE_MODELS = ("llama", "t5")
+"""The models of the two algorithms of sentencepiece, BPE and unigram: their files declare the same arrays."""
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
 
@@ -148,16 +150,24 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set a model that uses merges if the file has merges and its model ignores them."""
+    """Set a model that uses what the file has: merges, or scores without merges."""
     spec = evidence.spec
     family = find_family(spec.model)
-    if evidence.facts.spec is not None or not spec.merges or (family and family.uses_pre_tokenizer):
+    if evidence.facts.spec is not None:
         return
-    for model in sorted(name for name, load in FAMILIES.items() if load().is_bpe):
-        yield TokenizerChange(
-            kind="model",
-            sentence=f"setting the model to {model} instead of {spec.model}, which ignores merges "
-            "(tokenizer.ggml.model)",
-            cost=cost.MODEL,
-            transform=partial(replace, model=model),
-        )
+    if spec.merges and not (family and family.is_bpe):
+        for model in sorted(name for name, load in FAMILIES.items() if load().is_bpe):
+            yield _set_model(spec, model, ", which ignores merges", cost.UNUSED_MERGES)
+    elif spec.scores and not spec.merges:
+        for model in _SENTENCEPIECE_MODELS:
+            if model != spec.model:
+                yield _set_model(spec, model, "", cost.MODEL)
+
+
+def _set_model(spec: TokenizerSpec, model: str, reason: str, cost: float) -> TokenizerChange:
+    return TokenizerChange(
+        kind="model",
+        sentence=f"setting the model to {model} instead of {spec.model}{reason} (tokenizer.ggml.model)",
+        cost=cost,
+        transform=partial(replace, model=model),
+    )

@@ -56,6 +56,8 @@ ALL_TEXTS: Final = 3.8
 """Texts that differ in several ways at once."""
 
 CHARSMAP: Final = 4.0
+UNUSED_MERGES: Final = 4.4
+"""The model, if the file has merges that its model ignores."""
 MERGES: Final = 4.5
 SCORES: Final = 4.5
 NEGATED_SCORES: Final = 4.6

@@ -40,10 +40,10 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "scores": array_change.scores,
     "model": array_change.models,
     "added tokens by bytes": added_token_change.tokens_by_bytes,
+    "conventional model": convention_change.models,
     "conventional merges": convention_change.merges,
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
-    "conventional model": convention_change.models,
     "probed types": type_change.probed_types,
     "normalizer": runtime_change.normalizers,
     "runtime": runtime_change.runtimes,
@@ -51,6 +51,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
 """The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
+    "flags": setting_change.flags_of_family,
     "types": decoding_change.types,
     "pre-tokenizer": decoding_change.pre_tokenizers,
     "texts": decoding_change.texts,

@@ -10,6 +10,7 @@ from tokverify.diagnosis.spelling import RESPELLINGS, spell_token
 from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.spec import TokenType
 
@@ -76,10 +77,11 @@ def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, TokenPatch]]:
-    expected_bytes = evidence.facts.token_bytes
+    expected_bytes, family = evidence.facts.token_bytes, find_family(evidence.spec.model)
+    is_byte_level = family is not None and family.alphabet is Alphabet.BYTE_LEVEL
     for id, (text, type) in enumerate(zip(evidence.spec.tokens, types_of(evidence.spec), strict=False)):
-        # Runs of spaces are excluded, because they may be stored differently so that texts match them.
-        if type == respelling.type and (len(text) == 1 or text.strip("▁ ")):
+        # Other families may store runs of spaces with spaces, so that texts match them.
+        if type == respelling.type and (is_byte_level or len(text) == 1 or text.strip("▁ ")):
             expected = respelling.respell(text)
             if expected != text and (id >= len(expected_bytes) or respelling.read(expected) == expected_bytes[id]):
                 yield id, TokenPatch(expected)

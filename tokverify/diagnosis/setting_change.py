@@ -19,7 +19,7 @@ from tokverify.files.gguf.values import FIELDS
 from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
-    from tokverify.diagnosis.evidence import Evidence
+    from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
     from tokverify.engine.pre_tokenizer import PreTokenizer
     from tokverify.spec import TokenizerSpec
 
@@ -39,15 +39,23 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Toggle each flag that has an effect."""
     if evidence.encoder is None:
         return
+    yield from flags_of_family(evidence)
     settings = evidence.encoder.settings
-    names = settings.family.flags
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
-        names += _AFFIX_FLAGS
-    for name in names:
+        for name in _AFFIX_FLAGS:
+            yield _flag(evidence, name, value=not getattr(settings, name))
+
+
+def flags_of_family(evidence: Evidence | DecodingEvidence) -> Iterator[TokenizerChange]:
+    """Toggle each flag that a family has an own key for; some of these change decoding, too."""
+    if evidence.encoder is None:
+        return
+    settings = evidence.encoder.settings
+    for name in settings.family.flags:
         yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def _flag(evidence: Evidence, name: str, *, value: bool) -> TokenizerChange:
+def _flag(evidence: Evidence | DecodingEvidence, name: str, *, value: bool) -> TokenizerChange:
     confirmed = evidence.facts.spec is not None and getattr(evidence.facts.spec, name) is value
     declared = getattr(evidence.spec, name) is not None
     fields: dict[str, Any] = {name: value}
