@@ -1,7 +1,7 @@
-"""Try the faults of `tests/support/new_faults.py`, and write their section of docs/mutations.md.
+"""Try the new faults in `tests/support/`, and write their section of docs/mutations.md.
 
 Run as `python benchmarks/new_faults.py [PATTERN]`; it takes about half an hour. With a pattern, only the faults whose
-names contain it are tried, and nothing is written.
+names contain it are tried, and nothing is written. `--table` selects one of the tables.
 """
 
 import argparse
@@ -15,9 +15,11 @@ from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
 from support.paths import ROOT
+from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
+TABLES = {"first": FIRST, "second": SECOND, "third": THIRD}
 HEADS = (
     "vocabulary",
     "fault",
@@ -57,14 +59,14 @@ def summary(name: str, trials: Sequence[Trial]) -> str:
     return f"| {name} | {len(trials)} | {' | '.join(shares)} | {counts[3]} |"
 
 
-def section(rows: Sequence[tuple[Trial, str]], first: frozenset[str]) -> str:
+def section(rows: Sequence[tuple[Trial, str]]) -> str:
     """Return the part of the page that depends on the results."""
     parts = [
-        summary(f"{title}, {reference}", [
-            trial for trial, used in rows if used == reference and (trial.mutation.id in first) is is_first
+        summary(f"{title} table, {reference}", [
+            trial for trial, used in rows if used == reference and trial.mutation in faults
         ])
         for reference in ("whole", "ids")
-        for title, is_first in (("first table", True), ("second table", False))
+        for title, faults in TABLES.items()
     ]  # fmt: skip
     head = "| faults | tried | found | named | repaired | false claims |\n|---|---|---|---|---|---|"
     table = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}", *(line(*row) for row in rows)]
@@ -74,17 +76,20 @@ def section(rows: Sequence[tuple[Trial, str]], first: frozenset[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pattern", nargs="?", default="")
-    pattern = parser.parse_args().pattern
-    chosen = [fault for fault in (*FIRST, *SECOND) if pattern in fault.id and is_here(fault.vocabulary)]
+    parser.add_argument("--table", action="append", choices=TABLES)
+    arguments = parser.parse_args()
+    tables = [TABLES[name] for name in arguments.table or TABLES]
+    faults = [fault for table in tables for fault in table if arguments.pattern in fault.id]
+    chosen = [fault for fault in faults if is_here(fault.vocabulary)]
     rows: list[tuple[Trial, str]] = []
     with tempfile.TemporaryDirectory() as directory:
         for fault in chosen:
             for reference in ("whole", "ids"):
                 rows.append((try_fault(fault, Path(directory), bare=reference == "ids"), reference))
                 print(line(*rows[-1]), flush=True)
-    if not pattern:
+    if not arguments.pattern and not arguments.table:
         page = TARGET.read_text(encoding="utf-8").partition(BEGIN)[0]
-        TARGET.write_text(page + BEGIN + section(rows, frozenset(fault.id for fault in FIRST)), encoding="utf-8")
+        TARGET.write_text(page + BEGIN + section(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":
