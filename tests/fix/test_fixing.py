@@ -15,7 +15,7 @@ from tokverify.files.gguf.declaration import Declaration
 from tokverify.fix.changed import type_ranges
 from tokverify.fix.fixing import Plan, make_plan, to_report
 from tokverify.fix.measure import ROLES, TEMPLATE, TEXTS, TYPES
-from tokverify.report.fix import FixReport, TypeRange, fix_exit_code, remaining
+from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.spec import TokenizerSpec, TokenType
 
 pytestmark = pytest.mark.process  # takes seconds
@@ -156,3 +156,12 @@ def test_type_ranges_join_neighbors_of_the_same_type():
     new = replace(BPE, types=types)
     assert type_ranges(BPE, new) == (TypeRange(3, 5, USER_DEFINED), TypeRange(8, 8, CONTROL))
     assert type_ranges(BPE, replace(new, tokens=new.tokens[:-1], types=types[:-1])) == ()
+
+
+def test_an_error_of_audit_that_the_reference_cannot_refute_is_no_success():
+    ordinary = SPM.tokens.index("▁a")
+    wrong = replace(SPM, special_ids={"bos": 1, "eos": ordinary, "unk": 0})
+    report = to_report(planned(wrong, SPM, bare=True))
+    assert fix_exit_code(report) == 1
+    assert [check.name for check in remaining(report)] == [UNCONFIRMED]
+    assert fix_exit_code(to_report(planned(SPM, SPM, bare=True))) == 0

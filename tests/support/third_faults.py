@@ -21,7 +21,7 @@ from support.new_faults import MERGES, PRE, SCORES, TOKENS, TYPES, both, deleted
 
 THIRD: tuple[Mutation, ...] = (
     Mutation("EOS is another token", "gpt-2", special(eos=0), ("eos_id",), JSON),
-    Mutation("newlines written as themselves", "gpt-2", respelled(lambda token: token.replace("Ċ", "\n")), TOKENS, JSON),
+    Mutation("newlines as such", "gpt-2", respelled(lambda token: token.replace("Ċ", "\n")), TOKENS, JSON),
     Mutation("a range of merges reversed", "qwen2", merges(reverse_slice(1_000, 3_000)), MERGES),
     Mutation("EOS lost", "qwen2", lost_roles("eos"), ("eos_id",)),
     Mutation("pre deepseek-llm", "qwen2", fields(pre="deepseek-llm"), PRE),

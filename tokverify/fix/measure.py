@@ -16,7 +16,7 @@ from tokverify.fix.certain import adds_bos_twice
 from tokverify.fix.target_text import is_generated
 from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
-from tokverify.report.fix import FixCheck, Verification
+from tokverify.report.fix import UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -39,6 +39,7 @@ TEMPLATE = "chat template"
 DOUBLE_BOS = "BOS added by tokenizer and template"
 FINDINGS = "errors found by audit"
 
+_ALL = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS, UNCONFIRMED)
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
@@ -136,7 +137,7 @@ class Measuring:
             ROLES: len(self.token_list.differing_roles(encoder)),
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
-            FINDINGS: self._count_errors(spec),
+            **self._count_errors(spec),
         }
         return Measure(counts, self._optional, results, encoder)
 
@@ -148,18 +149,18 @@ class Measuring:
         # Many intact files have some; they must only not become more.
         return decoding | {FINDINGS}
 
-    def _count_errors(self, spec: TokenizerSpec) -> int:
+    def _count_errors(self, spec: TokenizerSpec) -> dict[str, int]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
         findings = audit(Subject(declaration), RULES.values()).findings
-        return sum(finding.severity is Severity.ERROR for finding in findings)
+        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+        unconfirmed = [error for error in errors if error.keys and not any(map(self.token_list.declares, error.keys))]
+        return {FINDINGS: len(errors), UNCONFIRMED: len(unconfirmed)}
 
     def _refused(self, message: str, size: int) -> Measure:
         results = [_error_result(case, message, self._facts) for case in self._cases]
         generated = sum(is_generated(case) for case in self._cases)
-        counts = dict.fromkeys((DECODING, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS), size)
-        counts |= {CASES: len(self._cases) - generated, TEXTS: generated}
-        order = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS)
-        return Measure({name: counts[name] for name in order}, self._optional, results, None, message)
+        counts = dict.fromkeys(_ALL, size) | {CASES: len(self._cases) - generated, TEXTS: generated}
+        return Measure(counts, self._optional, results, None, message)
 
 
 def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:

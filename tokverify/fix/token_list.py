@@ -12,6 +12,7 @@ from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates
+from tokverify.files.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+_ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
 """The roles that change prompts or end generations."""
 
@@ -62,6 +64,12 @@ class TokenList:
             "chat template": self.template is not None,
         }
         return tuple(name for name, is_known in known.items() if not is_known)
+
+    def declares(self, key: str) -> bool:
+        """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
+        if key in _ROLE_OF_KEY:
+            return self.settings is not None or _ROLE_OF_KEY[key] in self._roles
+        return key != CHAT_TEMPLATE or self.template is not None
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect
-from tokverify.report.fix import fix_exit_code, remaining
+from tokverify.report.fix import UNCONFIRMED, fix_exit_code, remaining
 from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -104,7 +104,7 @@ def _verdict(report: FixReport) -> str:
         return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
     failing = (report.after or report.before).fail
     left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
-    left += [f"{check.name} differ" for check in remaining(report)]
+    left += [f"{check.name} {'remain' if check.name == UNCONFIRMED else 'differ'}" for check in remaining(report)]
     if report.repair and report.repair.inferred_tokens and report.after:
         left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
     return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"

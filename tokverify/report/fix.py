@@ -9,6 +9,9 @@ from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fields import Count
 from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
+UNCONFIRMED = "audit errors in what the reference does not declare"
+"""The name of the check for errors that no comparison with the reference can confirm or refute."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
