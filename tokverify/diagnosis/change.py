@@ -45,6 +45,13 @@ class TokenizerChange:
     """What GGUF cannot express."""
     gguf_command: str | None = None
     """The command of the `gguf` package that does the same, if there is one."""
+    combined: tuple[TokenizerChange, ...] = ()
+    """The changes that this one combines; empty for a single one."""
+
+    @property
+    def steps(self) -> tuple[TokenizerChange, ...]:
+        """The single changes that it consists of."""
+        return self.combined or (self,)
 
     @property
     def expressible(self) -> bool:
@@ -59,6 +66,7 @@ class TokenizerChange:
             cost=self.cost + other.cost,
             transform=lambda spec: other.transform(self.transform(spec)),
             deviation=self.deviation.combine(other.deviation),
+            combined=(*self.steps, *other.steps),
         )
 
     def expressible_part(self) -> TokenizerChange:

@@ -20,6 +20,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.fix.candidate import Candidates
 from tokverify.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.fix.measure import Measuring, to_checks
+from tokverify.fix.pruning import prune
 from tokverify.fix.target_text import general_cases, target_cases
 from tokverify.report.fix import FileRepair, FixReport
 from tokverify.system.output_file import move_into_place, temporary_beside
@@ -105,6 +106,10 @@ def make_plan(
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
         if measuring.add_cases(targets):
             before, measure = measuring.measure(spec), measuring.measure(current)
+    if parts:
+        parts = prune(measuring, spec, parts, facts.expected)
+        current = reduce(TokenizerChange.then, parts).transform(spec)
+        before, measure = measuring.measure(spec), measuring.measure(current)
     if not candidates.is_foreign_decoding(current, measure):
         measure = measure.requiring_decoding()
     result = candidates.diagnosis
