@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tokverify.tasks.stats import measure_tokenizers
     from tokverify.tasks.stream import check_streaming
     from tokverify.tasks.train import train_tokenizer
+    from tokverify.tasks.versions import compare_library_versions
     from tokverify.tokenizer import Tokenizer
     from tokverify.verify.baseline import Baseline
     from tokverify.verify.comparison import verify_tokenizers
@@ -55,6 +56,7 @@ __all__ = [
     "audit_model",
     "check_chat",
     "check_streaming",
+    "compare_library_versions",
     "convert_tokenizer",
     "decode_ids",
     "diff_reports",
@@ -102,6 +104,7 @@ _MODULES = {
     "audit_model": "tasks.audit",
     "check_chat": "tasks.chat",
     "check_streaming": "tasks.stream",
+    "compare_library_versions": "tasks.versions",
     "convert_tokenizer": "tasks.convert",
     "decode_ids": "tasks.encode",
     "diff_reports": "tasks.report",

@@ -109,6 +109,12 @@ TABLE = [
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
     (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
     (["stream", MODEL, "--suite", "none"], 2, [], ["none"]),
+    (
+        ["versions", MODEL, "-r", REFERENCE, "--env", "tokenizers==1"],
+        2,
+        [],
+        ["only a tokenizer.json and transformers:"],
+    ),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
     (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
@@ -214,8 +220,8 @@ def test_help_lists_each_command_on_one_line_in_order_of_use():
     listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [
         "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "stream", "canonical", "conformance", "fix", "chat", "convert", "learn", "train", "encode", "decode", "cases",
-        "report",
+        "stream", "canonical", "versions", "conformance", "fix", "chat", "convert", "learn", "train", "encode",
+        "decode", "cases", "report",
     ]  # fmt: skip
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 

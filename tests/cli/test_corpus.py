@@ -1,5 +1,6 @@
 """`tokverify corpus` from the command line; test_process.py starts it for real."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from support.corpus_maker import write_json_lines, write_parquet
 from support.in_process import InProcess
 from support.paths import SAMPLE
 from tokverify.cli import main
-from tokverify.corpus import plan
+from tokverify.corpus import plan, state
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
+from tokverify.system.output_file import write_file
 from tokverify.tasks import corpus as task
 
 MODEL, BROKEN = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample-broken.gguf")
@@ -162,18 +164,27 @@ def test_results_without_excerpts_cannot_be_distilled(data, tmp_path):
     assert not (tmp_path / "suite.yaml").exists()
 
 
-def test_a_state_directory_that_cannot_be_written_ends_the_run(data, tmp_path, monkeypatch):
+def test_a_full_disk_for_results_does_not_end_the_run(data, tmp_path, monkeypatch):
+    whole = verify(BROKEN, data, "-f", "json").stdout
     written = []
 
-    def fail_at_the_second(self, result):
-        written.append(result.unit)
-        if len(written) == 2:
-            raise TokverifyError("results: cannot be written: No space left on device")
+    def fail_at_the_third(path, text):
+        written.append(path)
+        if len(written) == 3:  # after the plan and a result
+            raise TokverifyError(f"{path}: cannot be written") from OSError(errno.ENOSPC, "No space left on device")
+        write_file(path, text)
 
-    monkeypatch.setattr(StateDirectory, "write", fail_at_the_second)
-    result = verify(MODEL, data, "--state", tmp_path / "out")
-    assert (result.exit_code, len(written)) == (2, 2)
-    assert "No space left on device" in result.stderr
+    store = ("-f", "json", "--state", tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "write_file", fail_at_the_third)
+        result = verify(BROKEN, data, *store)
+    assert result.exit_code == 2
+    report = json.loads(result.stdout)
+    (group,) = report["unreadable_groups"]
+    assert group["reason"] == "compared, but the result cannot be stored: No space left on device"
+    assert group["count"] == 1
+    assert (report["documents"], report["differing"]) == (80, 20)
+    assert verify(BROKEN, data, *store).stdout == whole
 
 
 def test_equal_texts_with_different_wrong_ids_have_their_own_examples(tmp_path):

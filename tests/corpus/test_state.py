@@ -2,7 +2,7 @@ import pytest
 
 from support.corpus_maker import corpus_file
 from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
-from tokverify.corpus.result import Tally, UnitResult, merge
+from tokverify.corpus.result import Place, ReasonTally, Tally, UnitResult, merge
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
@@ -30,12 +30,24 @@ def test_a_plan_is_read_as_it_was_written(state):
 
 
 def test_units_with_a_result_are_skipped(state):
-    state.write(result(UNITS[2]))
-    state.write(result(UNITS[4]))
+    for unit in (UNITS[2], UNITS[4]):
+        assert state.store(result(unit), unit.file) == result(unit)
     assert state.missing(UNITS) == [UNITS[0], UNITS[1], UNITS[3], UNITS[5], UNITS[6]]
     assert merge(state.results(PLAN)) == Tally(documents=2)
     state.remove(UNITS[2].id)
     assert [found.unit for found in state.results(PLAN)] == [UNITS[4].id]
+
+
+def test_a_result_that_cannot_be_stored_is_located(state):
+    (state.path / "results").rmdir()
+    stored = state.store(result(UNITS[2]), UNITS[2].file).tally
+    assert (stored.documents, stored.unreadable) == (1, 1)
+    assert stored.reasons == {
+        "compared, but the result cannot be stored: No such file or directory": ReasonTally(
+            1, (Place("c.txt", -1, "text"),)
+        )
+    }
+    assert state.missing(UNITS) == [*UNITS]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,7 @@ def test_broken_files_are_reported(state):
     path.write_text('{"plan": "x"')
     with pytest.raises(TokverifyError, match=r"not the result of a unit .*; delete it"):
         list(state.results(PLAN))
-    state.write(result(UNITS[0], Plan(REQUEST, {}, UNITS)))
+    state.store(result(UNITS[0], Plan(REQUEST, {}, UNITS)), UNITS[0].file)
     with pytest.raises(TokverifyError, match="the result of another unit or plan"):
         list(state.results(PLAN))
     (state.path / "plan.json").write_text("{}")

@@ -70,8 +70,10 @@ def test_every_kind_of_server_encodes_with_both_values_of_add_special(start, enc
 def test_every_kind_of_server_but_one_decodes(start, encoder, kind):
     tokenizer = open_reference(start(kind).address).tokenizer
     all_ids = [encoder.encode(text, add_special=True) for text in TEXTS]
-    assert tokenizer.decode_many(all_ids) == [encoder.decode(ids) for ids in all_ids]
-    assert tokenizer.decode(all_ids[1]) == encoder.decode(all_ids[1])
+    left_out = encoder.special_ids.values() if kind == "llama-cpp-python" else ()
+    expected = [encoder.decode([id for id in ids if id not in left_out]) for ids in all_ids]
+    assert tokenizer.decode_many(all_ids) == expected
+    assert tokenizer.decode(all_ids[1]) == expected[1]
     assert (tokenizer.piece(1717), tokenizer.token_bytes(1717)) == (encoder.decode([1717]).decode(), b"a")
 
 

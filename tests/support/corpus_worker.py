@@ -8,6 +8,8 @@ from pathlib import Path
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.corpus.check import TokenizerChecker
 from tokverify.corpus.document import Columns
+from tokverify.corpus.result import Tally
+from tokverify.corpus.unit import UnitPart
 from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
 from tokverify.verify.mode import Mode
@@ -28,11 +30,16 @@ class DeadlyTokenizer(FakeTokenizer):
         return super().encode(text, add_special=add_special, parse_special=parse_special)
 
 
-def start_worker() -> Worker:
-    """Make a worker that finds texts with `ab` to differ."""
+def make_checker() -> TokenizerChecker:
+    """Make a checker that finds texts with `ab` to differ."""
     mode = Mode(add_special=True, parse_special=True)
     actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
-    return Worker(TokenizerChecker(actual, expected, mode, lambda *_: ("merge",)), Columns("text"))
+    return TokenizerChecker(actual, expected, mode, lambda *_: ("merge",))
+
+
+def start_worker() -> Worker:
+    """Make a worker."""
+    return Worker(make_checker(), Columns("text"))
 
 
 class ImpatientWorker(Worker):
@@ -44,15 +51,27 @@ class ImpatientWorker(Worker):
 
 def start_impatient_worker() -> Worker:
     """Make a worker like the other one that does not wait long."""
-    mode = Mode(add_special=True, parse_special=True)
-    actual, expected = DeadlyTokenizer(*LETTERS, "ab"), FakeTokenizer(*LETTERS)
-    return ImpatientWorker(TokenizerChecker(actual, expected, mode, lambda *_: ("merge",)), Columns("text"))
+    return ImpatientWorker(make_checker(), Columns("text"))
 
 
 def start_and_announce(directory: Path) -> Worker:
     """Make a worker that leaves a file named like its process."""
     (directory / str(os.getpid())).touch()
     return start_worker()
+
+
+class SlowWorker(Worker):
+    """Takes half a second for each part."""
+
+    def process(self, part: UnitPart) -> Tally:
+        time.sleep(0.5)
+        return super().process(part)
+
+
+def start_slowly(directory: Path) -> Worker:
+    """Make a slow worker that leaves a file named like its process."""
+    (directory / str(os.getpid())).touch()
+    return SlowWorker(make_checker(), Columns("text"))
 
 
 def fail_to_start() -> Worker:

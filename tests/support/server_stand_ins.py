@@ -104,7 +104,12 @@ class LlamaCppPythonStandIn(_HttpStandIn):
         return {"tokens": self.ids(asked["input"], add_special=True)}
 
     def detokenize(self, asked):
-        return {"text": self.text(asked["tokens"])}
+        """Leave out control tokens, and drop a space at the start only after BOS, as `llama_cpp/_internals.py` does."""
+        ids = asked["tokens"]
+        shown = [id for id in ids if id not in self.encoder.special_ids.values()]
+        text = b"".join(map(self.encoder.token_bytes, shown)).decode(errors="replace")
+        is_text_start = ids[:1] == [self.encoder.special_ids.get("bos")]
+        return {"text": text.removeprefix(" ") if is_text_start else text}
 
     routes: ClassVar = {"/v1/models": _models("me"), "/extras/tokenize": tokenize, "/extras/detokenize": detokenize}
 

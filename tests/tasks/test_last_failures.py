@@ -29,6 +29,13 @@ def test_only_the_cases_that_failed_are_run_again():
     assert again == [status for status in first if status == "mismatch"]
 
 
+def test_the_cases_that_failed_in_a_check_are_run_again():
+    checked = CliRunner().invoke(main, ["check", *BROKEN_RUN[1:4], "--only", "run", "-f", "json"])
+    report = json.loads(checked.stdout)["models"][0]["run"]
+    failing = [case["status"] for case in report["results"] if case["status"] != "match"]
+    assert run("--lf") == failing
+
+
 def test_what_was_not_run_keeps_its_outcome():
     failing = run("--suite", "tabs").count("mismatch")
     run("--suite", "tabs", "--maxfail", "1")

@@ -104,7 +104,7 @@ def _suggest_pattern(pattern: str, cases: Sequence[Case]) -> str:
     if any(_matches_any(case, [wider]) for case in cases):
         return f"{pattern!r} matches no complete id, did you mean {wider!r}?"
     ids = [case.name if "/" in pattern else case.id for case in cases[:_MAX_CANDIDATES]]
-    similar = get_close_matches(pattern.replace("*", ""), ids, n=3)
+    similar = get_close_matches(pattern.replace("*", ""), dict.fromkeys(ids), n=3)
     if similar:
         return f"no id matches {pattern!r}, did you mean {_join(similar)}?"
     return f"no id matches {pattern!r}, see `tokverify cases list`"

@@ -25,6 +25,7 @@ _COMMANDS = (
     "stats",
     "stream",
     "canonical",
+    "versions",
     "conformance",
     "fix",
     "chat",

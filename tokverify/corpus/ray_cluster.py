@@ -3,13 +3,16 @@
 It uses only Ray's core API. Each actor opens the tokenizers once and reserves one CPU. An actor that dies, alone or
 with its node, is restarted by Ray where there is room; until it has opened the tokenizers again, it gets no work, so
 a cluster that has become smaller goes on with the actors that are left.
+
+subtle: Ray reports the same error for an actor that dies whenever it opens the tokenizers, and, again and again until
+it has noticed, for one whose node was lost. So such errors end a run only if no other actor is left.
 """
 
 from __future__ import annotations
 
 import socket
 import time
-from collections import Counter, deque
+from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
@@ -27,8 +30,8 @@ AUTO = "auto"
 """The address that stands for the cluster that this process belongs to, or else a new one on this machine."""
 
 _CONNECT_SECONDS = 20
-_MAX_STARTS = 10
-"""How often an actor may die in a row before it has opened the tokenizers."""
+_MAX_DEATHS = 20
+"""How often each actor may die while none has the tokenizers open; Ray takes two seconds to report it."""
 
 
 class _Actor:
@@ -79,7 +82,8 @@ class RayCluster:
         """Reference to a result -> the actor that is opening the tokenizers."""
         self._running: dict[Any, tuple[Any, Job]] = {}
         """Reference to a result -> the actor that does a job."""
-        self._starts: Counter[int] = Counter()
+        self._deaths = 0
+        """How many actors died in a row while none was left."""
 
     @property
     def capacity(self) -> int:
@@ -146,18 +150,18 @@ class RayCluster:
 
     def _finish_opening(self, ready: Any) -> None:  # noqa: ANN401 - as above
         actor = self._opening.pop(ready)
-        number = self._actors.index(actor)
         try:
             error = self._ray.get(ready)
-        except self._ray.exceptions.RayActorError as death:
-            self._starts[number] += 1
-            if self._starts[number] == _MAX_STARTS:
-                raise TokverifyError(f"a worker on the Ray cluster cannot be started: {death}") from death
+        except self._losses as death:
+            self._deaths = 0 if self._running else self._deaths + 1
+            if self._deaths == _MAX_DEATHS * len(self._actors):
+                reason = truncate(summary(death))
+                raise TokverifyError(f"no worker on the Ray cluster can be started ({reason})") from death
             self._open(actor)
             return
         if error is not None:
             raise error
-        self._starts[number] = 0
+        self._deaths = 0
         self._idle.append(actor)
         self._assign()
 
@@ -165,7 +169,7 @@ class RayCluster:
         actor, job = self._running.pop(ready)
         try:
             finished: Finished = self._ray.get(ready)
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
+        except self._losses:
             finished = Finished(job, Failure(CRASHED, crashed=True))
         if isinstance(finished.outcome, Failure) and finished.outcome.crashed:
             self._open(actor)
@@ -173,6 +177,12 @@ class RayCluster:
             self._idle.append(actor)
             self._assign()
         return finished
+
+    @property
+    def _losses(self) -> tuple[type[Exception], ...]:
+        """What Ray raises if an actor, its node, or the result on it is lost."""
+        errors = self._ray.exceptions
+        return errors.RayActorError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError
 
     def _assign(self) -> None:
         while self._waiting and self._idle:

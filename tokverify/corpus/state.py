@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from tokverify.corpus.document import Unreadable
 from tokverify.corpus.plan import Plan, describe_changes
-from tokverify.corpus.result import UnitResult
-from tokverify.corpus.unit import WorkUnit
+from tokverify.corpus.record import Recorder
+from tokverify.corpus.result import UnitResult, add
+from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
 from tokverify.system.input_file import read_bytes
 from tokverify.system.output_file import SUFFIX, write_file
@@ -80,13 +83,18 @@ class StateDirectory:
         stored = {path.stem for path in (self.path / _RESULTS).glob("*.json")}
         return [unit for unit in units if unit.id not in stored]
 
-    def write(self, result: UnitResult) -> None:
-        """Store a result.
+    def store(self, result: UnitResult, file: CorpusFile) -> UnitResult:
+        """Store the result of a unit of a file, and return it; if that is impossible, with a record of what went wrong.
 
-        Raises:
-            TokverifyError: If it cannot be written.
+        A disk that is full does not end a run: what was found is reported, and the next run repeats the unit.
         """
-        write_file(self._path_of(result.unit), msgspec.json.encode(result).decode())
+        try:
+            write_file(self._path_of(result.unit), msgspec.json.encode(result).decode())
+        except TokverifyError as error:
+            recorder = Recorder(file)
+            recorder.add_unreadable(Unreadable(None, f"compared, but the result cannot be stored: {_reason(error)}"))
+            return replace(result, tally=add(result.tally, recorder.tally()))
+        return result
 
     def remove(self, unit: str) -> None:
         """Delete a result, so that the next run computes it again."""
@@ -105,6 +113,12 @@ class StateDirectory:
 
     def _path_of(self, unit: str) -> Path:
         return self.path / _RESULTS / f"{unit}.json"
+
+
+def _reason(error: TokverifyError) -> str:
+    """Return why a file cannot be written, without its path, which would make every failure another reason."""
+    cause = error.__cause__
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(error)
 
 
 def _read(path: Path, plan: str) -> UnitResult:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 Response = dict[str, Any]
+Decode = Callable[[Sequence[int]], str]
 
 
 class TokenizersEngine:
@@ -31,7 +32,9 @@ class TokenizersEngine:
 
         del options
         self._tokenizer: Any = Tokenizer.from_file(location)
-        self._is_first_api = hasattr(self._tokenizer, "encode_special_tokens")
+        self._is_first_api = importlib.metadata.version("tokenizers").startswith("0.")
+        # Versions before 0.15 always recognize special tokens.
+        self._always_parses = self._is_first_api and not hasattr(self._tokenizer, "encode_special_tokens")
         if self._is_first_api:
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
@@ -46,15 +49,17 @@ class TokenizersEngine:
 
     def hello(self) -> Response:
         """Describe the tokenizer."""
+        parsing = "always_parse_special" if self._always_parses else "parse_special"
         return {
             "vocab_size": max(self._pieces) + 1,
-            "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+            "capabilities": ["add_special", parsing, "decode", "tokens"],
         }
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text."""
         if self._is_first_api:
-            self._tokenizer.encode_special_tokens = not parse_special
+            if not self._always_parses:
+                self._tokenizer.encode_special_tokens = not parse_special
             return list(self._tokenizer.encode(text, add_special_tokens=add_special).ids)
         options = {"add_special_tokens": add_special, "encode_special_tokens": not parse_special}
         return list(self._tokenizer.encode(text, **options, truncation=None, padding=None).ids)
@@ -70,7 +75,8 @@ class TokenizersEngine:
     def _token(self, id: int) -> Response | None:
         if id not in self._pieces:
             return None
-        return {"piece": self._pieces[id], "type": self._types.get(id, "undefined")}
+        piece, type_ = self._pieces[id], self._types.get(id, "undefined")
+        return {"piece": piece, "type": type_, **describe_bytes(self.decode, id, piece, type_)}
 
 
 class TransformersEngine:
@@ -111,7 +117,7 @@ class TransformersEngine:
         """List tokens with their types."""
         added = self._tokenizer.added_tokens_decoder
         pieces = self._tokenizer.convert_ids_to_tokens(ids)
-        return [describe_token(piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
+        return [describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
 
 
 ENGINES: Mapping[str, Callable[[str, Sequence[str]], TokenizersEngine | TransformersEngine]] = {
@@ -120,13 +126,24 @@ ENGINES: Mapping[str, Callable[[str, Sequence[str]], TokenizersEngine | Transfor
 }
 
 
-def describe_token(piece: object, added: Any) -> Response | None:  # noqa: ANN401 - a class of another library
+def describe_token(decode: Decode, id: int, piece: object, added: Any) -> Response | None:  # noqa: ANN401 - a class of another library
     """Return a token as the protocol lists it; None if there is none."""
     if isinstance(piece, bytes):
         return {"piece": piece.decode(errors="replace"), "bytes": {"base64": _base64(piece)}}
     if not isinstance(piece, str):
         return None
-    return {"piece": piece, **({"type": "control" if added.special else "user_defined"} if added else {})}
+    if not added:
+        return {"piece": piece}
+    type_ = "control" if added.special else "user_defined"
+    return {"piece": piece, "type": type_, **describe_bytes(decode, id, piece, type_)}
+
+
+def describe_bytes(decode: Decode, id: int, piece: str, type_: str) -> Response:
+    """Return the bytes of an added token such as `▁▁`, which is two spaces in some tokenizers."""
+    if type_ != "user_defined" or "▁" not in piece:
+        return {}
+    # A decoder may drop a space at the start of a text, so this is what the token adds to a text.
+    return {"bytes": decode([id, id])[len(decode([id])) :]}
 
 
 def _base64(data: bytes) -> str:

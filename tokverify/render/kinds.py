@@ -106,11 +106,12 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
     "convert": _build_formats("convert"),
     "learn": _build_formats("learn"),
+    "versions": _build_formats("versions"),
     "report diff": _build_formats("report_diff"),
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "stream", "corpus", "canonical")
+SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "stream", "corpus", "canonical", "versions")
 """The kinds that `tokverify report show` shows."""
 
 

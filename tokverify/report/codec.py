@@ -38,6 +38,7 @@ from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.report.stream import StreamReport, check_stream_report, summarize_stream
 from tokverify.report.train import Training, check_training, summarize_training
+from tokverify.report.versions import VersionsReport, check_versions, summarize_versions
 from tokverify.system.input_file import read_bytes
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.text.visible import visible_message
@@ -88,6 +89,7 @@ KINDS: Mapping[str, Kind] = {
     "convert": Kind(Conversion, summarize_conversion, check_conversion),
     "learn": Kind(Learning, summarize_learning, check_learning),
     "report diff": Kind(ReportDiff, summarize_report_diff),
+    "versions": Kind(VersionsReport, summarize_versions, check_versions),
     "stream": Kind(StreamReport, summarize_stream, check_stream_report),
     "diff": Kind(ChangeReport, summarize_diff, check_diff),
     "explain": Kind(Explanation, _summarize_nothing),

@@ -103,6 +103,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # The head and the body of an answer are sent separately; the body must not wait until the head is acknowledged.
+    disable_nagle_algorithm = True
     server: _Server
     prefix: str
     respond: Respond

@@ -17,6 +17,7 @@ from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import check_chat, has_templates
+from tokverify.tasks.last_failures import LastFailures
 from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.run import expectation_side, verify_model
 from tokverify.version import __version__
@@ -145,7 +146,7 @@ class _Opened:
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
-        return verify_model(
+        report = verify_model(
             self._model,
             self._reference or self._configured.reference,
             self._cases,
@@ -157,6 +158,8 @@ class _Opened:
             options=self._request.options,
             on_progress=on_progress,
         )
+        LastFailures.of(self._configured.model, self._configured.reference).update(report)
+        return report
 
     def audit(self) -> AuditReport:
         if kind_of_model(self._file.path) != "gguf":

@@ -137,10 +137,13 @@ def run_plan(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Tally:
     """Process the units that have no result yet, and add up the results of all of them.
 
+    A result that cannot be stored counts in full, and once as unreadable, because the next run has to repeat the unit.
+
     Raises:
-        TokverifyError: If the state is that of another plan or cannot be written, or no worker can be started.
+        TokverifyError: If the state is that of another plan or cannot be created, or no worker can be started.
     """
     counter = ProgressCounter(units)
+    files = {unit.id: unit.file for unit in units}
     missing = units
     if state:
         state.begin(plan)
@@ -148,9 +151,7 @@ def run_plan(  # noqa: PLR0913 - the optional ones are keywords
         counter.take_all(state.results(plan))
 
     def take(result: UnitResult) -> None:
-        if state:
-            state.write(result)
-        counter.take(result)
+        counter.take(state.store(result, files[result.unit]) if state else result)
         on_progress(counter.progress)
 
     on_progress(counter.progress)

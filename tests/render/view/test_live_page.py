@@ -88,6 +88,65 @@ def test_an_option_that_one_side_lacks_is_named(open_page):
     wait_for(page, "#facts", "compared with add_special off")
 
 
+# Draws the answer for a text into the page, and once more from nothing; returns both, with the places of all tokens.
+REDRAW = """async text => {
+  TEXT.value = text;
+  const answer = await ask("tokens", request());
+  drawTokens(answer);
+  const places = (root) => [...root.querySelectorAll(".token")].map((token) => {
+    const { lane, column, offset } = DETAILS.get(token);
+    return column[lane + "Start"] + offset;
+  });
+  const whole = drawAlignment(answer.tokens, answer.cases[0]);
+  return [LIST.firstChild, whole].map((root) => [root.outerHTML, places(root)]);
+}"""
+LONG = "a   b é " * 120
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(["abc abc", "xabc abc", "abc abc", "abc abcx"], id="equal"),
+        pytest.param(["a   b", "a   bc", "é a   bc", "a   b   bc", "ab", "a   b"], id="different"),
+        pytest.param([LONG, "x" + LONG, LONG + "x", LONG[:500] + "zz" + LONG[500:], "a", LONG], id="longer-than-shown"),
+        pytest.param(["x " * 40 + "a   b", "x " * 41 + "a   b", "y" + "x " * 41 + "a   b   b"], id="folded"),
+    ],
+)
+def test_a_redrawn_alignment_equals_a_new_one(open_page, texts: list[str]):
+    page = open_page()
+    for text in texts:
+        redrawn, new = page.evaluate(REDRAW, text)
+        assert redrawn == new
+
+
+def test_columns_that_stay_the_same_are_kept(open_page):
+    page = open_page()
+    page.evaluate(REDRAW, "a   b c")
+    page.evaluate("[...LIST.querySelectorAll('.column')].forEach((column) => { column.isOld = true; })")
+    page.evaluate(REDRAW, "a   b c d")
+    assert page.evaluate("[...LIST.querySelectorAll('.column')].filter((column) => !column.isOld).length") == 1
+
+
+def test_a_text_typed_after_a_folded_run_was_opened_is_drawn_anew(open_page):
+    page = open_page()
+    text = "x " * 40 + "a   b"
+    page.evaluate(REDRAW, text)
+    page.click("#list .fold")
+    redrawn, new = page.evaluate(REDRAW, text + "b")
+    assert redrawn == new
+
+
+def test_more_columns_stay_shown_while_typing(open_page):
+    page = open_page()
+    type_text(page, LONG, "Different")
+    page.click("#list .more >> nth=-1")
+    columns = page.locator("#list .column").count()
+    assert columns > 300
+    type_text(page, LONG + "x", "Different")
+    page.evaluate(REDRAW, LONG + "xy")
+    assert page.locator("#list .column").count() >= columns
+
+
 def test_alt_n_moves_from_one_difference_to_the_next(open_page):
     page = open_page()
     type_text(page, "a   b   c", "Different in 2 places")

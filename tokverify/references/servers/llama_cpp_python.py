@@ -1,7 +1,8 @@
 """The tokenizer of llama-cpp-python's server.
 
 Source: `/extras/tokenize` and `/extras/detokenize` in llama-cpp-python 0.3.36. The first always adds what the model
-declares around a text, and the second leaves out control tokens.
+declares around a text. The second leaves out control tokens, and drops the space that SPM adds at the start of a text
+only if BOS comes first.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ class LlamaCppPythonTokenizer(HttpTokenizer):
 
     def _strip(self, ids: list[int]) -> list[int]:
         before, after = self._affixes
-        return ids[before : len(ids) - after]
+        return ids[len(before) : len(ids) - after]
 
     @cached_property
-    def _affixes(self) -> tuple[int, int]:
-        """How many ids the server adds before and after a text: those around `a` that the empty text has, too."""
+    def _affixes(self) -> tuple[list[int], int]:
+        """The ids that the server adds before a text, and how many after it: those that the empty text has, too."""
         empty, text = super().encode_many(["", "a"], add_special=True, parse_special=True)
         if not isinstance(empty, list) or not isinstance(text, list):
             raise EncodeError(f"{self.pool.address}: the server does not encode the texts '' and 'a'")
         before = common_length(empty, text)
-        return before, len(empty) - before
+        return empty[:before], len(empty) - before
 
     def request_encoding(self, text: str, *, add_special: bool, parse_special: bool) -> Call:  # noqa: ARG002
         """Return the request that encodes a text."""
@@ -52,8 +53,10 @@ class LlamaCppPythonTokenizer(HttpTokenizer):
         return answer["tokens"]
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
-        """Return the request that decodes ids."""
-        return Call("/extras/detokenize", {"tokens": list(ids)})
+        """Return the request that decodes ids as those of a whole text, with what the server adds before it."""
+        before, _ = self._affixes
+        is_whole = list(ids[: len(before)]) == before
+        return Call("/extras/detokenize", {"tokens": [*([] if is_whole else before), *ids]})
 
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer."""

@@ -14,11 +14,11 @@ function plural(count, noun) {
 }
 
 // Adds items a chunk at a time; a button says how many are left and adds the next ones.
-function appendInChunks(parent, items, chunk, noun, make) {
+function appendInChunks(parent, items, chunk, noun, make, first = chunk) {
   let next = 0;
   const more = element("button", { type: "button", class: "more" });
-  const add = () => {
-    const made = items.slice(next, next + chunk).map((item, index) => make(item, next + index));
+  const add = (count) => {
+    const made = items.slice(next, next + count).map((item, index) => make(item, next + index));
     next += made.length;
     more.remove();
     parent.append(...made);
@@ -29,10 +29,10 @@ function appendInChunks(parent, items, chunk, noun, make) {
     return made;
   };
   more.addEventListener("click", () => {
-    const [first] = add();
-    (first.querySelector("summary, button") ?? first).focus();
+    const [added] = add(chunk);
+    (added.querySelector("summary, button") ?? added).focus();
   });
-  add();
+  add(first);
 }
 
 function pressed(buttons) {

@@ -6,6 +6,7 @@ const MOST_TOKENS = 100;
 const MOST_EQUAL = 12;
 const SHOWN_EQUAL = 4;
 const DETAILS = new WeakMap();
+const ITEMS = new WeakMap();
 const TIP = element("div", { id: "tip", role: "tooltip", hidden: "" });
 
 // tokens: [id, piece, bytes in hexadecimal, text]; columns: [equal, actual tokens, expected tokens, text or null], or the
@@ -18,11 +19,27 @@ function drawAlignment(tokens, result) {
   const drawn = element("div", {
     class: "alignment", role: "group", "aria-label": "Tokens of both sides, aligned; the arrow keys move among them",
   });
-  appendInChunks(drawn, fold(placed(tokens, columnsOf(tokens, result))), MOST_COLUMNS, "column", (item) =>
-    item.columns ? drawFold(item.columns, tokens, result) : drawColumn(item, tokens, result));
-  const first = drawn.querySelector(".differs .token") ?? drawn.querySelector(".token");
-  first?.setAttribute("tabindex", "0");
+  appendInChunks(drawn, itemsOf(tokens, result), MOST_COLUMNS, "column", (item) => drawItem(item, tokens, result));
+  setTabStop(drawn);
   return drawn;
+}
+
+// An item is a column, or a run of equal columns that is folded.
+function itemsOf(tokens, result) {
+  return fold(placed(tokens, columnsOf(tokens, result)));
+}
+
+function drawItem(item, tokens, result) {
+  const drawn = item.columns ? drawFold(item.columns, tokens, result) : drawColumn(item, tokens, result);
+  ITEMS.set(drawn, item);
+  return drawn;
+}
+
+// Lets the tab key reach the first difference, or the first token.
+function setTabStop(alignment) {
+  alignment.querySelectorAll(".token[tabindex='0']").forEach((token) => token.setAttribute("tabindex", "-1"));
+  const first = alignment.querySelector(".differs .token") ?? alignment.querySelector(".token");
+  first?.setAttribute("tabindex", "0");
 }
 
 // Adds to each column its start on both sides, in bytes.
@@ -72,18 +89,18 @@ function drawFold(columns, tokens, result) {
 function drawColumn(column, tokens, result) {
   return element("span", { class: column.equal ? "column" : "column differs" },
     element("span", { class: "text" }, column.text ?? ""),
-    drawLane("actual", "actual", column.actual, column.actualStart, result.exact[0], tokens),
-    drawLane("expected", result.other, column.expected, column.expectedStart, result.exact[1], tokens));
+    drawLane("actual", "actual", column, result.exact[0], tokens),
+    drawLane("expected", result.other, column, result.exact[1], tokens));
 }
 
-function drawLane(lane, side, numbers, start, exact, tokens) {
+function drawLane(lane, side, column, exact, tokens) {
   const drawn = element("span", { class: `lane ${lane}` });
-  let end = start;
-  const items = numbers.map((number) => {
+  let end = 0;
+  const items = column[lane].map((number) => {
     const [id, piece, bytes] = tokens[number];
-    const from = end;
+    const offset = end;
     end += bytes.length / 2;
-    return { id, piece, bytes, lane, side, exact, from, to: end };
+    return { id, piece, bytes, lane, side, exact, column, offset };
   });
   appendInChunks(drawn, items, MOST_TOKENS, "token", drawToken);
   if (!items.length) drawn.append(element("span", { class: "nothing" }, "nothing"));
@@ -102,11 +119,13 @@ function drawToken(token) {
 
 function showTip(button) {
   const token = DETAILS.get(button);
+  const from = token.column[`${token.lane}Start`] + token.offset;
+  const to = from + token.bytes.length / 2;
   const details = {
     [token.side]: `token ${token.id ?? "none"}`,
     piece: token.piece || "(no piece)",
     bytes: token.bytes.replace(/../g, "$& ").trim() || "none",
-    span: `bytes ${token.from.toLocaleString("en")} to ${token.to.toLocaleString("en")} of the ${token.exact ? "text" : "decoded text"}`,
+    span: `bytes ${from.toLocaleString("en")} to ${to.toLocaleString("en")} of the ${token.exact ? "text" : "decoded text"}`,
   };
   TIP.replaceChildren(...Object.entries(details).map(([label, value]) => element("p", {}, element("span", {}, `${label} `), element("code", {}, value))));
   TIP.hidden = false;

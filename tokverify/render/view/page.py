@@ -15,7 +15,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from tokverify.report.run import Report
 
-_SCRIPTS = ("html/page.js", "run/alignment.js", "view/view.js")
+_SCRIPTS = ("html/page.js", "run/alignment.js", "view/redraw.js", "view/view.js")
 
 
 def render(report: Report) -> str:

@@ -60,7 +60,7 @@ const updateStages = oneAtATime(async () => {
 });
 
 function drawTokens({ cases: [result], tokens }) {
-  LIST.replaceChildren(...(result.columns ? [drawAlignment(tokens, result)] : []));
+  redraw(tokens, result);
   const decoded = (result.decoded ?? []).map((text, index) => [`${["actual", "expected"][index]} decodes to`, text]);
   FACTS.replaceChildren(...[...result.facts, ...decoded].map(([label, value]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value))));
@@ -69,7 +69,7 @@ function drawTokens({ cases: [result], tokens }) {
 function showProblem(message) {
   SUMMARY.textContent = message;
   SUMMARY.dataset.status = "error";
-  LIST.replaceChildren();
+  clear();
   FACTS.replaceChildren();
 }
 

@@ -1,0 +1,1 @@
+"""`tokverify versions` in all formats."""

@@ -1,0 +1,123 @@
+"""Describe a report of `tokverify versions` for people: the outcome of each version, and who produces which ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import Column, Document, Section, Span, Style, Table, code, exact, message
+from tokverify.render.run.verdict import verdict as run_verdict
+from tokverify.report.run_summary import has_failing_case, run_exit_code
+from tokverify.report.versions import find_disputes, versions_exit_code
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport
+
+_SHOWN = 20
+_MAX_IDS = 8
+_MAX_TEXT = 30
+_BEFORE = 2
+_INSTALLED = "installed"
+
+
+def describe(report: VersionsReport, options: RenderOptions) -> Document:
+    """Describe a report; with `verbose`, all cases that differ, and all of their ids."""
+    return Document(
+        title=["tokverify versions: ", message(report.model.name)],
+        verdict=verdict(report),
+        exit_code=versions_exit_code(report),
+        sections=_sections(report, verbose=options.verbose),
+    )
+
+
+def verdict(report: VersionsReport) -> str:
+    """Sum up a report, such as `sample: the same ids with 2 of 3 versions; tokenizers==0.9.0 differs`."""
+    differing = [name_of(tried) for tried in report.tried if tried.run and has_failing_case(tried.run)]
+    unlike = [name_of(tried) for tried in report.tried if _differs_only_beyond_texts(tried)]
+    failed = [name_of(tried) for tried in report.tried if tried.error]
+    equal = len(report.tried) - len(differing) - len(failed)
+    parts = [f"{report.model.name}: the same ids with {equal:,} of {plural(len(report.tried), 'version')}"]
+    if differing:
+        parts.append(f"{', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}")
+    if unlike:
+        parts.append(f"compared with {', '.join(unlike)}, the tokenizers themselves differ")
+    if failed:
+        parts.append(f"{', '.join(failed)} could not be tried")
+    return "; ".join(parts)
+
+
+def _differs_only_beyond_texts(tried: TriedVersion) -> bool:
+    return tried.run is not None and run_exit_code(tried.run) == 1 and not has_failing_case(tried.run)
+
+
+def name_of(tried: TriedVersion) -> str:
+    """Return what people call a version: the requested packages, or the installed library."""
+    if tried.environment:
+        return tried.environment
+    library = _library(tried)
+    return f"{library} ({_INSTALLED})" if library else _INSTALLED
+
+
+def _library(tried: TriedVersion) -> str:
+    """Return the library that loaded the reference, with its version."""
+    versions = tried.run.versions if tried.run else {}
+    libraries = [f"{name} {versions[name]}" for name in ("tokenizers", "transformers") if name in versions]
+    return ", ".join(libraries)
+
+
+def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
+    columns = [Column("", is_number=True), Column("version"), Column("loaded with"), Column("compared with the model")]
+    rows = [_describe_version(number, tried) for number, tried in enumerate(report.tried, start=1)]
+    yield Section([Table(columns, rows)], "Versions")
+    disputes = list(find_disputes(report))
+    if not disputes:
+        return
+    shown = disputes if verbose else disputes[:_SHOWN]
+    rows = [row for dispute in shown for row in _describe_dispute(dispute, verbose=verbose)]
+    left_out = len(disputes) - len(shown)
+    note = f"{plural(left_out, 'more case')}, shown with -v" if left_out else ""
+    yield Section([Table([Column("case"), Column("ids"), Column("version")], rows, note)], "Different ids")
+
+
+def _describe_version(number: int, tried: TriedVersion) -> Sequence[Inline]:
+    outcome = run_verdict(tried.run) if tried.run else tried.error
+    style = Style.BAD if tried.run is None or run_exit_code(tried.run) else Style.PLAIN
+    version = code(tried.environment) if tried.environment else _INSTALLED
+    return [str(number), version, message(_library(tried)), message(outcome, style)]
+
+
+def _describe_dispute(dispute: Dispute, *, verbose: bool) -> Iterator[Sequence[Inline]]:
+    start = 0 if verbose else _common_start(dispute)
+    limit = max(len(outcome.ids) for outcome in dispute.outcomes) if verbose else _MAX_IDS
+    for number, outcome in enumerate(dispute.outcomes):
+        name: Inline = message(dispute.name) if number == 0 else exact(_cut(dispute.text)) if number == 1 else ""
+        yield [name, _show_ids(outcome, start, limit), _producers(outcome)]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
+
+
+def _common_start(dispute: Dispute) -> int:
+    """Return at which id to start, so that the first difference is shown."""
+    columns = zip(*(outcome.ids for outcome in dispute.outcomes if not outcome.message), strict=False)
+    equal = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    return max(0, equal - _BEFORE)
+
+
+def _show_ids(outcome: Outcome, start: int, limit: int) -> Inline:
+    if outcome.message:
+        return message(outcome.message, Style.BAD)
+    shown = " ".join(map(str, outcome.ids[start : start + limit]))
+    before = "... " if start else ""
+    after = " ..." if len(outcome.ids) > start + limit else ""
+    return Span(f"{before}{shown}{after}" or "none", is_code=bool(outcome.ids))
+
+
+def _producers(outcome: Outcome) -> str:
+    """Name the tokenizers by their numbers in the table of versions."""
+    return ", ".join([*(["model"] if outcome.is_of_model else []), *(str(index + 1) for index in outcome.versions)])
