@@ -1,4 +1,4 @@
-"""Measure `tokverify corpus` against reading and encoding the same Parquet files and doing nothing else.
+"""Measure `tokverify corpus` against reading and encoding the same Parquet or JSON Lines files and doing nothing else.
 
     python benchmarks/corpus.py model.gguf tokenizer.json data/ -j 2    # against `encode_batch_fast` of tokenizers
     python benchmarks/corpus.py model.gguf other.gguf data/ -j 2        # against encoding with both
@@ -12,12 +12,14 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 
 from tokverify import open_model
@@ -40,11 +42,22 @@ def _open_model(path: str):
     return open_model(path).encoder
 
 
+def read_batches(path: Path, column: str) -> Iterator[list[str]]:
+    """Yield the texts in a file, some at a time."""
+    if path.suffix == ".parquet":
+        for batch in pq.ParquetFile(path).iter_batches(_ROWS, columns=[column], use_threads=False):
+            yield batch.column(column).to_pylist()
+        return
+    decoder = msgspec.json.Decoder(dict[str, str])
+    with path.open("rb") as lines:
+        while texts := [decoder.decode(line)[column] for line in islice(lines, _ROWS)]:
+            yield texts
+
+
 def encode_file(tokenizers: list[str], column: str, path: Path) -> int:
     """Encode the texts in a file with each tokenizer, and return the number of ids."""
     count = 0
-    for batch in pq.ParquetFile(path).iter_batches(_ROWS, columns=[column], use_threads=False):
-        texts = batch.column(column).to_pylist()
+    for texts in read_batches(path, column):
         for name in tokenizers:
             if name.endswith(".json"):
                 count += sum(len(encoding.ids) for encoding in _open_hugging_face(name).encode_batch_fast(texts))
@@ -66,6 +79,10 @@ def measure(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - start, sum(os.times()[:4]) - before
 
 
+def list_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in {".parquet", ".jsonl"})
+
+
 def repeat(paths: list[Path], times: int, folder: Path) -> list[Path]:
     """Link to each file several times."""
     links = [folder / f"{number}-{path.name}" for number in range(times) for path in paths]
@@ -78,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("reference")
-    parser.add_argument("data", type=Path, help="a directory of Parquet files")
+    parser.add_argument("data", type=Path, help="a directory of Parquet or JSON Lines files")
     parser.add_argument("--text", default="text", metavar="COLUMN")
     parser.add_argument("-j", "--jobs", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="name each file several times")
@@ -86,7 +103,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     with tempfile.TemporaryDirectory() as folder:
-        compare(options, repeat(sorted(options.data.glob("*.parquet")), options.repeat, Path(folder)))
+        compare(options, repeat(list_files(options.data), options.repeat, Path(folder)))
 
 
 def compare(options: argparse.Namespace, paths: list[Path]) -> None:

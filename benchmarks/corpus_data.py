@@ -9,6 +9,7 @@ Each document is a part of a text in which one word is replaced by another. The 
 
 import argparse
 import json
+import os
 import random
 import sysconfig
 import unicodedata
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from tokverify import open_model
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+SHARED = Path(os.environ.get("TOKVERIFY_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "corpus"
 _WEIGHTS = {"en": 50, "code": 30, "ja": 19, "unicode": 1}
 _GROUP_ROWS = 1000
 _PLANTED_TEXT = "Caf\u00e9 <s> na\u00efve"
@@ -59,16 +60,17 @@ def take_bytes(documents: Iterator[str], size: int) -> Iterator[str]:
 
 def plant(encoder, index: int) -> tuple[str, str, list[int]]:
     """Return a cause, a text, and ids of it that are wrong for this cause."""
-    ids = encoder.encode(_PLANTED_TEXT, add_special=True, parse_special=True)
-    other_form = unicodedata.normalize("NFD", _PLANTED_TEXT)
+    text = f"{_PLANTED_TEXT} {index}"
+    ids = encoder.encode(text, add_special=True, parse_special=True)
+    other_form = unicodedata.normalize("NFD", text)
     wrong = {
         "normalization": encoder.encode(other_form, add_special=True, parse_special=True),
-        "added-token": encoder.encode(_PLANTED_TEXT, add_special=True, parse_special=False),
+        "added-token": encoder.encode(text, add_special=True, parse_special=False),
         "bos-doubled": [ids[0], *ids],
         "bos-missing": ids[1:],
     }
     cause = list(wrong)[index % len(wrong)]
-    return cause, _PLANTED_TEXT, wrong[cause]
+    return cause, text, wrong[cause]
 
 
 def write_parquet(path: Path, documents: Iterator[str], encoder, number: int) -> dict[str, object] | None:
@@ -94,6 +96,20 @@ def write_json_lines(path: Path, documents: Iterator[str]) -> None:
         file.writelines(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents)
 
 
+def write_corpus(directory: Path, megabytes: int, files: int, format: str, encoder=None) -> list[dict[str, object]]:
+    """Write the files of a corpus; return where something is wrong with the ids."""
+    directory.mkdir(parents=True, exist_ok=True)
+    planted = []
+    for number in range(files):
+        documents = take_bytes(make_documents(number), megabytes * 1_000_000 // files)
+        path = directory / f"part-{number:03}.{format}"
+        if format == "jsonl":
+            write_json_lines(path, documents)
+        else:
+            planted.append(write_parquet(path, documents, encoder, number))
+    return [place for place in planted if place]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
@@ -102,16 +118,8 @@ def main() -> None:
     parser.add_argument("--format", choices=("parquet", "jsonl"), default="parquet")
     parser.add_argument("--ids", metavar="MODEL", help="add the ids of this model, and one wrong document to each file")
     options = parser.parse_args()
-    options.directory.mkdir(parents=True, exist_ok=True)
     encoder = open_model(options.ids).encoder if options.ids else None
-    planted = []
-    for number in range(options.files):
-        documents = take_bytes(make_documents(number), options.megabytes * 1_000_000 // options.files)
-        path = options.directory / f"part-{number:03}.{options.format}"
-        if options.format == "jsonl":
-            write_json_lines(path, documents)
-        else:
-            planted.append(write_parquet(path, documents, encoder, number))
+    planted = write_corpus(options.directory, options.megabytes, options.files, options.format, encoder)
     if encoder:
         (options.directory / "_planted.json").write_text(json.dumps(planted, indent=1) + "\n")
 

@@ -62,6 +62,14 @@ def test_witnesses_do_not_depend_on_how_documents_are_divided(spec: TokenizerSpe
     assert add_witnesses(whole, whole) == whole
 
 
+def test_a_token_that_is_added_around_every_text_is_covered_in_a_text():
+    spec = replace(made_vocabulary.spm(), add_bos=True)
+    encoder = Encoder(spec)
+    bos = spec.tokens[encoder.special_ids["bos"]]
+    distilled = distill(record(encoder, [*DOCUMENTS, Document(900, f"a {bos} b")]), NOTHING, encoder, MODE)
+    assert any(bos in case.text for case in distilled.cases)
+
+
 def test_texts_are_chosen_for_what_they_add():
     texts = {"ab": frozenset({1, 2}), "abc": frozenset({1, 2, 3}), "c": frozenset({3}), "": frozenset()}
     chosen = choose(texts)

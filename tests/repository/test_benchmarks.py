@@ -8,7 +8,20 @@ import pytest
 from support.paths import ROOT
 
 
-@pytest.mark.parametrize("name", ["encoders", "formats", "html_page", "mutations", "new_faults"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "corpus",
+        "corpus_data",
+        "distilled_faults",
+        "encoders",
+        "formats",
+        "html_page",
+        "mutations",
+        "new_faults",
+        "planted",
+    ],
+)
 def test_a_benchmark_prints_its_help(name: str):
     if name == "html_page":
         pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")

@@ -19,9 +19,10 @@ from tokverify.report.diff import behaves_alike, old_side
 from tokverify.report.run_summary import run_exit_code
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.check import CheckRequest, check_model
+from tokverify.tasks.declaration import open_declaration
 from tokverify.tasks.diff import diff_tokenizers
 from tokverify.tasks.fix import fix_model
-from tokverify.tasks.opening import open_declaration, open_model, open_reference, open_tokenizer
+from tokverify.tasks.opening import open_model, open_reference, open_tokenizer
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
 NAME = "hf:org/sample:Q8_0"

@@ -8,6 +8,7 @@ import click
 
 from tokverify.cli.options import json_option, model_argument, no_color_option
 from tokverify.cli.stream import render_options, write_text
+from tokverify.report.inspect import TokenList
 
 
 @click.command()
@@ -27,14 +28,15 @@ def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool,
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
     The settings are the effective ones. If a GGUF file cannot be loaded, what it declares is shown, with the reason.
     """
-    from tokverify.render.inspect.table import render, render_tokens
-    from tokverify.report.codec import encode
     from tokverify.tasks.inspect import inspect_model, list_tokens
 
-    options = render_options(no_color=no_color, verbose=verbose)
-    if selection is not None:
-        tokens = list_tokens(model, selection)
-        write_text(encode(tokens) if as_json else render_tokens(tokens, options))
-        return
-    inspection = inspect_model(model)
-    write_text(encode(inspection) if as_json else render(inspection, options))
+    shown = inspect_model(model) if selection is None else list_tokens(model, selection)
+    if as_json:
+        from tokverify.report.codec import encode
+
+        write_text(encode(shown))
+    else:
+        from tokverify.render.inspect.table import render, render_tokens
+
+        options = render_options(no_color=no_color, verbose=verbose)
+        write_text(render_tokens(shown, options) if isinstance(shown, TokenList) else render(shown, options))

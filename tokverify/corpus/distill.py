@@ -96,11 +96,11 @@ def _worth(text: str, gain: int) -> float:
 
 
 class _Finder:
-    """Finds the items of texts."""
+    """Finds the items of texts, and not those that are added around every text."""
 
     def __init__(self, encoder: Encoder, mode: Mode) -> None:
         self._encoder = encoder
-        self._mode = mode
+        self._mode = mode._replace(add_special=False)
         self._pre_tokenizer = pre_tokenizer_of(encoder)
 
     def items(self, texts: Sequence[str]) -> Iterator[Items]:

@@ -119,7 +119,8 @@ class WitnessRecorder:
         """Keep the excerpts of about `size` ids that contain the tokens they were made for; return the other ones."""
         texts = [batch.excerpt(each, size, self._encoder) for each in found]
         distinct = list(dict.fromkeys(texts))
-        encoded = self._encoder.encode_batch(distinct, **self._mode._asdict())
+        # A token that is added around every text must occur in the excerpt itself.
+        encoded = self._encoder.encode_batch(distinct, add_special=False, parse_special=self._mode.parse_special)
         contained = dict(zip(distinct, map(set, encoded), strict=True))
         left: list[Occurrence] = []
         for each, text in zip(found, texts, strict=True):

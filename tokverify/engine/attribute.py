@@ -13,6 +13,7 @@ from tokverify.engine.override import Override
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
+from tokverify.text.utf8 import find_not_utf8
 from tokverify.text.wording import short_repr
 
 
@@ -51,6 +52,7 @@ _MATCHING = tuple(
     )
 )
 _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if type is not TokenType.UNDEFINED}
+_ATTRIBUTES_BY_TYPE = bytes(_ATTRIBUTES.get(type, 0) for type in range(256))
 
 
 def type_of(attribute: int) -> TokenType:
@@ -67,7 +69,7 @@ class Attributes:
     def __init__(self, types: Sequence[int] | None, pieces: Sequence[str], ids: Mapping[str, int]) -> None:
         self._pieces = pieces
         self._ids = ids
-        self.values = [_ATTRIBUTES.get(type, 0) for type in types or ()] or [Attribute.NORMAL.value] * len(pieces)
+        self.values = _attributes_of(types or ()) or [Attribute.NORMAL.value] * len(pieces)
         self.overrides: list[Override] = []
 
     def override(self, special_ids: dict[str, int]) -> set[int]:
@@ -110,8 +112,7 @@ class Attributes:
         Raises:
             BrokenFileError: If there is such a token; `refuses` decides by its piece.
         """
-        byte = Attribute.BYTE.value  # looked up once: there can be a quarter of a million tokens
-        for id in [id for id, attribute in enumerate(self.values) if attribute == byte]:
+        for id in find_all(self.values, Attribute.BYTE.value):
             if refuses(self._pieces[id]):
                 raise BrokenFileError(
                     f"token {id} {short_repr(self._pieces[id])} is typed BYTE; llama.cpp aborts on such a file"
@@ -124,7 +125,8 @@ class Attributes:
             BrokenFileError: If there is such a token; `decodes` decides by its attribute.
         """
         # Rare, so the pieces are searched all at once.
-        if not _BEYOND_UNICODE.search("\0".join(self._pieces)):
+        joined = "\0".join(self._pieces)
+        if find_not_utf8([joined]) is None or not _BEYOND_UNICODE.search(joined):
             return
         for id, piece in enumerate(self._pieces):
             if _BEYOND_UNICODE.search(piece) and decodes(self.values[id]):
@@ -140,6 +142,25 @@ class Attributes:
             setting = f"type of {id} {short_repr(self._pieces[id])}"
             self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
             self.values[id] = attribute
+
+
+def _attributes_of(types: Sequence[int]) -> list[int]:
+    try:
+        return list(
+            bytes(list(types)).translate(_ATTRIBUTES_BY_TYPE)
+        )  # a list, because bytes() copies an array's memory
+    except ValueError:
+        return [_ATTRIBUTES.get(type, 0) for type in types]
+
+
+def find_all(values: Sequence[int], wanted: int) -> list[int]:
+    """Return the indexes of a value; fast if most values are others."""
+    found = []
+    start = 0
+    for _ in range(values.count(wanted)):
+        found.append(values.index(wanted, start))
+        start = found[-1] + 1
+    return found
 
 
 def find_ids(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token import sort_longest_first
-from tokverify.engine.attribute import Attribute, Attributes, find_ids
+from tokverify.engine.attribute import Attribute, Attributes, find_all, find_ids
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
 from tokverify.engine.override import Override
@@ -167,7 +167,8 @@ class _Loader:
     def _added_tokens(self, attributes: Sequence[int]) -> tuple[AddedToken, ...]:
         special = (Attribute.CONTROL | Attribute.UNKNOWN).value
         matched = special | Attribute.USER_DEFINED.value
-        ids = [id for id, attribute in enumerate(attributes) if attribute & matched]
+        kinds = [attribute for attribute in set(attributes) if attribute & matched]
+        ids = sorted(id for attribute in kinds for id in find_all(attributes, attribute))
         ids = sort_longest_first(ids, self.pieces)
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
@@ -203,6 +204,8 @@ class _Loader:
 def _pieces(tokens: Sequence[str]) -> list[str]:
     """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
     pieces = list(tokens)
+    if all(tokens) and "\0".join(tokens).count("\0") == len(tokens) - 1:
+        return pieces
     for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
         pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"
     return pieces

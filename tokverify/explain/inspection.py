@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import compress, count, islice, pairwise
 from math import isnan
+from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
@@ -140,11 +140,9 @@ def _list_flags(spec: TokenizerSpec, settings: Settings, reasons: Mapping[str, s
 
 def _summarize_types(spec: TokenizerSpec) -> Iterator[TypeSummary]:
     stretches_by_type: dict[int, list[tuple[int, int]]] = {}
-    start = 0
-    for type, group in groupby(_all_types(spec)):
-        end = start + sum(1 for _ in group)
-        stretches_by_type.setdefault(type, []).append((start, end))
-        start = end
+    types = _all_types(spec)
+    for start, end in _find_stretches(types):
+        stretches_by_type.setdefault(types[start], []).append((start, end))
     for type, stretches in sorted(stretches_by_type.items()):
         runs = tuple(_split_runs(spec.tokens, stretches, by_kind=type not in _UNIFORM))
         yield TypeSummary(type_name(type), sum(end - start for start, end in stretches), runs)
@@ -170,15 +168,21 @@ def _all_types(spec: TokenizerSpec) -> Sequence[int]:
     return [*types[: len(spec.tokens)], *[_NO_TYPE] * (len(spec.tokens) - len(types))]
 
 
+def _find_stretches(values: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """Yield where each run of equal values starts and ends; without a step in Python for each value."""
+    changes = compress(count(1), map(ne, values, islice(values, 1, None)))
+    return pairwise([0, *changes, len(values)]) if values else iter(())
+
+
 def _split_runs(pieces: Sequence[str], stretches: Sequence[tuple[int, int]], *, by_kind: bool) -> Iterator[TokenRun]:
     for start, end in stretches:
-        first = start
-        kinds = map(_kind, pieces[start:end]) if by_kind else array("b", bytes(end - start))
-        for kind, group in groupby(kinds):
-            last = first + sum(1 for _ in group) - 1
-            repeated = kind if isinstance(kind, str) and len(kind) == 1 else None
-            yield TokenRun(first, last, pieces[first], pieces[last], repeated)
-            first = last + 1
+        if not by_kind:
+            yield TokenRun(start, end - 1, pieces[start], pieces[end - 1])
+            continue
+        kinds = list(map(_kind, pieces[start:end]))
+        for first, after in _find_stretches(kinds):
+            repeated = kinds[first] if len(kinds[first]) == 1 else None
+            yield TokenRun(start + first, start + after - 1, pieces[start + first], pieces[start + after - 1], repeated)
 
 
 def _kind(piece: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from urllib.parse import SplitResult, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from tokverify.errors import TokverifyError
 
@@ -66,6 +65,8 @@ def proxy_for(url: str) -> SplitResult | None:
     Raises:
         TokverifyError: If it is not a valid address, or contains a password, which is not supported.
     """
+    from urllib.request import getproxies, proxy_bypass  # slow to import, and rarely needed
+
     parts = urlsplit(url)
     proxy = getproxies().get(parts.scheme)
     if not proxy or proxy_bypass(parts.netloc):

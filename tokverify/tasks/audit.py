@@ -14,13 +14,15 @@ from tokverify.audit.subject import Subject
 from tokverify.audit.waiver import read_waivers
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import Severity
-from tokverify.tasks.opening import OpenedReference, engine_version, open_declaration, open_reference
+from tokverify.tasks.declaration import open_declaration
+from tokverify.tasks.opening import OpenedReference, engine_version, open_reference
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.audit.rule import Rule
     from tokverify.report.audit import AuditReport
-    from tokverify.tasks.opening import ModelLocation, ReferenceSource
+    from tokverify.tasks.declaration import ModelLocation
+    from tokverify.tasks.opening import ReferenceSource
 
 
 def audit_model(  # noqa: PLR0913 - the optional ones are keywords

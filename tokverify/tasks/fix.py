@@ -16,13 +16,15 @@ from tokverify.fix.other_reference import compare_with_others
 from tokverify.references.discovery import find_others
 from tokverify.stores.location import find_model
 from tokverify.system.output_file import check_place
-from tokverify.tasks.opening import open_declaration, open_reference
+from tokverify.tasks.declaration import open_declaration
+from tokverify.tasks.opening import open_reference
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.fix.fixing import Plan
     from tokverify.report.fix import FixReport, OtherReference
-    from tokverify.tasks.opening import OpenedDeclaration, OpenedReference, ReferenceSource
+    from tokverify.tasks.declaration import OpenedDeclaration
+    from tokverify.tasks.opening import OpenedReference, ReferenceSource
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords

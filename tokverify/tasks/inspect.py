@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
 from tokverify.report.inspect import TokenList
-from tokverify.tasks.opening import open_declaration
+from tokverify.tasks.declaration import open_declaration
 
 if TYPE_CHECKING:
     from tokverify.report.inspect import Inspection

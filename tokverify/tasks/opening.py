@@ -14,7 +14,6 @@ from tokverify import references
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import Declaration, read_declaration
 from tokverify.files.location import find_existing
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from tokverify.report.run import Side
     from tokverify.spec import TokenizerSpec
     from tokverify.stores.model_file import ModelFile
+    from tokverify.tasks.declaration import ModelLocation, OpenedDeclaration
     from tokverify.tokenizer import Tokenizer
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
@@ -70,30 +70,6 @@ class OpenedModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedDeclaration:
-    """A tokenizer file that has been read, but that llama.cpp may refuse to load."""
-
-    file: ModelFile
-    """The file and where it came from."""
-
-    kind: str
-    """The format of the file, as in `OpenedModel`."""
-
-    declaration: Declaration
-    """What the file declares, with the reason if llama.cpp refuses it."""
-
-    @property
-    def path(self) -> Path:
-        """The file on this machine."""
-        return self.file.path
-
-    @property
-    def spec(self) -> TokenizerSpec:
-        """The tokenizer as the file declares it, which may contradict itself."""
-        return self.declaration.spec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReference:
     """A tokenizer that has been loaded by its own library, server or program, with its provenance.
 
@@ -123,9 +99,6 @@ class OpenedReference:
         """The versions of Python and of the libraries that load it."""
         return {**python_version(), **self.found.versions}
 
-
-ModelLocation: TypeAlias = "str | Path | ModelFile"
-"""A path, a name such as `hf:org/name`, or the file that it leads to."""
 
 ModelSource: TypeAlias = "ModelLocation | OpenedModel"
 """Where a model is, or a model that is already open."""
@@ -158,26 +131,6 @@ def open_model(model: ModelSource) -> OpenedModel:
     encoder = Encoder(spec, file.name)
     require_requested(encoder.engine)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
-
-
-def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDeclaration:
-    """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
-
-    Args:
-        model: The file, as for `open_model`.
-        kind: The format to read it as; recognized by default.
-
-    Raises:
-        TokverifyError: If there is no such file, or nothing in it can be read.
-    """
-    file = find_model(model)
-    path = file.path
-    with file.named_in_errors():
-        kind = kind or kind_of_model(path)
-        declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
-    if declaration.refusal:
-        declaration = replace(declaration, refusal=file.rename(declaration.refusal))
-    return OpenedDeclaration(file=file, kind=kind, declaration=declaration)
 
 
 def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:

@@ -11,7 +11,7 @@ from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.tasks.opening import open_declaration
+from tokverify.tasks.declaration import open_declaration
 from tokverify.verify.digest import make_difference
 from tokverify.verify.tokenizer_comparison import sort_by_severity
 

@@ -27,6 +27,8 @@ pub struct Failure<Error> {
 
 /// Texts are handed to threads in groups of about this many bytes or ids.
 const GROUP: usize = 1 << 16;
+/// About how many bytes an id represents; determines only how much room is made for results.
+const BYTES_PER_ID: usize = 4;
 
 /// Encode `texts` with up to `threads` threads; the parts of the result are in the order of the texts.
 ///
@@ -40,8 +42,10 @@ pub fn encode_batch(
 ) -> Result<Vec<Results<u32>>, Failure<EncodeError>> {
     let groups = group(texts.iter().map(|text| text.len()), threads);
     in_groups(&groups, threads, |group| {
-        encoder
-            .with_scratch(|scratch| in_turn(texts, group, |text, ids| encoder.encode_with(text, options, scratch, ids)))
+        let room = texts[group.clone()].iter().map(|text| text.len()).sum::<usize>() / BYTES_PER_ID;
+        encoder.with_scratch(|scratch| {
+            in_turn(texts, group, room, |text, ids| encoder.encode_with(text, options, scratch, ids))
+        })
     })
 }
 
@@ -57,7 +61,8 @@ pub fn decode_batch(
 ) -> Result<Vec<Results<u8>>, Failure<UnknownId>> {
     let groups = group(lists.iter().map(|ids| ids.len()), threads);
     in_groups(&groups, threads, |group| {
-        in_turn(lists, group, |ids, bytes| decode(encoder.spec(), ids, clean_up, bytes))
+        let room = lists[group.clone()].iter().map(|ids| ids.len()).sum::<usize>() * BYTES_PER_ID;
+        in_turn(lists, group, room, |ids, bytes| decode(encoder.spec(), ids, clean_up, bytes))
     })
 }
 
@@ -117,13 +122,14 @@ fn group(sizes: impl ExactSizeIterator<Item = usize>, threads: usize) -> Vec<Ran
     groups
 }
 
-/// Process the inputs of a group one after the other; `process` appends the items of one.
+/// Process the inputs of a group one after the other; `process` appends the items of one, in all about `room`.
 fn in_turn<Input: Copy, Item, Error>(
     inputs: &[Input],
     group: Range<usize>,
+    room: usize,
     mut process: impl FnMut(Input, &mut Vec<Item>) -> Result<(), Error>,
 ) -> Result<Results<Item>, Failure<Error>> {
-    let mut results = Results { items: Vec::new(), counts: Vec::with_capacity(group.len()) };
+    let mut results = Results { items: Vec::with_capacity(room), counts: Vec::with_capacity(group.len()) };
     for index in group {
         let before = results.items.len();
         process(inputs[index], &mut results.items).map_err(|error| Failure { index, error })?;

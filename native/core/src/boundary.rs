@@ -6,15 +6,17 @@
 //! quick to build, the table of pairs is a bitmap indexed by a hash: a collision only makes a chunk longer.
 
 use crate::hash::fold;
-use crate::utf8::character_size;
+use crate::utf8::step;
 use crate::vocabulary::Strings;
 
 /// No payload.
-pub const NONE: u32 = (1 << 30) - 1;
+pub const NONE: u32 = (1 << 29) - 1;
 /// The character is followed by another one in some piece.
 const CONTINUED: u32 = 1 << 31;
 /// The character follows another one in some piece.
 const CONTINUING: u32 = 1 << 30;
+/// Whatever is next to the character, a piece may contain both.
+const JOINED: u32 = 1 << 29;
 /// The number of characters with an entry of their own; others are rare.
 const TABLE: usize = 0x10000;
 const ASCII: usize = 0x80;
@@ -40,6 +42,8 @@ pub struct Boundaries {
     ascii: Box<[[bool; ASCII]; ASCII]>,
     /// A bit for each hash of a pair.
     pairs: Box<[u64]>,
+    /// What is known about characters without an entry of their own.
+    unlisted: Character,
 }
 
 impl Boundaries {
@@ -78,20 +82,38 @@ impl Boundaries {
             characters: vec![Character(NONE); TABLE].into(),
             ascii: Box::new([[false; ASCII]; ASCII]),
             pairs: vec![0; room.next_power_of_two().clamp(1 << 12, 1 << 22) / 64].into(),
+            unlisted: Character(CONTINUED | CONTINUING | NONE),
         }
+    }
+
+    /// Assume that pieces connect a character to any other one.
+    pub fn join(&mut self, character: u32) {
+        if let Some(known) = self.characters.get_mut(character as usize) {
+            known.0 |= JOINED;
+        }
+    }
+
+    /// Assume that pieces connect each character above U+FFFF to any other one.
+    pub fn join_unlisted(&mut self) {
+        self.unlisted.0 |= JOINED;
     }
 
     fn add(&mut self, piece: &[u8]) {
-        let byte = |index: usize| piece.get(index).copied().unwrap_or_default();
-        let (mut left, mut place) = step(byte, 0);
+        let step = |place: usize| {
+            let bytes = std::array::from_fn::<_, 4, _>(|index| piece.get(place + index).copied().unwrap_or_default());
+            step(&bytes, 0)
+        };
+        let (mut left, mut place) = step(0);
         while place < piece.len() {
-            let (right, end) = step(byte, place);
+            let (right, size) = step(place);
             self.add_pair(left, right);
-            (left, place) = (right, end);
+            left = right;
+            place += size;
         }
     }
 
-    fn add_pair(&mut self, left: u32, right: u32) {
+    /// Add a pair of characters that a piece connects.
+    pub fn add_pair(&mut self, left: u32, right: u32) {
         if (left | right) < ASCII as u32 {
             self.ascii[left as usize][right as usize] = true;
         }
@@ -123,12 +145,7 @@ impl Boundaries {
     #[must_use]
     #[inline]
     pub fn character(&self, character: u32) -> Character {
-        self.characters.get(character as usize).copied().unwrap_or(Character(CONTINUED | CONTINUING | NONE))
-    }
-
-    #[inline]
-    fn listed(&self, character: u32) -> Option<Character> {
-        self.characters.get(character as usize).copied()
+        self.characters.get(character as usize).copied().unwrap_or(self.unlisted)
     }
 
     /// Call `visit` with the start and the end of each chunk of a text, and with its character if it is only one.
@@ -144,35 +161,58 @@ impl Boundaries {
     pub fn for_each_chunk<Error>(
         &self,
         padded: &[u8],
+        range: (usize, usize),
+        visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.for_each_chunk_where(padded, range, |_, _| true, visit)
+    }
+
+    /// Call `visit` as `for_each_chunk` does, but also split between two bytes for which `may_join` is false.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    #[inline]
+    pub fn for_each_chunk_where<Error>(
+        &self,
+        padded: &[u8],
         (mut start, end): (usize, usize),
+        may_join: impl Fn(u8, u8) -> bool,
         mut visit: impl FnMut(usize, usize, Option<Character>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if start >= end {
             return Ok(());
         }
-        let (mut left, mut place) = step(|index| padded[index], start);
+        let (mut left, size) = step(padded, start);
+        let mut known = self.character(left);
+        let mut place = start + size;
         let mut is_single = true;
+        let single = |is_single, left, known| (is_single && (left as usize) < TABLE).then_some(known);
         while place < end {
-            let (right, next) = step(|index| padded[index], place);
-            if self.is_crossed(left, right) {
+            let (right, size) = step(padded, place);
+            let after = self.character(right);
+            if may_join(padded[place - 1], padded[place]) && self.is_crossed((left, known), (right, after)) {
                 is_single = false;
             } else {
-                visit(start, place, is_single.then(|| self.listed(left)).flatten())?;
+                visit(start, place, single(is_single, left, known))?;
                 start = place;
                 is_single = true;
             }
-            (left, place) = (right, next);
+            (left, known) = (right, after);
+            place += size;
         }
-        visit(start, end, is_single.then(|| self.listed(left)).flatten())
+        visit(start, end, single(is_single, left, known))
     }
 
     /// Return whether a piece may cross the boundary between two characters.
     #[inline]
-    fn is_crossed(&self, left: u32, right: u32) -> bool {
+    fn is_crossed(&self, (left, before): (u32, Character), (right, after): (u32, Character)) -> bool {
         if (left | right) < ASCII as u32 {
             return self.ascii[left as usize][right as usize];
         }
-        if self.character(left).0 & CONTINUED == 0 || self.character(right).0 & CONTINUING == 0 {
+        if (before.0 | after.0) & JOINED != 0 {
+            return true;
+        }
+        if before.0 & CONTINUED == 0 || after.0 & CONTINUING == 0 {
             return false;
         }
         let bit = self.bit(left, right);
@@ -184,24 +224,6 @@ fn single_character(piece: &[u8]) -> Option<u32> {
     let mut characters = std::str::from_utf8(piece).ok()?.chars();
     let character = characters.next()?;
     characters.next().is_none().then_some(u32::from(character))
-}
-
-/// Return a number for the bytes that llama.cpp steps over at `start`, the code point of a character; and their end.
-#[inline]
-fn step(byte: impl Fn(usize) -> u8, start: usize) -> (u32, usize) {
-    let first = u32::from(byte(start));
-    if first < ASCII as u32 {
-        return (first, start + 1);
-    }
-    let size = character_size(byte(start));
-    let tail = |index: usize| u32::from(byte(start + index)) & 0x3F;
-    let code_point = match size {
-        1 => first,
-        2 => (first & 0x1F) << 6 | tail(1),
-        3 => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
-        _ => (first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
-    };
-    (code_point, start + size)
 }
 
 #[cfg(test)]

@@ -41,6 +41,17 @@ pub fn spell(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|&byte| character(byte).bytes()).collect()
 }
 
+/// Read bytes from the characters that `spell` writes; return whether there are no others.
+pub fn read(spelled: &[u8], bytes: &mut Vec<u8>) -> bool {
+    bytes.clear();
+    let Ok(spelled) = std::str::from_utf8(spelled) else { return false };
+    for character in spelled.chars() {
+        let Some(byte) = byte(u32::from(character)) else { return false };
+        bytes.push(byte);
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +63,10 @@ mod tests {
             let character = character(value).chars().next().map(u32::from);
             assert_eq!(character.and_then(byte), Some(value));
         }
+        let mut bytes = Vec::new();
+        assert!(read("ĠaĊ".as_bytes(), &mut bytes));
+        assert_eq!(bytes, b" a\n");
+        assert!(!read("你".as_bytes(), &mut bytes));
         assert_eq!(byte(0x144), None);
         assert_eq!(byte(u32::from(' ')), None);
     }

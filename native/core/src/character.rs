@@ -51,8 +51,9 @@ pub fn classify(classes: &Classes, text: &[u8], place: usize) -> (u32, u8, usize
     if first < 0x80 {
         return (u32::from(first), classes[usize::from(first)], 1);
     }
-    let (character, size) = utf8::decode(&text[place..]);
-    (character, classes[character as usize % CHARACTERS], size)
+    let (character, size) =
+        if place + 4 <= text.len() { utf8::step(text, place) } else { utf8::decode(&text[place..]) };
+    (character, classes.get(character as usize).copied().unwrap_or_default(), size)
 }
 
 /// Return the single character that llama.cpp uses as the lowercase of `character`.

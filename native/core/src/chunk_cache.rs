@@ -21,9 +21,21 @@ const IN_ARENA: u128 = 0xF;
 /// How many slots from its own a chunk may be stored.
 const PROBES: usize = 8;
 const SMALLEST: usize = 1 << 12;
+const SPARSE: usize = 1 << 16;
 const LARGEST: usize = 1 << 18;
 /// The numbers of bytes and of ids after which an arena is emptied.
 const ARENA: usize = 1 << 22;
+
+/// For each length, the bits of the bytes of a chunk, and the length as a key contains it.
+const KEPT: [(u128, u128); SHORT + 1] = {
+    let mut kept = [(0, 0); SHORT + 1];
+    let mut length = 0;
+    while length <= SHORT {
+        kept[length] = ((1 << (8 * length)) - 1, (length as u128) << LENGTH_SHIFT);
+        length += 1;
+    }
+    kept
+};
 
 /// A chunk of 1 to 15 bytes: the bytes from the lowest up, and the length in the bits from `LENGTH_SHIFT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +49,8 @@ impl Key {
         debug_assert!((1..=SHORT).contains(&length));
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&padded[start..start + 16]);
-        let kept = (1 << (8 * length as u32)) - 1;
-        Self(u128::from_le_bytes(bytes) & kept | (length as u128) << LENGTH_SHIFT)
+        let (kept, length) = KEPT[length & SHORT];
+        Self(u128::from_le_bytes(bytes) & kept | length)
     }
 
     #[inline]
@@ -67,6 +79,13 @@ pub struct ChunkCache {
 }
 
 impl ChunkCache {
+    /// Return an empty cache with room for a number of short chunks.
+    #[must_use]
+    pub fn with_room(count: usize) -> Self {
+        let size = (count * 2).next_power_of_two().clamp(SMALLEST, LARGEST);
+        Self { entries: vec![Entry::default(); size], ..Self::default() }
+    }
+
     /// Append the ids of the chunk from `start` to `end`; if it is not known yet, `encode` appends them.
     ///
     /// # Errors
@@ -89,34 +108,51 @@ impl ChunkCache {
             return Ok(());
         }
         let key = Key::pack(padded, start, end - start);
-        if !self.append_short(key, ids) {
+        if !self.append_at_once(key, ids) && !self.append_short(key, ids) {
             encode(ids)?;
             self.insert_short(key, ids.since(first));
         }
         Ok(())
     }
 
-    /// Append the ids of a short chunk; return whether they are known.
+    /// Append the ids of a short chunk if they are found at once; return whether they are.
     #[inline]
+    pub fn append_at_once(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
+        let mask = self.entries.len().wrapping_sub(1);
+        match self.entries.get(key.slot(mask)) {
+            Some(entry) if (entry.key ^ key.0) & KEY_MASK == 0 && entry.key >> COUNT_SHIFT != IN_ARENA => {
+                ids.append(entry.ids, (entry.key >> COUNT_SHIFT) as usize);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Append the ids of a short chunk; return whether they are known.
     pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
+        let Some(entry) = self.find_short(key) else { return false };
+        let count = entry.key >> COUNT_SHIFT;
+        if count == IN_ARENA {
+            ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
+        } else {
+            ids.append(entry.ids, count as usize);
+        }
+        true
+    }
+
+    fn find_short(&self, key: Key) -> Option<&Entry> {
         let mask = self.entries.len().wrapping_sub(1);
         let slot = key.slot(mask);
         for probe in 0..PROBES {
-            let Some(entry) = self.entries.get((slot + probe) & mask) else { return false };
-            if entry.key & KEY_MASK == key.0 {
-                let count = entry.key >> COUNT_SHIFT;
-                if count == IN_ARENA {
-                    ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
-                } else {
-                    ids.append(entry.ids, count as usize);
-                }
-                return true;
+            let entry = self.entries.get((slot + probe) & mask)?;
+            if (entry.key ^ key.0) & KEY_MASK == 0 {
+                return Some(entry);
             }
             if entry.key == 0 {
-                return false;
+                return None;
             }
         }
-        false
+        None
     }
 
     /// Store the ids of a short chunk that is not known yet.
@@ -126,7 +162,7 @@ impl ChunkCache {
             self.arena.clear();
             self.used = 0;
         }
-        if self.used * 2 >= self.entries.len() && self.entries.len() < LARGEST {
+        if self.is_full() {
             self.grow();
         }
         let mut entry = Entry { key: key.0, ids: [0; INLINE] };
@@ -140,6 +176,12 @@ impl ChunkCache {
             entry.key |= IN_ARENA << COUNT_SHIFT;
         }
         self.place(entry);
+    }
+
+    /// Small tables are kept sparse, so that most chunks are in their own slot.
+    fn is_full(&self) -> bool {
+        let size = self.entries.len();
+        if size < SPARSE { self.used * 4 >= size } else { size < LARGEST && self.used * 8 >= size * 7 }
     }
 
     fn grow(&mut self) {

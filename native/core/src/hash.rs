@@ -17,7 +17,8 @@ pub fn fold(low: u64, high: u64) -> u64 {
 pub fn hash(bytes: &[u8]) -> u64 {
     let words = bytes.chunks_exact(8);
     let rest = pack(words.remainder());
-    fold(words.map(pack).fold(bytes.len() as u64, fold), rest)
+    let words = words.map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    fold(words.fold(bytes.len() as u64, fold), rest)
 }
 
 /// Pack up to eight bytes into a number, the first one lowest.

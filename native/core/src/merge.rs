@@ -47,15 +47,15 @@ struct Link {
     next: u32,
 }
 
-/// From this number of symbols on, a heap is faster than searching all pairs for the cheapest.
-const LONG: usize = 48;
+/// Up to this number of symbols, searching all pairs for the cheapest is faster than a heap.
+const FEW: usize = 32;
 
 /// Merge `scratch.symbols` until no adjacent pair can be merged.
 pub fn merge(merges: &impl Merges, scratch: &mut MergeScratch) {
-    if scratch.symbols.len() < LONG {
-        merge_short(merges, scratch);
-    } else {
-        merge_long(merges, scratch);
+    match scratch.symbols.len() {
+        0 | 1 => {}
+        2..=FEW => merge_few(merges, &mut scratch.symbols),
+        _ => merge_many(merges, scratch),
     }
 }
 
@@ -64,38 +64,78 @@ fn find(merges: &impl Merges, left: Symbol, right: Symbol) -> Pair {
     Pair { rank, merged }
 }
 
-/// Merge by searching all pairs for the cheapest: quadratic, but fastest for words.
-fn merge_short(merges: &impl Merges, scratch: &mut MergeScratch) {
-    let MergeScratch { symbols, pairs, .. } = scratch;
-    pairs.clear();
-    pairs.extend(symbols.windows(2).map(|pair| find(merges, pair[0], pair[1])));
-    while let Some((index, cheapest)) = cheapest(pairs) {
-        symbols[index].id = cheapest.merged;
-        symbols.remove(index + 1);
-        pairs.remove(index);
-        if index > 0 {
-            pairs[index - 1] = find(merges, symbols[index - 1], symbols[index]);
-        }
-        if index < pairs.len() {
-            pairs[index] = find(merges, symbols[index], symbols[index + 1]);
-        }
+/// The pairs of up to `FEW` symbols, each at the index of its left symbol.
+struct FewPairs {
+    /// The rank in the upper half and the index in the lower one; `u64::MAX` if there is no pair.
+    keys: [u64; FEW],
+    merged: [u32; FEW],
+}
+
+impl FewPairs {
+    #[inline]
+    fn set(&mut self, index: usize, (rank, merged): (u32, u32)) {
+        self.keys[index] = if rank == NO_RANK { u64::MAX } else { u64::from(rank) << 32 | index as u64 };
+        self.merged[index] = merged;
+    }
+
+    /// Return the index of the cheapest of the first `count` pairs.
+    #[inline]
+    fn cheapest(&self, count: usize) -> Option<usize> {
+        let lowest = self.keys[..count].iter().fold(u64::MAX, |lowest, &key| lowest.min(key));
+        (lowest != u64::MAX).then_some(lowest as usize % FEW)
     }
 }
 
-fn cheapest(pairs: &[Pair]) -> Option<(usize, Pair)> {
-    let mut best = (0, Pair { rank: NO_RANK, merged: 0 });
-    for (index, &pair) in pairs.iter().enumerate() {
-        if pair.rank < best.1.rank {
-            best = (index, pair);
+/// Merge by searching all pairs for the cheapest: quadratic, but fastest for words. A symbol that was merged with the one
+/// before it stays in its place, and its bit in `remaining` is cleared.
+fn merge_few(merges: &impl Merges, symbols: &mut Vec<Symbol>) {
+    let count = symbols.len();
+    let mut pairs = FewPairs { keys: [u64::MAX; FEW], merged: [0; FEW] };
+    for index in 0..count - 1 {
+        pairs.set(index, merges.find(symbols[index].id, symbols[index + 1].id));
+    }
+    let mut remaining = u32::MAX >> (FEW - count);
+    while let Some(index) = pairs.cheapest(count - 1) {
+        symbols[index].id = pairs.merged[index];
+        let right = first_bit(remaining & above(index)).unwrap_or(index);
+        remaining &= !(1 << right);
+        pairs.keys[right] = u64::MAX;
+        pairs.keys[index] = u64::MAX;
+        if let Some(next) = first_bit(remaining & above(index)) {
+            pairs.set(index, merges.find(symbols[index].id, symbols[next].id));
+        }
+        if let Some(previous) = last_bit(remaining & !above(index) & !(1 << index)) {
+            pairs.set(previous, merges.find(symbols[previous].id, symbols[index].id));
         }
     }
-    (best.1.rank != NO_RANK).then_some(best)
+    let mut bits = remaining;
+    symbols.retain(|_| {
+        let remains = bits & 1 != 0;
+        bits >>= 1;
+        remains
+    });
+}
+
+/// Return the bits above the one at `index`.
+#[inline]
+fn above(index: usize) -> u32 {
+    u32::MAX << index << 1
+}
+
+#[inline]
+fn first_bit(bits: u32) -> Option<usize> {
+    (bits != 0).then(|| bits.trailing_zeros() as usize)
+}
+
+#[inline]
+fn last_bit(bits: u32) -> Option<usize> {
+    (bits != 0).then(|| 31 - bits.leading_zeros() as usize)
 }
 
 const NONE: u32 = u32::MAX;
 
 /// Merge with a heap of pairs and a linked list of symbols, in O(n log n).
-fn merge_long(merges: &impl Merges, scratch: &mut MergeScratch) {
+fn merge_many(merges: &impl Merges, scratch: &mut MergeScratch) {
     let MergeScratch { symbols, pairs, links, heap } = scratch;
     let count = u32::try_from(symbols.len()).expect("texts are smaller than 4 GiB");
     links.clear();
@@ -161,16 +201,25 @@ mod tests {
         }
     }
 
-    fn run(ids: &[u32], merge: fn(&Doubling, &mut MergeScratch)) -> Vec<Symbol> {
-        let symbols = ids.iter().zip(0..).map(|(&id, start)| Symbol { id, start }).collect();
-        let mut scratch = MergeScratch { symbols, ..MergeScratch::default() };
-        merge(&Doubling, &mut scratch);
+    fn symbols(ids: &[u32]) -> Vec<Symbol> {
+        ids.iter().zip(0..).map(|(&id, start)| Symbol { id, start }).collect()
+    }
+
+    fn run_few(ids: &[u32]) -> Vec<Symbol> {
+        let mut symbols = symbols(ids);
+        merge_few(&Doubling, &mut symbols);
+        symbols
+    }
+
+    fn run_many(ids: &[u32]) -> Vec<Symbol> {
+        let mut scratch = MergeScratch { symbols: symbols(ids), ..MergeScratch::default() };
+        merge_many(&Doubling, &mut scratch);
         scratch.symbols
     }
 
     #[test]
     fn the_cheapest_pair_is_merged_first_and_the_leftmost_of_equal_ones() {
-        let ids = |text: &[u32]| run(text, merge_short).iter().map(|symbol| symbol.id).collect::<Vec<_>>();
+        let ids = |text: &[u32]| run_few(text).iter().map(|symbol| symbol.id).collect::<Vec<_>>();
         assert_eq!(ids(&[1, 1, 1]), [2, 1]);
         assert_eq!(ids(&[1, 2, 2]), [9, 2]);
         assert_eq!(ids(&[7, 8]), [7, 8]);
@@ -179,13 +228,13 @@ mod tests {
     #[test]
     fn both_ways_of_merging_agree() {
         let mut state = 1_u32;
-        for length in 1..200 {
+        for length in (1..=FEW).cycle().take(1000) {
             let mut next = || {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 1 + (state >> 24) % 3
             };
             let ids: Vec<u32> = (0..length).map(|_| next()).collect();
-            assert_eq!(run(&ids, merge_short), run(&ids, merge_long));
+            assert_eq!(run_few(&ids), run_many(&ids));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A pre-tokenizer is a list of rules that are applied one after the other, each to the parts produced by the previous
 //! one. Python names the rules; `tokverify/engine/pre_pattern.py` defines them, and `scanners` finds the parts.
 
-use crate::character::{LETTER, MARK};
+use crate::character::{self, LETTER, MARK};
 use crate::scanners::cased_words::CasedWords;
 use crate::scanners::classified::Classified;
 use crate::scanners::deepseek::Deepseek;
@@ -117,6 +117,7 @@ impl PreTokenizer {
     /// # Errors
     /// If a rule is unknown.
     pub fn new(names: &[String]) -> Result<Self, String> {
+        let _ = character::classes(); // builds the table now and not during the first text
         let splits_spaced_words = names.last().is_some_and(|name| name == SPACED_WORDS);
         let names = &names[..names.len() - usize::from(splits_spaced_words)];
         let rules = names.iter().map(|name| Rule::from_name(name).ok_or_else(|| name.clone()));

@@ -21,6 +21,23 @@ pub fn character_size(first: u8) -> usize {
     SIZES[usize::from(first >> 4)] as usize
 }
 
+/// Return a number for the bytes that llama.cpp takes for one character, the code point of a character; and their size.
+///
+/// Four bytes must be readable at `place`.
+#[must_use]
+#[inline]
+pub fn step(padded: &[u8], place: usize) -> (u32, usize) {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&padded[place..place + 4]);
+    let [first, second, third, fourth] = bytes.map(u32::from);
+    match first {
+        0..0xC0 => (first, 1),
+        0xC0..0xE0 => ((first & 0x1F) << 6 | second & 0x3F, 2),
+        0xE0..0xF0 => ((first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F, 3),
+        _ => ((first & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F, 4),
+    }
+}
+
 /// Decode the character at the start of `text`, which must be UTF-8 and not empty; return it and its size.
 #[must_use]
 #[inline]
@@ -47,11 +64,17 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_byte_is_a_step() {
+        assert_eq!(step(b"\xbdabc", 0), (0xBD, 1));
+    }
+
+    #[test]
     fn characters_of_every_size_are_decoded() {
         for character in ['a', 'é', '你', '😀', '\u{10ffff}'] {
             let text = character.to_string();
             assert_eq!(decode(text.as_bytes()), (character as u32, text.len()));
             assert_eq!(character_size(text.as_bytes()[0]), text.len());
+            assert_eq!(step(format!("{text}   ").as_bytes(), 0), (character as u32, text.len()));
         }
     }
 }

@@ -3,81 +3,84 @@
 use crate::boundary::{self, Boundaries, Character};
 use crate::byte_level;
 use crate::merge::Symbol;
+use crate::models::byte_joins::{JoinedBytes, add_joins, joined_bytes};
 use crate::models::merge_table::{MergeTable, parts};
 use crate::utf8::{character_size, decode};
 use crate::vocabulary::{Strings, Vocabulary};
 
-/// The symbols that words are split into.
+/// The symbols that words are split into, and where words can be split into parts.
 #[derive(Debug)]
-pub enum Alphabet {
-    /// One for each byte.
+pub struct Alphabet {
+    kind: Kind,
+    /// The pairs of characters that merges can join. A character's payload is its id, if encoding it returns only one.
+    boundaries: Boundaries,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// One symbol for each byte, which stands for a character of the GPT-2 alphabet.
     Bytes(Bytes),
-    /// One for each character.
-    Characters(Characters),
+    /// One symbol for each character.
+    Characters,
 }
 
-/// One symbol for each byte, which stands for a character of the GPT-2 alphabet.
 #[derive(Debug)]
-pub struct Bytes {
+struct Bytes {
     symbols: Box<[u32; 256]>,
-    /// For each byte, the bytes that a merge can join it with, as bits.
-    joined: Box<[[u64; 4]; 256]>,
+    joined: Box<JoinedBytes>,
 }
-
-/// One symbol for each character; the boundaries know the symbols of most.
-#[derive(Debug)]
-pub struct Characters(Boundaries);
 
 impl Bytes {
-    /// Number the alphabet, and find out which bytes merges can join.
-    pub fn new(vocabulary: &Vocabulary, merges: &Strings, table: &mut MergeTable) -> Self {
+    #[inline]
+    fn may_join(&self, left: u8, right: u8) -> bool {
+        self.joined[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 != 0
+    }
+}
+
+impl Alphabet {
+    /// Number the bytes, and find out which of them, and of the characters they form, merges can join.
+    pub fn of_bytes(vocabulary: &Vocabulary, merges: &Strings, table: &mut MergeTable) -> Self {
         let symbols = std::array::from_fn(|byte| {
             table.intern(vocabulary, byte_level::character(u8::try_from(byte).expect("a byte")).as_bytes())
         });
-        let mut joined = Box::new([[0; 4]; 256]);
-        for (left, right) in joined_characters(merges) {
-            if let (Some(left), Some(right)) = (byte_level::byte(left), byte_level::byte(right)) {
-                joined[usize::from(left)][usize::from(right >> 6)] |= 1 << (right & 63);
-            }
-        }
-        Self { symbols: Box::new(symbols), joined }
+        let mut boundaries = Boundaries::from_pairs(std::iter::empty(), merges.len());
+        add_joins(&mut boundaries, merges);
+        let bytes = Bytes { symbols: Box::new(symbols), joined: joined_bytes(merges) };
+        Self { kind: Kind::Bytes(bytes), boundaries }
     }
 
-    /// Return the end of the part that starts at `start`.
-    #[inline]
-    pub fn part_end(&self, text: &[u8], start: usize, end: usize) -> usize {
-        let mut place = start + 1;
-        while place < end {
-            let (left, right) = (text[place - 1], text[place]);
-            if self.joined[usize::from(left)][usize::from(right >> 6)] >> (right & 63) & 1 == 0 {
-                break;
-            }
-            place += 1;
-        }
-        place
-    }
-
-    /// Split a part into symbols, whose places are relative to it.
-    #[inline]
-    pub fn split(&self, part: &[u8], symbols: &mut Vec<Symbol>) {
-        symbols
-            .extend(part.iter().zip(0..).map(|(&byte, start)| Symbol { id: self.symbols[usize::from(byte)], start }));
-    }
-}
-
-impl Characters {
     /// Find out which characters merges can join, and the symbols of the characters.
-    pub fn new(vocabulary: &Vocabulary, merges: &Strings) -> Self {
+    pub fn of_characters(vocabulary: &Vocabulary, merges: &Strings) -> Self {
         let mut boundaries = Boundaries::from_pairs(joined_characters(merges), merges.len());
         for (piece, id) in vocabulary.pieces().iter().zip(0..) {
             if let Some(character) = single_character(piece) {
                 boundaries.set_payload(character, id);
             }
         }
-        Self(boundaries)
+        Self { kind: Kind::Characters, boundaries }
     }
 
-    /// Call `visit` with the start and end of each part of a range of `padded`, and the piece of a single character.
+    /// Return whether there is a symbol for each byte.
+    pub fn is_of_bytes(&self) -> bool {
+        self.symbols().is_some()
+    }
+
+    /// Return the symbols of the bytes; None if there is a symbol for each character.
+    pub fn symbols(&self) -> Option<&[u32]> {
+        match &self.kind {
+            Kind::Bytes(bytes) => Some(&*bytes.symbols),
+            Kind::Characters => None,
+        }
+    }
+
+    /// Set the id of a text, which has no effect if that is not a single character.
+    pub fn set_id(&mut self, text: &[u8], id: u32) {
+        if let Some(character) = single_character(text) {
+            self.boundaries.set_payload(character, id);
+        }
+    }
+
+    /// Call `visit` with the start and end of each part of a range of `padded`, and the id of a single character.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -88,17 +91,34 @@ impl Characters {
         range: (usize, usize),
         mut visit: impl FnMut(usize, usize, Option<u32>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.0.for_each_chunk(padded, range, |start, end, single| {
+        let visit = |start, end, single: Option<Character>| {
             visit(start, end, single.map(Character::payload).filter(|&id| id != boundary::NONE))
-        })
+        };
+        match &self.kind {
+            Kind::Bytes(bytes) => {
+                self.boundaries.for_each_chunk_where(padded, range, |left, right| bytes.may_join(left, right), visit)
+            }
+            Kind::Characters => self.boundaries.for_each_chunk(padded, range, visit),
+        }
     }
 
     /// Split a part into symbols, whose places are relative to it.
+    #[inline]
     pub fn split(&self, part: &[u8], vocabulary: &Vocabulary, table: &MergeTable, symbols: &mut Vec<Symbol>) {
+        match &self.kind {
+            Kind::Bytes(bytes) => {
+                let symbol = |(&byte, start)| Symbol { id: bytes.symbols[usize::from(byte)], start };
+                symbols.extend(part.iter().zip(0..).map(symbol));
+            }
+            Kind::Characters => self.split_characters(part, vocabulary, table, symbols),
+        }
+    }
+
+    fn split_characters(&self, part: &[u8], vocabulary: &Vocabulary, table: &MergeTable, symbols: &mut Vec<Symbol>) {
         let mut place = 0;
         while place < part.len() {
             let size = character_size(part[place]);
-            let known = self.0.character(decode(&part[place..]).0).payload();
+            let known = self.boundaries.character(decode(&part[place..]).0).payload();
             let look_up = || table.symbol(vocabulary, &part[place..place + size]);
             let id = if known == boundary::NONE { look_up() } else { known };
             symbols.push(Symbol { id, start: u32::try_from(place).expect("texts are smaller than 4 GiB") });

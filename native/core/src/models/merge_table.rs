@@ -10,21 +10,26 @@ use rustc_hash::FxHashMap;
 /// A string that is neither a piece nor part of a merge, and therefore can never be merged.
 pub const UNKNOWN: u32 = u32::MAX;
 
+/// A merge of two symbols.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    left: u32,
-    right: u32,
-    /// `NO_RANK` in an empty slot.
-    rank: u32,
-    merged: u32,
+pub struct Merge {
+    /// The symbol on the left.
+    pub left: u32,
+    /// The symbol on the right.
+    pub right: u32,
+    /// The place in the list of merges.
+    pub rank: u32,
+    /// The symbol that they become.
+    pub merged: u32,
 }
 
-const EMPTY: Slot = Slot { left: UNKNOWN, right: UNKNOWN, rank: NO_RANK, merged: UNKNOWN };
+/// In place of a merge if there is none.
+pub const NO_MERGE: Merge = Merge { left: UNKNOWN, right: UNKNOWN, rank: NO_RANK, merged: UNKNOWN };
 
 /// The ranks of pairs, in an open-addressing hash table.
 #[derive(Debug)]
 pub struct MergeTable {
-    slots: Box<[Slot]>,
+    slots: Box<[Merge]>,
     /// The number of pieces: symbols from here on are in `others`.
     pieces: u32,
     /// The strings that are not pieces.
@@ -41,7 +46,7 @@ impl MergeTable {
         let size = (merges.len() * 3 / 2).next_power_of_two().max(16);
         let pieces = u32::try_from(vocabulary.len()).expect("ids fit in 32 bits");
         let mut table =
-            Self { slots: vec![EMPTY; size].into(), pieces, others: Vec::new(), numbers: FxHashMap::default() };
+            Self { slots: vec![NO_MERGE; size].into(), pieces, others: Vec::new(), numbers: FxHashMap::default() };
         let mut joined = Vec::new();
         for (merge, rank) in merges.iter().zip(0..) {
             if let Some((left, right)) = parts(merge) {
@@ -49,7 +54,7 @@ impl MergeTable {
                 joined.extend_from_slice(left);
                 joined.extend_from_slice(right);
                 let [left, right, merged] = [left, right, &joined].map(|text| table.intern(vocabulary, text));
-                table.insert(Slot { left, right, rank, merged });
+                table.insert(Merge { left, right, rank, merged });
             }
         }
         table
@@ -79,7 +84,24 @@ impl MergeTable {
         Some(self.others.get(index as usize).map_or(&[], |text| text))
     }
 
-    fn insert(&mut self, slot: Slot) {
+    /// Return the number of symbols.
+    #[must_use]
+    pub fn symbols(&self) -> usize {
+        self.pieces as usize + self.others.len()
+    }
+
+    /// Return the merges that count, in order.
+    #[must_use]
+    pub fn by_rank(&self) -> Vec<Merge> {
+        let listed = || self.slots.iter().filter(|merge| merge.rank != NO_RANK);
+        let count = listed().map(|merge| merge.rank as usize + 1).max().unwrap_or_default();
+        let mut merges = vec![NO_MERGE; count];
+        listed().for_each(|merge| merges[merge.rank as usize] = *merge);
+        merges.retain(|merge| merge.rank != NO_RANK);
+        merges
+    }
+
+    fn insert(&mut self, slot: Merge) {
         let mask = self.slots.len() - 1;
         let mut index = hash(slot.left, slot.right) & mask;
         while self.slots[index].rank != NO_RANK {

@@ -2,6 +2,8 @@
 
 pub mod bpe;
 pub mod bpe_alphabet;
+pub mod bpe_words;
+pub mod byte_joins;
 pub mod hybriddna;
 pub mod merge;
 pub mod merge_table;
@@ -13,5 +15,6 @@ pub mod spm;
 pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;
+pub mod whole_pieces;
 pub mod word_normalizer;
 pub mod wordpiece;

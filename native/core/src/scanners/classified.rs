@@ -28,6 +28,12 @@ fn count_letters(bytes: u64) -> usize {
     others.trailing_zeros() as usize / 8
 }
 
+/// Return the number of spaces at the start of eight bytes.
+#[inline]
+fn count_spaces(bytes: u64) -> usize {
+    (bytes ^ repeated(b' ')).trailing_zeros() as usize / 8
+}
+
 impl<'a> Classified<'a> {
     /// Classify the characters of `bytes`.
     #[must_use]
@@ -132,15 +138,32 @@ impl<'a> Classified<'a> {
     #[must_use]
     #[inline]
     pub fn letters(self, place: usize, mask: u8) -> usize {
+        if let Some(bytes) = self.eight_bytes(place) {
+            let count = count_letters(bytes);
+            if count < 8 && (bytes >> (8 * count)) & 0x80 == 0 {
+                return place + count;
+            }
+        }
+        self.many_letters(place, mask)
+    }
+
+    #[inline(never)]
+    fn many_letters(self, place: usize, mask: u8) -> usize {
         let mut end = place;
-        while let Some(bytes) = self.bytes.get(end..end + 8) {
-            let count = count_letters(u64::from_le_bytes(bytes.try_into().expect("the length is right")));
+        while let Some(bytes) = self.eight_bytes(end) {
+            let count = count_letters(bytes);
             end += count;
             if count < 8 {
-                return if self.bytes[end] < 0x80 { end } else { self.run_of(end, mask) };
+                break;
             }
         }
         self.run_of(end, mask)
+    }
+
+    #[inline]
+    fn eight_bytes(self, place: usize) -> Option<u64> {
+        let bytes = self.bytes.get(place..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*bytes))
     }
 
     /// Return the end of the run of up to `limit` numbers from `place` on.
@@ -165,6 +188,14 @@ impl<'a> Classified<'a> {
         let mut end = place;
         let mut last = place;
         loop {
+            while let Some(bytes) = self.eight_bytes(end) {
+                let count = count_spaces(bytes);
+                if count == 0 {
+                    break;
+                }
+                end += count;
+                last = end - 1;
+            }
             let (class, size) = self.class(end);
             if class & SPACE == 0 {
                 break;

@@ -13,10 +13,11 @@ impl Scanner for Gpt2 {
     fn part_end(&self, text: Classified<'_>, start: usize) -> usize {
         let first = text.bytes()[start];
         let place = start + usize::from(first == b' ');
-        let (class, size) = text.class(place);
-        if class & LETTER != 0 {
-            return text.letters(place + size, LETTER);
+        let end = text.letters(place, LETTER);
+        if end > place {
+            return end;
         }
+        let (class, size) = text.class(place);
         if class & NUMBER != 0 {
             return text.run_of(place + size, NUMBER);
         }
