@@ -165,3 +165,13 @@ def test_an_error_of_audit_that_the_reference_cannot_refute_is_no_success():
     assert fix_exit_code(report) == 1
     assert [check.name for check in remaining(report)] == [UNCONFIRMED]
     assert fix_exit_code(to_report(planned(SPM, SPM, bare=True))) == 0
+
+
+def test_an_ordinary_word_as_eos_is_replaced_by_the_only_control_token():
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan = planned(replace(right, special_ids={"bos": end, "eos": 0}), right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(right).special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0

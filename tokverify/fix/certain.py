@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.marker import read_template
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.diagnosis import TokenizerChange
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quote
@@ -16,6 +17,7 @@ from tokverify.text.wording import plural, quote
 if TYPE_CHECKING:
     from tokverify.diagnosis import Facts
     from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _BYTES = 256
@@ -25,6 +27,8 @@ _COST = 1.0
 def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
     yield from _byte_tokens(spec)
+    if encoder is not None:
+        yield from _only_control_token(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
         yield from _double_bos(encoder, facts)
@@ -48,19 +52,31 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
         )
 
 
+def _only_control_token(encoder: Encoder) -> Iterator[TokenizerChange]:
+    """End generations with the only control token of a vocabulary, if they end with an ordinary one."""
+    settings = encoder.settings
+    eos = settings.special_ids.get("eos")
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    if eos is not None and settings.attributes[eos] == Attribute.NORMAL and len(controls) == 1:
+        yield _set_role("eos", controls[0], settings)
+
+
 def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
     """Declare the token that ends a turn in the chat template, if it does not end a generation."""
     settings, markers = encoder.settings, read_template(spec.chat_template or "")
     ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
     if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
         return
-    id = ends[0]
-    yield TokenizerChange(
-        kind="eot_id",
-        sentence=f"making token {id} {quote(settings.pieces[id])} the eot token ({key_of('eot')})",
+    yield _set_role("eot", ends[0], settings)
+
+
+def _set_role(role: str, id: int, settings: Settings) -> TokenizerChange:
+    return TokenizerChange(
+        kind=f"{role}_id",
+        sentence=f"making token {id} {quote(settings.pieces[id])} the {role} token ({key_of(role)})",
         cost=_COST,
-        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, "eot": id}),
-        gguf_command=set_special_id("eot", id),
+        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
+        gguf_command=set_special_id(role, id),
     )
 
 
