@@ -12,6 +12,7 @@ from pathlib import Path
 
 import checkout  # noqa: F401
 
+from support.fourth_faults import FOURTH
 from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
@@ -21,7 +22,7 @@ from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
-TABLES = {"first": FIRST, "second": SECOND, "third": THIRD}
+TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
 REFERENCES = ("whole", "ids")
 HEADS = (
     "vocabulary",

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from support.fourth_faults import FOURTH
 from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import try_fault
 from support.new_faults import FIRST, SECOND
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
