@@ -175,3 +175,11 @@ def test_an_ordinary_word_as_eos_is_replaced_by_the_only_control_token():
     assert plan.repair.kind == "eos_id"
     assert plan.change.transform(right).special_ids == right.special_ids
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_byte_as_eos_is_replaced_by_the_token_named_like_one():
+    right = replace(SPM, chat_template=None)
+    wrong = replace(right, special_ids={**right.special_ids, "eos": right.tokens.index("<0x00>")})
+    plan = planned(wrong, right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(wrong).special_ids == right.special_ids

@@ -37,6 +37,23 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
     assert trial.claimed
 
 
+@pytest.mark.parametrize(
+    ("id", "bare"),
+    [
+        ("made-spm: types moved by one", False),
+        ("made-spm: all special ids off by one", False),
+        ("made-spm: byte tokens in reverse", True),
+        ("made-wordpiece: continuations lost", True),
+        ("made-rwkv: tokens in upper case", True),
+    ],
+)
+def test_a_fault_that_was_once_claimed_or_left_unrepaired_is_repaired(id: str, bare: bool, tmp_path: Path):
+    (fault,) = (fault for fault in FOURTH if fault.id == id)
+    trial = try_fault(fault, tmp_path, bare=bare)
+    assert trial.repaired, trial.differences
+    assert trial.claimed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True], ids=["whole", "ids"])
 @pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.id)

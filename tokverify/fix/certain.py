@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
 from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.role_name import natural_id
 from tokverify.diagnosis import TokenizerChange
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _BYTES = 256
+_ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 _COST = 1.0
 
 
@@ -28,7 +30,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
     """Yield the repairs of faults that show in the file itself."""
     yield from _byte_tokens(spec)
     if encoder is not None:
-        yield from _only_control_token(encoder)
+        yield from _ordinary_end(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
         yield from _double_bos(encoder, facts)
@@ -52,13 +54,18 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
         )
 
 
-def _only_control_token(encoder: Encoder) -> Iterator[TokenizerChange]:
-    """End generations with the only control token of a vocabulary, if they end with an ordinary one."""
+def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
+    """End generations with the token that is named like an end, or the only control token, instead of a word."""
     settings = encoder.settings
     eos = settings.special_ids.get("eos")
-    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-    if eos is not None and settings.attributes[eos] == Attribute.NORMAL and len(controls) == 1:
-        yield _set_role("eos", controls[0], settings)
+    if eos is None or not settings.attributes[eos] & _ORDINARY:
+        return
+    id = natural_id(settings, "eos")
+    if id is None:
+        controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+        id = controls[0] if len(controls) == 1 else None
+    if id is not None:
+        yield _set_role("eos", id, settings)
 
 
 def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
