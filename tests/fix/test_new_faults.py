@@ -40,6 +40,8 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
 @pytest.mark.parametrize(
     ("id", "bare"),
     [
+        ("made-spm: chat template lost", False),
+        ("made-unigram: BOS on", False),
         ("made-spm: types moved by one", False),
         ("made-spm: all special ids off by one", False),
         ("made-spm: byte tokens in reverse", True),
@@ -48,7 +50,7 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
     ],
 )
 def test_a_fault_that_was_once_claimed_or_left_unrepaired_is_repaired(id: str, bare: bool, tmp_path: Path):
-    (fault,) = (fault for fault in FOURTH if fault.id == id)
+    (fault,) = (fault for fault in ALL if fault.id == id)
     trial = try_fault(fault, tmp_path, bare=bare)
     assert trial.repaired, trial.differences
     assert trial.claimed

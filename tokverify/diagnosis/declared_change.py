@@ -32,6 +32,7 @@ _GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
     array_change.charsmaps,
     setting_change.declared_flags,
     setting_change.declared_special_ids,
+    setting_change.undeclared_special_ids,
     setting_change.names,
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
 from tokverify.audit.repair import key_of, set_special_id
-from tokverify.audit.role_name import natural_id
+from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
 from tokverify.diagnosis import TokenizerChange
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
@@ -55,17 +55,21 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
 
 
 def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
-    """End generations with the token that is named like an end, or the only control token, instead of a word."""
+    """End generations with the token that is named like an end, or the only control token, instead of any other."""
     settings = encoder.settings
     eos = settings.special_ids.get("eos")
-    if eos is None or not settings.attributes[eos] & _ORDINARY:
+    if eos is None or not (settings.attributes[eos] & _ORDINARY or _has_other_role(settings.pieces[eos])):
         return
     id = natural_id(settings, "eos")
     if id is None:
         controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
         id = controls[0] if len(controls) == 1 else None
-    if id is not None:
+    if id is not None and id != eos:
         yield _set_role("eos", id, settings)
+
+
+def _has_other_role(text: str) -> bool:
+    return "eos" not in ROLES_BY_NAME.get(text, ("eos",))
 
 
 def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
@@ -89,11 +93,16 @@ def _set_role(role: str, id: int, settings: Settings) -> TokenizerChange:
 
 def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
     """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
+    if not encoder.settings.add_bos or (facts.expected is not None and facts.expected.adds_special):
+        return False
+    return begins_with_bos(encoder)
+
+
+def begins_with_bos(encoder: Encoder) -> bool:
+    """Whether the chat template begins with BOS."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
-    if not settings.add_bos or bos is None or (facts.expected is not None and facts.expected.adds_special):
-        return False
-    return read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+    return bos is not None and read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
 
 
 def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
