@@ -2,7 +2,8 @@
 
     python benchmarks/corpus_data.py data/ --megabytes 1000
     python benchmarks/corpus_data.py data/ --format jsonl
-    python benchmarks/corpus_data.py data/ --ids model.gguf    # with a column of ids; some are wrong, see _planted.json
+    python benchmarks/corpus_data.py data/ --ids model.gguf    # with ids; those of a document in each file are wrong,
+                                                               # see _planted.json
 
 Each document is a part of a text in which one word is replaced by another. The same arguments make the same documents.
 """
@@ -13,9 +14,10 @@ import os
 import random
 import sysconfig
 import unicodedata
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +28,24 @@ SHARED = Path(os.environ.get("TOKVERIFY_SHARED", Path(__file__).resolve().parent
 _WEIGHTS = {"en": 50, "code": 30, "ja": 19, "unicode": 1}
 _GROUP_ROWS = 1000
 _PLANTED_TEXT = "Caf\u00e9 <s> na\u00efve"
+
+
+class Row(NamedTuple):
+    """A document of the corpus."""
+
+    text: str
+    ids: list[int] | None
+    cause: str = ""
+    """What is wrong with the ids."""
+
+
+class Planted(NamedTuple):
+    """A document whose ids are wrong."""
+
+    cause: str
+    file: str
+    place: str
+    """As in a report."""
 
 
 def read_sources() -> dict[str, str]:
@@ -73,41 +93,60 @@ def plant(encoder, index: int) -> tuple[str, str, list[int]]:
     return cause, text, wrong[cause]
 
 
-def write_parquet(path: Path, documents: Iterator[str], encoder, number: int) -> dict[str, object] | None:
-    """Write a file; with an encoder, also ids, and one document whose ids are wrong. Return where that one is."""
-    fields = [("text", pa.string())] + ([("ids", pa.list_(pa.uint32()))] if encoder else [])
-    row, planted = 0, None
-    with pq.ParquetWriter(path, pa.schema(fields)) as file:
-        while texts := list(islice(documents, _GROUP_ROWS)):
-            columns: dict[str, list[object]] = {"text": list(texts)}
-            if encoder:
-                columns["ids"] = [list(ids) for ids in encoder.encode_batch(texts, add_special=True)]
-            if encoder and planted is None:
-                place = (number * 97) % len(texts)
-                cause, columns["text"][place], columns["ids"][place] = plant(encoder, number)
-                planted = {"cause": cause, "file": path.name, "row": row + place}
-            file.write_table(pa.table(columns, schema=pa.schema(fields)))
-            row += len(texts)
-    return planted
+def make_rows(documents: Iterator[str], encoder, number: int) -> Iterator[Row]:
+    """Yield the rows of a file; with an encoder, also ids, those of the first row planted in the file wrong."""
+    place = number * 97 % _GROUP_ROWS
+    for start in count(step=_GROUP_ROWS):
+        texts = list(islice(documents, _GROUP_ROWS))
+        if not texts:
+            return
+        ids = encoder.encode_batch(texts, add_special=True) if encoder else [None] * len(texts)
+        for index, (text, encoded) in enumerate(zip(texts, ids, strict=True)):
+            if encoder and not start and index == min(place, len(texts) - 1):
+                cause, wrong, wrong_ids = plant(encoder, number)
+                yield Row(wrong, wrong_ids, cause)
+            else:
+                yield Row(text, None if encoded is None else list(encoded))
 
 
-def write_json_lines(path: Path, documents: Iterator[str]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents)
+def write_parquet(path: Path, rows: Iterator[Row], *, has_ids: bool) -> Iterator[Planted]:
+    """Write a file, and yield what is wrong in it."""
+    fields = [("text", pa.string())] + ([("ids", pa.list_(pa.uint32()))] if has_ids else [])
+    schema = pa.schema(fields)
+    with pq.ParquetWriter(path, schema) as file:
+        for start in count(step=_GROUP_ROWS):
+            group = list(islice(rows, _GROUP_ROWS))
+            if not group:
+                return
+            file.write_table(pa.table({name: [getattr(row, name) for row in group] for name, _ in fields}, schema))
+            yield from (
+                Planted(row.cause, path.name, f"row {start + index:,}") for index, row in enumerate(group) if row.cause
+            )
 
 
-def write_corpus(directory: Path, megabytes: int, files: int, format: str, encoder=None) -> list[dict[str, object]]:
-    """Write the files of a corpus; return where something is wrong with the ids."""
+def write_json_lines(path: Path, rows: Iterator[Row], *, has_ids: bool) -> Iterator[Planted]:
+    """Write a file, and yield what is wrong in it."""
+    with path.open("wb") as file:
+        for row in rows:
+            if row.cause:
+                yield Planted(row.cause, path.name, f"byte {file.tell():,}")
+            fields = {"text": row.text, "ids": row.ids} if has_ids else {"text": row.text}
+            file.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
+
+
+WRITERS = {"parquet": write_parquet, "jsonl": write_json_lines}
+
+
+def write_corpus(directory: Path, megabytes: int, files: int, formats: Sequence[str], encoder=None) -> list[Planted]:
+    """Write the files of a corpus, those of one format after those of the other; return what is wrong with the ids."""
     directory.mkdir(parents=True, exist_ok=True)
-    planted = []
+    planted: list[Planted] = []
     for number in range(files):
+        format = formats[number * len(formats) // files]
         documents = take_bytes(make_documents(number), megabytes * 1_000_000 // files)
-        path = directory / f"part-{number:03}.{format}"
-        if format == "jsonl":
-            write_json_lines(path, documents)
-        else:
-            planted.append(write_parquet(path, documents, encoder, number))
-    return [place for place in planted if place]
+        rows = make_rows(documents, encoder, number)
+        planted += WRITERS[format](directory / f"part-{number:03}.{format}", rows, has_ids=encoder is not None)
+    return planted
 
 
 def main() -> None:
@@ -115,13 +154,15 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--format", choices=("parquet", "jsonl"), default="parquet")
+    parser.add_argument("--format", choices=list(WRITERS), action="append", help="may be repeated")
     parser.add_argument("--ids", metavar="MODEL", help="add the ids of this model, and one wrong document to each file")
     options = parser.parse_args()
     encoder = open_model(options.ids).encoder if options.ids else None
-    planted = write_corpus(options.directory, options.megabytes, options.files, options.format, encoder)
+    formats = options.format or ["parquet"]
+    planted = write_corpus(options.directory, options.megabytes, options.files, formats, encoder)
     if encoder:
-        (options.directory / "_planted.json").write_text(json.dumps(planted, indent=1) + "\n")
+        listed = [each._asdict() for each in planted]
+        (options.directory / "_planted.json").write_text(json.dumps(listed, indent=1) + "\n")
 
 
 if __name__ == "__main__":

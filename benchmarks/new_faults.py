@@ -1,16 +1,19 @@
 """Try the new faults in `tests/support/`, and write their section of docs/mutations.md.
 
-Run as `python benchmarks/new_faults.py [PATTERN]`; it takes about half an hour. With a pattern, only the faults whose
-names contain it are tried, and nothing is written. `--table` selects one of the tables.
+Run as `python benchmarks/new_faults.py [PATTERN]`; it takes about an hour. With a pattern, only the faults whose names
+contain it are tried; `--table` selects one of the tables. Each row is written as soon as it is known; the rows of
+faults that are not tried stay as they are.
 """
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import checkout  # noqa: F401
 
+from support.fourth_faults import FOURTH
+from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
@@ -19,7 +22,8 @@ from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
-TABLES = {"first": FIRST, "second": SECOND, "third": THIRD}
+TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
+REFERENCES = ("whole", "ids")
 HEADS = (
     "vocabulary",
     "fault",
@@ -32,45 +36,68 @@ HEADS = (
     "what is left",
 )
 
+Cells = tuple[str, ...]
+"""A row of the table: a cell for each head. The first three say what was tried."""
+
 
 def yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def line(trial: Trial, reference: str) -> str:
+def cells(trial: Trial, reference: str) -> Cells:
     """Return the row of a trial; the change is what `fix` did, or else what the diagnosis names."""
     report = trial.report
     kind = report.repair.kind if report and report.repair else trial.best.kind if trial.best else ""
-    cells = (
-        trial.mutation.vocabulary,
-        trial.mutation.name,
-        reference,
+    return (
+        *key(trial.mutation, reference),
         *map(yes, (trial.found, trial.named, trial.repaired, trial.claimed)),
         kind,
         ", ".join(trial.differences),
     )
-    return f"| {' | '.join(cells)} |"
 
 
-def summary(name: str, trials: Sequence[Trial]) -> str:
+def key(fault: Mutation, reference: str) -> Cells:
+    return fault.vocabulary, fault.name, reference
+
+
+def line(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+def summary(name: str, rows: Sequence[Cells]) -> str:
     """Count the results of some trials in one row."""
-    counts = [sum(getattr(trial, name) for trial in trials) for name in ("found", "named", "repaired", "is_false")]
-    shares = [f"{count} ({count / len(trials):.0%})" if trials else "-" for count in counts[:3]]
-    return f"| {name} | {len(trials)} | {' | '.join(shares)} | {counts[3]} |"
+    counts = [sum(row[column] == "yes" for row in rows) for column in (3, 4, 5)]
+    shares = [f"{count} ({count / len(rows):.0%})" if rows else "-" for count in counts]
+    false_claims = sum(row[5:7] == ("no", "yes") for row in rows)
+    return line([name, str(len(rows)), *shares, str(false_claims)])
 
 
-def section(rows: Sequence[tuple[Trial, str]]) -> str:
+def section(known: Mapping[Cells, Cells]) -> str:
     """Return the part of the page that depends on the results."""
-    parts = [
-        summary(f"{title} table, {reference}", [
-            trial for trial, used in rows if used == reference and trial.mutation in faults
-        ])
-        for reference in ("whole", "ids")
-        for title, faults in TABLES.items()
-    ]  # fmt: skip
+    parts = []
+    rows = []
+    for reference in REFERENCES:
+        for title, faults in TABLES.items():
+            tried = [known[key(fault, reference)] for fault in faults if key(fault, reference) in known]
+            parts.append(summary(f"{title} table, {reference}", tried))
+            rows += tried
     head = "| faults | tried | found | named | repaired | false claims |\n|---|---|---|---|---|---|"
-    table = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}", *(line(*row) for row in rows)]
+    table = [line(HEADS), f"|{'---|' * len(HEADS)}", *map(line, rows)]
     return "\n".join([head, *parts, "", *table, ""])
+
+
+def published(page: str) -> dict[Cells, Cells]:
+    """Return the rows of the page, by what was tried."""
+    rows = page.partition(BEGIN)[2].partition(line(HEADS))[2].splitlines()[2:]
+    split = [tuple(row.removeprefix("| ").removesuffix(" |").split(" | ")) for row in rows]
+    return {row[:3]: row for row in split}
+
+
+def publish(row: Cells) -> None:
+    """Write a row into the page."""
+    page = TARGET.read_text(encoding="utf-8")
+    known = published(page) | {row[:3]: row}
+    TARGET.write_text(page.partition(BEGIN)[0] + BEGIN + section(known), encoding="utf-8")
 
 
 def main() -> None:
@@ -81,15 +108,12 @@ def main() -> None:
     tables = [TABLES[name] for name in arguments.table or TABLES]
     faults = [fault for table in tables for fault in table if arguments.pattern in fault.id]
     chosen = [fault for fault in faults if is_here(fault.vocabulary)]
-    rows: list[tuple[Trial, str]] = []
     with tempfile.TemporaryDirectory() as directory:
         for fault in chosen:
-            for reference in ("whole", "ids"):
-                rows.append((try_fault(fault, Path(directory), bare=reference == "ids"), reference))
-                print(line(*rows[-1]), flush=True)
-    if not arguments.pattern and not arguments.table:
-        page = TARGET.read_text(encoding="utf-8").partition(BEGIN)[0]
-        TARGET.write_text(page + BEGIN + section(rows), encoding="utf-8")
+            for reference in REFERENCES:
+                row = cells(try_fault(fault, Path(directory), bare=reference == "ids"), reference)
+                print(line(row), flush=True)
+                publish(row)
 
 
 if __name__ == "__main__":

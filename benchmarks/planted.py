@@ -2,16 +2,16 @@
 
     python benchmarks/planted.py llama-spm.gguf data/ --megabytes 1000 -j 2
 
-One document in each file has ids that are wrong, in turn for another Unicode form, a marker that was not recognized, a
-doubled BOS, and a missing BOS. The model must add BOS, and have the marker `<s>`. The exit code is 1 if anything is
-missed, has another cause, or is reported in another place.
+Half of the files are Parquet, the others JSON Lines. One document in each has ids that are wrong, in turn for another
+Unicode form, a marker that was not recognized, a doubled BOS, and a missing BOS. The model must add BOS, and have the
+marker `<s>`. The exit code is 1 if anything is missed, has another cause, or is reported in another place.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from corpus_data import write_corpus
+from corpus_data import WRITERS, write_corpus
 
 from tokverify import open_model
 from tokverify.report.corpus import CorpusReport
@@ -33,8 +33,8 @@ def main() -> None:
     parser.add_argument("-j", "--jobs", type=int, default=1)
     options = parser.parse_args()
     encoder = open_model(options.model).encoder
-    planted = write_corpus(options.directory, options.megabytes, options.files, "parquet", encoder)
-    wanted = {(str(each["cause"]), f"{options.directory / str(each['file'])}: row {each['row']:,}") for each in planted}
+    planted = write_corpus(options.directory, options.megabytes, options.files, list(WRITERS), encoder)
+    wanted = {(each.cause, f"{options.directory / each.file}: {each.place}") for each in planted}
     report = verify_corpus(options.model, None, [options.directory], text="text", ids="ids", jobs=options.jobs)
     found = list_found(report)
     for cause, place in sorted(wanted | found):

@@ -3,12 +3,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support import made_vocabulary
 from support.fake_tokenizer import FakeTokenizer
 from support.spec_maker import spm_spec
+from tokverify.corpus import cause
 from tokverify.corpus.cause import Classifier, compare_texts
-from tokverify.corpus.window import MAX_IDS, Window, find_windows
+from tokverify.corpus.window import MAX_IDS, Window, _find_agreement, find_windows
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus_cause import MEANINGS, CorpusCause
 from tokverify.spec import TokenizerSpec, TokenType
@@ -50,7 +53,7 @@ def test_equal_ids_have_no_cause(spm):
 
 
 @pytest.mark.parametrize(
-    ("flags", "other_flags", "cause"),
+    ("flags", "other_flags", "found"),
     [
         ({"add_bos": False}, {"add_bos": True}, CorpusCause.BOS_MISSING),
         ({"add_bos": True}, {"add_bos": False}, CorpusCause.BOS_EXTRA),
@@ -59,8 +62,8 @@ def test_equal_ids_have_no_cause(spm):
         ({"add_space_prefix": False}, {"add_space_prefix": True}, CorpusCause.SPACES),
     ],
 )
-def test_a_setting_that_differs(spm, flags, other_flags, cause):
-    assert causes(replace(spm, **flags), replace(spm, **other_flags)) == (cause,)
+def test_a_setting_that_differs(spm, flags, other_flags, found):
+    assert causes(replace(spm, **flags), replace(spm, **other_flags)) == (found,)
 
 
 def test_doubled_bos_and_eos(spm):
@@ -123,7 +126,7 @@ def test_unknown_tokens():
 
 
 @pytest.mark.parametrize(
-    ("actual", "expected", "cause"),
+    ("actual", "expected", "found"),
     [
         ("é", "e\u0301", CorpusCause.NORMALIZATION),
         ("ﬁ", "fi", CorpusCause.NORMALIZATION),
@@ -133,8 +136,8 @@ def test_unknown_tokens():
         ("a", "", CorpusCause.OTHER),
     ],
 )
-def test_texts_that_differ(actual, expected, cause):
-    assert compare_texts(actual, expected) is cause
+def test_texts_that_differ(actual, expected, found):
+    assert compare_texts(actual, expected) is found
 
 
 @pytest.mark.parametrize(
@@ -168,6 +171,42 @@ def test_the_search_for_agreement_is_limited():
     actual = [*range(3 * MAX_IDS), -1, -2, -3]
     expected = [*range(5000, 5000 + 3 * MAX_IDS), -1, -2, -3]
     assert list(find_windows(actual, expected)) == [Window(0, 3 * MAX_IDS, 0, 3 * MAX_IDS)]
+
+
+@given(st.lists(st.integers(0, 9), max_size=90), st.lists(st.integers(0, 9), max_size=90))
+def test_agreement_is_found_where_a_complete_search_finds_it(actual: list[int], expected: list[int]):
+    lengths = _find_agreement(actual, expected)
+    triples = [[tuple(ids[at : at + 3]) for at in range(len(ids) - 2)] for ids in (actual, expected)]
+    places = ((here, there) for here, ids in enumerate(triples[0]) for there in _places(triples[1], ids))
+    best = min(places, key=sum, default=None)
+    if best:
+        assert lengths is not None
+        assert sum(lengths) == sum(best)
+        assert triples[0][lengths[0]] == triples[1][lengths[1]]
+
+
+def _places(triples: Sequence[tuple[int, ...]], ids: tuple[int, ...]) -> list[int]:
+    return [at for at, others in enumerate(triples) if others == ids]
+
+
+def test_long_stretches_are_compared_at_their_beginning(monkeypatch, bpe):
+    """Two unrelated vocabularies differ in whole documents; few ids of each are enough to say why."""
+    contexts: list[str] = []
+    monkeypatch.setattr(cause, "pre_tokens_differ", lambda *arguments: contexts.append(arguments[2]) or False)
+    other = replace(bpe, tokens=bpe.tokens[::-1], types=bpe.types[::-1], merges=bpe.merges[:9])
+    assert causes(bpe, other, TEXT * 100) == (CorpusCause.SEGMENTATION,)
+    assert len(contexts) == 1
+    assert TEXT.startswith(contexts[0][: len(TEXT)])
+    assert len(contexts[0]) < 5 * len(TEXT)
+
+
+def test_causes_of_long_stretches_are_not_kept_in_memory(bpe):
+    actual, expected = (Encoder(replace(bpe, tokens=tokens)) for tokens in (bpe.tokens, bpe.tokens[::-1]))
+    classifier = Classifier(actual, expected)
+    for number in range(20):
+        ids = [side.encode(f"{number} {TEXT * 50}") for side in (actual, expected)]
+        assert classifier.classify(*ids)
+    assert classifier._remember_cause.cache_info().currsize == 0
 
 
 def test_every_cause_has_a_meaning():

@@ -20,4 +20,5 @@ def test_planted_differences_are_found_with_their_causes(tmp_path: Path, shared:
     assert [line.split()[:2] for line in found] == [
         ["found", cause] for cause in ("added-token", "bos-doubled", "bos-missing", "normalization") for _ in range(2)
     ]
+    assert [Path(line.split()[2].rstrip(":")).suffix for line in found] == [".parquet", ".jsonl"] * 4
     assert summary.endswith(": 8 differ, 8 planted")

@@ -14,7 +14,7 @@ from tokverify.errors import BrokenFileError
 from tokverify.files.gguf.declaration import Declaration
 from tokverify.fix.changed import type_ranges
 from tokverify.fix.fixing import Plan, make_plan, to_report
-from tokverify.fix.measure import ROLES, TEMPLATE, TEXTS, TYPES
+from tokverify.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -165,3 +165,33 @@ def test_an_error_of_audit_that_the_reference_cannot_refute_is_no_success():
     assert fix_exit_code(report) == 1
     assert [check.name for check in remaining(report)] == [UNCONFIRMED]
     assert fix_exit_code(to_report(planned(SPM, SPM, bare=True))) == 0
+
+
+def test_an_ordinary_word_as_eos_is_replaced_by_the_only_control_token():
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan = planned(replace(right, special_ids={"bos": end, "eos": 0}), right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(right).special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_byte_as_eos_is_replaced_by_the_token_named_like_one():
+    right = replace(SPM, chat_template=None)
+    wrong = replace(right, special_ids={**right.special_ids, "eos": right.tokens.index("<0x00>")})
+    plan = planned(wrong, right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(wrong).special_ids == right.special_ids
+
+
+@pytest.mark.parametrize(("add_bos", "code"), [(True, 0), (False, 1)])
+def test_no_success_is_claimed_if_the_reference_cannot_show_why_bos_is_off(add_bos: bool, code: int):
+    right = replace(SPM, add_space_prefix=True, chat_template=None)
+    expected = Bare(Encoder(right, "right"))
+    expected.adds_special = False
+    wrong = replace(right, add_space_prefix=False, add_bos=add_bos)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    assert plan.repair.kind == "add_space_prefix"
+    assert fix_exit_code(written(plan)) == code
+    assert [check.name for check in remaining(written(plan))] == ([] if add_bos else [AFFIXES])

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from support.fourth_faults import FOURTH
 from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import try_fault
 from support.new_faults import FIRST, SECOND
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
@@ -32,6 +33,25 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
     trial = try_fault(fault, tmp_path, bare=bare)
     assert trial.found
     assert trial.named, trial.best
+    assert trial.repaired, trial.differences
+    assert trial.claimed
+
+
+@pytest.mark.parametrize(
+    ("id", "bare"),
+    [
+        ("made-spm: chat template lost", False),
+        ("made-unigram: BOS on", False),
+        ("made-spm: types moved by one", False),
+        ("made-spm: all special ids off by one", False),
+        ("made-spm: byte tokens in reverse", True),
+        ("made-wordpiece: continuations lost", True),
+        ("made-rwkv: tokens in upper case", True),
+    ],
+)
+def test_a_fault_that_was_once_claimed_or_left_unrepaired_is_repaired(id: str, bare: bool, tmp_path: Path):
+    (fault,) = (fault for fault in ALL if fault.id == id)
+    trial = try_fault(fault, tmp_path, bare=bare)
     assert trial.repaired, trial.differences
     assert trial.claimed
 

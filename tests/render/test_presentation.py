@@ -13,6 +13,7 @@ from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz
 from support.hostile_stats import hostile_stats
 from support.hostile_stream import hostile_stream
+from support.hostile_versions import hostile_versions
 from support.make_golden import hostile_report
 from tokverify.render.kinds import CI_FORMATS, FORMATS, SHOWN_KINDS, present
 from tokverify.render.options import RenderOptions
@@ -29,6 +30,7 @@ REPORTS = {
     "corpus": hostile_corpus,
     "stream": hostile_stream,
     "canonical": hostile_canonical,
+    "versions": hostile_versions,
 }
 
 

@@ -26,7 +26,9 @@ def test_linked_files_exist(path: str):
 def test_the_readme_names_exactly_the_existing_commands():
     from tokverify.cli import main
 
-    named = set(re.findall(r"^    tokverify (\w+)", README, re.MULTILINE))
+    commands_section = README.partition("\n## Commands\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^    tokverify (\w+)", commands_section, re.MULTILINE))
+    named.update(re.findall(r"`([a-z]+)`\]\(", commands_section))
     commands = set(main.list_commands(click.Context(main)))
     assert named <= commands
     assert commands <= named | {"demo"}

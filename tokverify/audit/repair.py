@@ -39,10 +39,10 @@ def set_pre_tokenizer(name: str) -> str:
     return new_metadata("--pre-tokenizer", name)
 
 
-def set_special_id(role: str, id: int | str) -> str:
-    """Return the command that sets the token of a role; an `id` that is a word is for the user to fill in."""
+def set_special_id(role: str, id: int | None = None) -> str:
+    """Return the command that sets the token of a role; without an id, the user has to fill it in."""
     name = _KEYS[role].removeprefix("tokenizer.ggml.").removesuffix("_token_id")
-    return new_metadata("--special-token-by-id", name, str(id))
+    return new_metadata("--special-token-by-id", name, "ID" if id is None else str(id))
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:

@@ -7,18 +7,17 @@ texts are for the few examples of the final report.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import islice, starmap, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
 
 from tokverify.corpus.boundary import pre_tokens_differ
-from tokverify.corpus.window import find_windows
-from tokverify.errors import TokverifyError
+from tokverify.corpus.side import Side
+from tokverify.corpus.window import MAX_IDS, find_windows
 from tokverify.report.corpus_cause import CorpusCause
-from tokverify.tokenizer import MatchListing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,28 +30,9 @@ MAX_WINDOWS = 8
 _CONTEXT = 2
 _MAX_CONTEXT = 64
 _CACHED = 1 << 14
-_BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
+_MAX_REPEATED = 32
 _BEGIN = (CorpusCause.BOS_MISSING, CorpusCause.BOS_DOUBLED, CorpusCause.BOS_EXTRA)
 _END = (CorpusCause.EOS_MISSING, CorpusCause.EOS_DOUBLED, CorpusCause.EOS_EXTRA)
-
-
-class _Side(NamedTuple):
-    """What the ids of one side are compared by."""
-
-    tokenizer: Tokenizer
-    added: Collection[int]
-    unknown: int | None
-
-    def is_byte(self, id: int) -> bool:
-        return _BYTE_PIECE.fullmatch(self.tokenizer.piece(id)) is not None
-
-    def text(self, ids: Sequence[int]) -> str:
-        known = range(self.tokenizer.vocab_size)
-        data = b"".join(self.tokenizer.token_bytes(id) for id in ids if id in known)
-        return data.decode("utf-8", "surrogateescape")
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        return [self.text([id]) for id in ids]
 
 
 class Classifier:
@@ -64,10 +44,10 @@ class Classifier:
     """
 
     def __init__(self, actual: Tokenizer, expected: Tokenizer) -> None:
-        self._sides = (_side_of(actual), _side_of(expected))
+        self._sides = Side(actual), Side(expected)
         self._begin = _ids_of(("bos", "cls"), actual, expected)
         self._end = _ids_of(("eos", "sep"), actual, expected)
-        self._cause_of = lru_cache(_CACHED)(self._find_cause)
+        self._remember_cause = lru_cache(_CACHED)(self._find_cause)
 
     def classify(self, actual: Sequence[int], expected: Sequence[int]) -> tuple[CorpusCause, ...]:
         """Return the causes why two lists of ids differ, in the order of `CorpusCause`; none if they are equal."""
@@ -83,38 +63,49 @@ class Classifier:
             found.add(_compare_counts(ends, _END))
             actual, expected = actual[: len(actual) - ends[0]], expected[: len(expected) - ends[1]]
         windows = islice(find_windows(actual, expected), MAX_WINDOWS)
-        found.update(starmap(self._cause_of, (_cut(actual, expected, window) for window in windows)))
+        found.update(self._explain(*_cut(actual, expected, window)) for window in windows)
         return tuple(cause for cause in CorpusCause if cause in found)
 
+    def _explain(self, actual: tuple[int, ...], expected: tuple[int, ...], after: tuple[int, ...]) -> CorpusCause:
+        """Return why one stretch of ids replaces another; `after` are the ids that follow on the actual side.
+
+        Only short stretches occur again and again.
+        """
+        is_short = len(actual) + len(expected) <= _MAX_REPEATED
+        return (self._remember_cause if is_short else self._find_cause)(actual, expected, after)
+
     def _find_cause(self, actual: tuple[int, ...], expected: tuple[int, ...], after: tuple[int, ...]) -> CorpusCause:
-        """Return why one stretch of ids replaces another; `after` are the ids that follow on the actual side."""
-        token_cause = self._compare_tokens(actual, expected)
-        if token_cause:
-            return token_cause
-        ours, theirs = self._sides[0].text(actual), self._sides[1].text(expected)
-        if ours != theirs:
-            return compare_texts(ours, theirs)
-        return self._compare_segmentation(actual, expected, self._sides[0].text((actual + after)[:_MAX_CONTEXT]))
-
-    def _compare_tokens(self, actual: Sequence[int], expected: Sequence[int]) -> CorpusCause | None:
-        """Return the cause if one side has a kind of token that the other lacks."""
         ours, theirs = self._sides
-        texts = [
-            {side.tokenizer.piece(id) for id in ids if id in side.added}
-            for side, ids in zip(self._sides, (actual, expected), strict=True)
-        ]
-        if texts[0] != texts[1]:
+        if ours.added(actual) != theirs.added(expected):
             return CorpusCause.ADDED_TOKEN
-        has_unknown = (ours.unknown in actual) != (theirs.unknown in expected)
-        return CorpusCause.UNKNOWN if has_unknown else None
+        if (ours.unknown in actual) != (theirs.unknown in expected):
+            return CorpusCause.UNKNOWN
+        content, other = ours.content(actual), theirs.content(expected)
+        if content != other:
+            return compare_texts(_decode(content), _decode(other))
+        return self._compare_segmentation(*self._shorten(actual, expected), after)
 
-    def _compare_segmentation(self, actual: Sequence[int], expected: Sequence[int], context: str) -> CorpusCause:
+    def _shorten(self, actual: Sequence[int], expected: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Shorten two long lists that represent the same text, to where a token ends on both sides."""
+        ours, theirs = self._sides
+        ends, other_ends = ours.ends(actual[:MAX_IDS]), theirs.ends(expected[:MAX_IDS])
+        if len(actual) == len(ends) and len(expected) == len(other_ends):
+            return actual, expected
+        last = max({*ends} & {*other_ends}, default=0)
+        if not last:
+            return actual, expected
+        return actual[: bisect(ends, last)], expected[: bisect(other_ends, last)]
+
+    def _compare_segmentation(
+        self, actual: Sequence[int], expected: Sequence[int], after: Sequence[int]
+    ) -> CorpusCause:
         """Return why the same text becomes different ids."""
         ours, theirs = self._sides
-        if any(map(ours.is_byte, actual)) != any(map(theirs.is_byte, expected)):
+        if ours.has_byte_piece(actual) != theirs.has_byte_piece(expected):
             return CorpusCause.BYTE_FALLBACK
         if ours.pieces(actual) == theirs.pieces(expected):
             return CorpusCause.IDS
+        context = _decode(ours.content((*actual, *after)[:_MAX_CONTEXT]))
         splits = pre_tokens_differ(ours.tokenizer, theirs.tokenizer, context)
         return CorpusCause.PRE_TOKENIZATION if splits else CorpusCause.SEGMENTATION
 
@@ -129,6 +120,10 @@ def compare_texts(actual: str, expected: str) -> CorpusCause:
     return CorpusCause.CASE if _fold(ours) == _fold(theirs) else CorpusCause.OTHER
 
 
+def _decode(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
 def _fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(filter(lambda character: not unicodedata.combining(character), decomposed))
@@ -139,15 +134,6 @@ def _cut(actual: Sequence[int], expected: Sequence[int], window: Window) -> tupl
     ours = tuple(actual[window.actual_start : window.actual_end])
     theirs = tuple(expected[window.expected_start : window.expected_end])
     return ours, theirs, tuple(actual[window.actual_end : window.actual_end + _CONTEXT])
-
-
-def _side_of(tokenizer: Tokenizer) -> _Side:
-    try:
-        added = set(tokenizer.added_tokens()) if isinstance(tokenizer, MatchListing) else set[int]()
-    except TokverifyError:
-        added = set()
-    unknown = tokenizer.special_ids.get("unk")
-    return _Side(tokenizer, (added | set(tokenizer.special_ids.values())) - {unknown}, unknown)
 
 
 def _ids_of(roles: Sequence[str], *tokenizers: Tokenizer) -> frozenset[int]:

@@ -11,6 +11,7 @@ MAX_IDS = 256
 """The longest stretch, in ids, that is searched for the place where two sides agree again."""
 
 _AGREEMENT = 3
+_SEARCHED = (16, 64, MAX_IDS)
 
 
 class Window(NamedTuple):
@@ -44,18 +45,34 @@ def find_windows(actual: Sequence[int], expected: Sequence[int]) -> Iterator[Win
 
 
 def _find_agreement(actual: Sequence[int], expected: Sequence[int]) -> tuple[int, int] | None:
-    """Return the shortest lengths after which both sides agree; None if they do not within these ids."""
-    first: dict[tuple[int, ...], int] = {}
-    for place in range(len(expected) - _AGREEMENT + 1):
-        first.setdefault(tuple(expected[place : place + _AGREEMENT]), place)
-    best: tuple[int, int] | None = None
-    for place in range(len(actual) - _AGREEMENT + 1):
-        if best and place >= sum(best):
-            break
-        other = first.get(tuple(actual[place : place + _AGREEMENT]))
-        if other is not None and (best is None or place + other < sum(best)):
-            best = place, other
+    """Return the shortest lengths after which both sides agree; None if they do not within these ids.
+
+    They usually agree soon, so few ids are searched first.
+    """
+    for size in _SEARCHED:
+        best = _search(actual[:size], expected[:size])
+        if best and sum(best) + _AGREEMENT <= size:  # no other place can be closer
+            return best
     if best is None and len(actual) < MAX_IDS and len(expected) < MAX_IDS:
         end = common_length(actual[::-1], expected[::-1])
         return len(actual) - end, len(expected) - end
     return best
+
+
+def _search(actual: Sequence[int], expected: Sequence[int]) -> tuple[int, int] | None:
+    first: dict[tuple[int, ...], int] = {}
+    for place, ids in enumerate(_successive(expected)):
+        first.setdefault(ids, place)
+    best: tuple[int, int] | None = None
+    for place, ids in enumerate(_successive(actual)):
+        if best and place >= sum(best):
+            break
+        other = first.get(ids)
+        if other is not None and (best is None or place + other < sum(best)):
+            best = place, other
+    return best
+
+
+def _successive(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield each id with those after it that have to agree, too."""
+    return zip(*(ids[start:] for start in range(_AGREEMENT)), strict=False)

@@ -109,19 +109,26 @@ def require_loadable(spec: TokenizerSpec) -> None:
         raise BrokenFileError("there are no merges")
 
 
-def _reusable_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> Model | None:
-    """Return the model of `base` if it is also right for the changed tokenizer; arrays must be identical objects."""
+def shares_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> bool:
+    """Whether the model of `base` fits a changed tokenizer, except for the pre-tokenizer; this builds no model.
+
+    Arrays must be identical objects.
+    """
     old = base.settings
-    differs = (
+    return not (
         isinstance(base, DeviatingEncoder)
         or any(getattr(base.spec, name) is not getattr(spec, name) for name in _ARRAYS)
         or any(getattr(old, name) != getattr(settings, name) for name in _FLAGS)
         or (old.family.reads_types and base.spec.types is not spec.types)
         or old.special_ids.get("unk") != settings.special_ids.get("unk")
     )
-    if differs:
+
+
+def _reusable_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> Model | None:
+    """Return the model of `base` if it is also right for the changed tokenizer."""
+    if not shares_model(base, spec, settings):
         return None
-    if old.pre != settings.pre:
+    if base.settings.pre != settings.pre:
         pre_tokenizer = PRE_TOKENIZERS[settings.pre]
         return base.model.with_pre_tokenizer(pre_tokenizer) if isinstance(base.model, Bpe) else None
     return base.model

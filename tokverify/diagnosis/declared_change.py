@@ -25,12 +25,14 @@ _GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
     setting_change.declared_pre_tokenizer,
     piece_change.all_reference_texts,
     added_token_change.missing_tokens,
+    added_token_change.tokens_by_bytes,
     type_change.declared_types,
     array_change.merges,
     array_change.scores,
     array_change.charsmaps,
     setting_change.declared_flags,
     setting_change.declared_special_ids,
+    setting_change.undeclared_special_ids,
     setting_change.names,
 )
 

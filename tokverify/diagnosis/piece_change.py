@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
@@ -12,12 +13,15 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.settings import resolve
+from tokverify.errors import TokverifyError
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.diagnosis.spelling import Respelling
+    from tokverify.engine.family import Settings
 
 _NOT_ASCII = 0x80
 _NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
@@ -104,17 +108,31 @@ def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
 
 
+def _settings(evidence: Evidence) -> Settings | None:
+    """Return our settings; if equal texts are what llama.cpp refuses, those without them."""
+    if evidence.encoder is not None:
+        return evidence.encoder.settings
+    first: dict[str, int] = {}
+    for id, text in enumerate(evidence.spec.tokens):
+        first.setdefault(text, id)
+    distinct = [text if first[text] == id else f"[PAD{id}]" for id, text in enumerate(evidence.spec.tokens)]
+    try:
+        return resolve(replace(evidence.spec, tokens=distinct))
+    except TokverifyError:
+        return None
+
+
 def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Rewrite tokens so that they represent the same bytes as in the reference."""
-    spec, encoder, expected_bytes = evidence.spec, evidence.encoder, evidence.facts.token_bytes
-    if evidence.facts.spec is not None or encoder is None:
+    """Rewrite tokens so that they represent the same bytes as in the reference, even if the file is refused."""
+    spec, settings, expected_bytes = evidence.spec, _settings(evidence), evidence.facts.token_bytes
+    if evidence.facts.spec is not None or settings is None:
         return
     rewritten: dict[int, TokenPatch] = {}
     replaced: dict[int, TokenPatch] = {}
-    for id, (expected, attribute) in enumerate(zip(expected_bytes, encoder.settings.attributes, strict=False)):
-        if not expected or encoder.token_bytes(id) == expected:
+    for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
+        if not expected or settings.family.token_bytes(settings.pieces[id], attribute, settings) == expected:
             continue
-        text = None if attribute & _NEVER_DECODED else spell_token(expected, attribute, encoder.settings)
+        text = None if attribute & _NEVER_DECODED else spell_token(expected, attribute, settings)
         if text is not None:
             rewritten[id] = TokenPatch(text)
         elif attribute & Attribute.UNUSED.value and id in evidence.missing:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokverify.diagnosis.budget import ENCODINGS, Budget
-from tokverify.diagnosis.change import TokenizerChange
+from tokverify.diagnosis.change import TokenizerChange, shares_model
 from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.diagnosis.trial import BROKEN_WEIGHT, Trial, distance, is_reached
@@ -175,7 +175,7 @@ class _Search(Generic[_Goal]):
             encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
         except TokverifyError:
             return None
-        if self._encoder is None or encoder.model is not self._encoder.model:
+        if self._encoder is None or not shares_model(self._encoder, encoder.spec, encoder.settings):
             self._budget.spend_on_model(encoder.vocab_size)
         distances = self._distances(encoder)
         if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):

@@ -17,6 +17,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.files.gguf.values import FIELDS
 from tokverify.text.wording import quote
+from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
@@ -87,6 +88,26 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     for role, id in evidence.facts.special_ids.items():
         if id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES:
             yield _special_id(evidence.spec, role, id, confirmed=True)
+
+
+def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove each role that the reference does not have, if it declares roles as a GGUF file does."""
+    if evidence.facts.spec is None or not isinstance(evidence.facts.expected, Declaring):
+        return
+    for role in evidence.spec.special_ids:
+        if role in ROLES and role not in evidence.facts.special_ids:
+            yield _no_special_id(role)
+
+
+def _no_special_id(role: str) -> TokenizerChange:
+    return TokenizerChange(
+        kind=f"{role}_id",
+        sentence=f"leaving the role {role} without a token ({key_of(role)})",
+        cost=cost.SPECIAL_ID,
+        transform=lambda spec: replace(
+            spec, special_ids={other: id for other, id in spec.special_ids.items() if other != role}
+        ),
+    )
 
 
 def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:

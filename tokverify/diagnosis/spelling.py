@@ -18,6 +18,8 @@ from tokverify.text.utf8 import to_bytes
 if TYPE_CHECKING:
     from tokverify.engine.family import Family, Settings
 
+_PRINTABLE = frozenset(range(0x20, 0x7F)).difference(b"\\")
+
 
 def attribute_of(type: TokenType) -> int:
     """Return llama.cpp's attribute for a type, before it overrides any."""
@@ -35,14 +37,22 @@ def text_of_bytes(data: bytes, model: str) -> str:
 def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | None:
     """Return the text of a token that represents `expected`, or None if there is none."""
     text = expected.decode("utf-8", "surrogateescape")
-    in_byte_alphabet = spell_bytes(expected)
     byte_piece = f"<0x{expected[0]:02X}>" if len(expected) == 1 else text
     # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
-    for candidate in (first, text, in_byte_alphabet, byte_piece):
-        if settings.family.token_bytes(candidate, attribute, settings) == expected:
+    candidates = [first, text, spell_bytes(expected), byte_piece, _as_literal(expected)]
+    if attribute & Attribute.BYTE.value:
+        # llama.cpp reads any other text as some byte, too.
+        candidates = [byte_piece]
+    for candidate in candidates:
+        if "\0" not in candidate and settings.family.token_bytes(candidate, attribute, settings) == expected:
             return candidate
     return None
+
+
+def _as_literal(data: bytes) -> str:
+    """Escape bytes as RWKV's vocabularies do."""
+    return "".join(chr(byte) if byte in _PRINTABLE else f"\\x{byte:02x}" for byte in data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,10 +77,11 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     reference = evidence.facts.spec
     if reference is None or reference.types is None or not isinstance(evidence.facts.expected, Declaring):
         return _differing_types(evidence)
+    unknown = evidence.facts.special_ids.get("unk")
     patches: dict[int, TokenPatch] = {}
     for id, (old, new) in enumerate(zip(types_of(evidence.spec), reference.types, strict=False)):
         # Converters write either of the two for `<unk>`.
-        if old != new and not {old, new} <= _SPECIAL:
+        if old != new and not (id == unknown and {old, new} <= _SPECIAL):
             patches[id] = TokenPatch(_text_for(evidence, id, TokenType(new)), int(new))
     return patches
 
@@ -259,6 +260,8 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
 
 def _reference_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
+    if isinstance(facts.expected, Declaring) and facts.spec is not None and facts.spec.types is not None:
+        return [TokenType(type) for type in facts.spec.types]
     if facts.added_tokens is not None and (facts.spec is None or not depends_on_types(spec)):
         added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
         return [added.get(id, TokenType.NORMAL) for id in range(len(spec.tokens))]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
 from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
 from tokverify.diagnosis import TokenizerChange
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quote
@@ -16,15 +18,19 @@ from tokverify.text.wording import plural, quote
 if TYPE_CHECKING:
     from tokverify.diagnosis import Facts
     from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _BYTES = 256
+_ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 _COST = 1.0
 
 
 def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
     yield from _byte_tokens(spec)
+    if encoder is not None:
+        yield from _ordinary_end(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
         yield from _double_bos(encoder, facts)
@@ -48,29 +54,55 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
         )
 
 
+def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
+    """End generations with the token that is named like an end, or the only control token, instead of any other."""
+    settings = encoder.settings
+    eos = settings.special_ids.get("eos")
+    if eos is None or not (settings.attributes[eos] & _ORDINARY or _has_other_role(settings.pieces[eos])):
+        return
+    id = natural_id(settings, "eos")
+    if id is None:
+        controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+        id = controls[0] if len(controls) == 1 else None
+    if id is not None and id != eos:
+        yield _set_role("eos", id, settings)
+
+
+def _has_other_role(text: str) -> bool:
+    return "eos" not in ROLES_BY_NAME.get(text, ("eos",))
+
+
 def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
     """Declare the token that ends a turn in the chat template, if it does not end a generation."""
     settings, markers = encoder.settings, read_template(spec.chat_template or "")
     ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
     if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
         return
-    id = ends[0]
-    yield TokenizerChange(
-        kind="eot_id",
-        sentence=f"making token {id} {quote(settings.pieces[id])} the eot token ({key_of('eot')})",
+    yield _set_role("eot", ends[0], settings)
+
+
+def _set_role(role: str, id: int, settings: Settings) -> TokenizerChange:
+    return TokenizerChange(
+        kind=f"{role}_id",
+        sentence=f"making token {id} {quote(settings.pieces[id])} the {role} token ({key_of(role)})",
         cost=_COST,
-        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, "eot": id}),
-        gguf_command=set_special_id("eot", id),
+        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
+        gguf_command=set_special_id(role, id),
     )
 
 
 def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
     """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
+    if not encoder.settings.add_bos or (facts.expected is not None and facts.expected.adds_special):
+        return False
+    return begins_with_bos(encoder)
+
+
+def begins_with_bos(encoder: Encoder) -> bool:
+    """Whether the chat template begins with BOS."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
-    if not settings.add_bos or bos is None or (facts.expected is not None and facts.expected.adds_special):
-        return False
-    return read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+    return bos is not None and read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
 
 
 def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:

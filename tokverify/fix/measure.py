@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.audit import audit
@@ -11,8 +12,9 @@ from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
 from tokverify.diagnosis.change import require_loadable
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.fix.certain import adds_bos_twice
+from tokverify.fix.certain import adds_bos_twice, begins_with_bos
 from tokverify.fix.target_text import is_generated
 from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diagnosis import Facts
     from tokverify.files.gguf.declaration import Declaration
+    from tokverify.report.finding import Finding
     from tokverify.spec import TokenizerSpec
 
 CASES = "cases"
@@ -38,8 +41,23 @@ ROLES = "special tokens"
 TEMPLATE = "chat template"
 DOUBLE_BOS = "BOS added by tokenizer and template"
 FINDINGS = "errors found by audit"
+AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
 
-_ALL = (CASES, DECODING, TEXTS, DECODING_TEXTS, BYTES, TYPES, ROLES, TEMPLATE, DOUBLE_BOS, FINDINGS, UNCONFIRMED)
+_ALL = (
+    CASES,
+    DECODING,
+    TEXTS,
+    DECODING_TEXTS,
+    BYTES,
+    TYPES,
+    ROLES,
+    TEMPLATE,
+    DOUBLE_BOS,
+    AFFIXES,
+    FINDINGS,
+    UNCONFIRMED,
+)
+_AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
@@ -137,9 +155,19 @@ class Measuring:
             ROLES: len(self.token_list.differing_roles(encoder)),
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
+            AFFIXES: self._count_unknown_affixes(encoder),
             **self._count_errors(spec),
         }
         return Measure(counts, self._optional, results, encoder)
+
+    def _count_unknown_affixes(self, encoder: Encoder) -> int:
+        """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
+        if self._facts.expected is None or self._facts.expected.adds_special:
+            return 0
+        default = resolve(replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None))
+        differing = {name for name in _AFFIX_FLAGS if getattr(encoder.settings, name) != getattr(default, name)}
+        # If the chat template begins with BOS, the tokenizer must not add it.
+        return len(differing - {"add_bos"} if begins_with_bos(encoder) else differing)
 
     @property
     def _optional(self) -> frozenset[str]:
@@ -150,11 +178,22 @@ class Measuring:
         return decoding | {FINDINGS}
 
     def _count_errors(self, spec: TokenizerSpec) -> dict[str, int]:
+        errors = self._errors(spec)
+        unconfirmed = [error for error in errors if error.keys and not any(map(self.token_list.declares, error.keys))]
+        own = [error for error in errors if (error.code, error.message) not in self._shared_errors]
+        return {FINDINGS: len(own), UNCONFIRMED: len(unconfirmed)}
+
+    @cached_property
+    def _shared_errors(self) -> frozenset[tuple[str, str]]:
+        """The errors that the reference has as well, if it declares everything as a GGUF file does."""
+        if self.token_list.settings is None or self._facts.spec is None:
+            return frozenset()
+        return frozenset((error.code, error.message) for error in self._errors(self._facts.spec))
+
+    def _errors(self, spec: TokenizerSpec) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
         findings = audit(Subject(declaration), RULES.values()).findings
-        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-        unconfirmed = [error for error in errors if error.keys and not any(map(self.token_list.declares, error.keys))]
-        return {FINDINGS: len(errors), UNCONFIRMED: len(unconfirmed)}
+        return [finding for finding in findings if finding.severity is Severity.ERROR]
 
     def _refused(self, message: str, size: int) -> Measure:
         results = [_error_result(case, message, self._facts) for case in self._cases]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
-"""The roles that change prompts or end generations."""
+"""The roles that change prompts or end generations. Other libraries assign further ones in their own way."""
 
 
 class TokenList:
@@ -73,8 +73,9 @@ class TokenList:
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:
-        ids = self.settings.special_ids if self.settings else self._facts.special_ids
-        return {role: id for role, id in ids.items() if role in ROLES}
+        if self.settings is not None:
+            return self.settings.special_ids
+        return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
 
     def differing_bytes(self, encoder: Encoder) -> list[int]:
         """Return the ids that represent other bytes than in the reference, or that only the reference has."""
@@ -94,8 +95,11 @@ class TokenList:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
             return sorted(patches_by_probing(self._facts, encoder.spec))
-        pairs = zip(encoder.settings.attributes, self.settings.attributes, strict=False)
-        return [id for id, (ours, theirs) in enumerate(pairs) if _class_of(ours) != _class_of(theirs)]
+        unknown = self.settings.special_ids.get("unk")
+        pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
+        differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
+        # Converters write either of the two for `<unk>`.
+        return [id for id, pair in differing.items() if not (id == unknown and _are_special(*pair))]
 
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
@@ -118,9 +122,9 @@ class TokenList:
         return self.template is not None and _words(spec.chat_template) != _words(self.template)
 
 
-def _class_of(attribute: int) -> int:
-    """Return an attribute without the difference between CONTROL and UNKNOWN: converters write either for `<unk>`."""
-    return _SPECIAL if attribute & _SPECIAL else attribute
+def _are_special(first: int, second: int) -> bool:
+    """Whether both attributes are CONTROL or UNKNOWN."""
+    return bool(first & _SPECIAL and second & _SPECIAL)
 
 
 def _words(template: str | None) -> Sequence[str] | None:

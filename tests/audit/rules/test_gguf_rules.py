@@ -78,6 +78,12 @@ TRIGGERS = [
         "2 tokens at the end are padding",
     ),
     ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 260}), ERROR, 'is the ordinary token "a": a generation ends'),
+    (
+        "TV106",
+        replace(SPM, special_ids={"bos": 1, "eos": 13}),
+        ERROR,
+        'is the ordinary token "<0x0A>": a generation ends',
+    ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
     (

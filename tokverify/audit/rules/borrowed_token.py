@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
 from tokverify.audit.rule import rule
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
@@ -14,20 +15,6 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
     from tokverify.engine.family import Settings
     from tokverify.report.finding import Severity
-
-_BEGINNING = ("bos", "cls")
-_ENDING = ("eos", "eot", "eom", "sep")
-_ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): _BEGINNING,
-    ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>"): _BEGINNING,
-    ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): _ENDING,
-    ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): _ENDING,
-    ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
-    ("<unk>", "[UNK]", "<|unk|>", "<UNK>"): ("unk",),
-    ("<mask>", "[MASK]", "<|mask|>"): ("mask",),
-}
-"""Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
-_NATURAL = {text: roles for texts, roles in _ROLES.items() for text in texts}
 
 
 @rule(code="TV121", name="borrowed-token", severity=ERROR)
@@ -55,7 +42,7 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
     """
     settings = subject.settings
     for role, id in settings.special_ids.items():
-        roles = _NATURAL.get(settings.pieces[id])
+        roles = ROLES_BY_NAME.get(settings.pieces[id])
         if roles and role not in roles and not role.startswith("fim_"):
             yield _report(subject, role, id, roles)
 
@@ -68,7 +55,7 @@ def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> F
     if _is_shared_by_reference(subject, role, id):
         return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
     severity = _severity(settings, role, natural)
-    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, _natural_id(settings, role)))
+    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, natural_id(settings, role)))
 
 
 def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severity:
@@ -78,13 +65,7 @@ def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severi
         return ERROR if settings.family.replaces_unknown else WARNING
     if role in {"bos", "eos", "eot", "eom"}:
         return ERROR
-    return INFO if natural in {_BEGINNING, _ENDING} else WARNING
-
-
-def _natural_id(settings: Settings, role: str) -> int | str:
-    """Return the only token that is named like a role; `ID` if that is not clear."""
-    found = [settings.ids[text] for text, roles in _NATURAL.items() if roles[0] == role and text in settings.ids]
-    return found[0] if len(found) == 1 else "ID"
+    return INFO if natural in {BEGINNING, ENDING} else WARNING
 
 
 def _is_shared_by_reference(subject: Subject, role: str, id: int) -> bool:

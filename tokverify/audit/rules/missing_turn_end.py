@@ -63,4 +63,4 @@ def _check_eos(settings: Settings) -> Iterator[Finding]:
         yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
     if settings.pieces[eos] in _BEGINNINGS and eos != bos:
         message = f"EOS is {eos} {piece}, a token that marks a beginning"
-        yield Finding(ERROR, message, (eos,), (key_of("eos"),), set_special_id("eos", "ID"))
+        yield Finding(ERROR, message, (eos,), (key_of("eos"),), set_special_id("eos"))

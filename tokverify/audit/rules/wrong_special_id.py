@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
+from tokverify.audit.role_name import natural_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _ENDING = ("eos", "eot", "eom")
+_ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 
 
 @rule(code="TV106", name="wrong-special-id", severity=ERROR)
@@ -46,7 +48,7 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     for role, id in subject.spec.special_ids.items():
         if id >= count:
             message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
-            yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role, "ID"))
+            yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role))
     yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
         if not _is_special(subject.settings, id):
@@ -57,7 +59,7 @@ def _find_missing(settings: Settings) -> Iterator[Finding]:
     for role in _used_roles(settings):
         if role not in settings.special_ids:
             message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
-            yield Finding(ERROR, message, keys=(key_of(role),), repair=set_special_id(role, "ID"))
+            yield Finding(ERROR, message, keys=(key_of(role),), repair=set_special_id(role))
 
 
 def _used_roles(settings: Settings) -> list[str]:
@@ -67,7 +69,7 @@ def _used_roles(settings: Settings) -> list[str]:
 
 
 def _is_special(settings: Settings, id: int) -> bool:
-    return settings.attributes[id] != Attribute.NORMAL or is_marker(settings.pieces[id])
+    return not settings.attributes[id] & _ORDINARY or is_marker(settings.pieces[id])
 
 
 def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
@@ -86,7 +88,7 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
-    repair = set_special_id(role, "ID")
+    repair = set_special_id(role, natural_id(settings, role))
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
     else:

@@ -1,0 +1,30 @@
+"""The names of special tokens, such as `<bos>` or `</s>`, that say which role a token has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+
+BEGINNING = ("bos", "cls")
+ENDING = ("eos", "eot", "eom", "sep")
+_ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): BEGINNING,
+    ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>"): BEGINNING,
+    ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
+    ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
+    ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
+    ("<unk>", "[UNK]", "<|unk|>", "<UNK>"): ("unk",),
+    ("<mask>", "[MASK]", "<|mask|>"): ("mask",),
+}
+"""Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
+ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in _ROLES.items() for text in texts}
+"""The same, by text."""
+
+
+def natural_id(settings: Settings, role: str) -> int | None:
+    """Return the only token that is named like a role; None if there is none, or more than one."""
+    found = [settings.ids[text] for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text in settings.ids]
+    return found[0] if len(found) == 1 else None
