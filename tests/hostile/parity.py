@@ -4,28 +4,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from hostile.execution import Failure, Item
+from hostile.items import Failure, Item
+from hostile.llama_cpp import REQUESTS, Answer, Ids
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
-from tokverify.references.llama_cpp import LlamaCppTokenizer
-from tokverify.references.llama_cpp_library import find_library
-from tokverify.tokenizer import Tokenizer
 
 ENGINES = (AUTO, PYTHON)
 """The values of `TOKVERIFY_ENGINE` to try: the native engine where it is possible, and the other."""
-
-TEXTS = (
-    "",
-    "the best",
-    "  a\n\tb ",
-    "<s>a</s><unk>",
-    "12 é 日本 🦙",
-    "ab" * 40,
-    "e\u0301 \u00a0\u3000'S",
-    "a<mask> [MASK]",
-)
 
 # Parts of messages; each is in the table of docs/parity.md.
 ONLY_LLAMA_CPP_REFUSES = (
@@ -37,25 +24,20 @@ ONLY_LLAMA_CPP_REFUSES = (
 )
 ONLY_TOKVERIFY_REFUSES = (
     *("is out of range for", "elements for", "which cannot be ranked", "the limit"),
-    *("tokenizer.chat_template: is", "tokenizer.ggml.tokens: is empty"),
+    *("tokenizer.ggml.merges: is", "tokenizer.ggml.precompiled_charsmap: is", "tokenizer.chat_template: is"),
+    "tokenizer.ggml.tokens: is empty",
 )
 
 
-def compare_with_llama_cpp(item: Item, seconds: float = 5.0) -> Iterator[Failure]:
+def compare_with_llama_cpp(item: Item, theirs: Answer) -> list[Failure]:
     """Compare the ids of both engines with llama.cpp's, and which of them load the file at all."""
     engines = [_load(item.path, engine) for engine in ENGINES]
-    try:
-        theirs = LlamaCppTokenizer(item.path, find_library(), seconds=seconds)
-    except BrokenFileError as error:
+    if theirs.refusal:
         is_loaded = any(isinstance(ours, Encoder) for ours in engines)
-        if is_loaded and not _contains_any(str(error), ONLY_LLAMA_CPP_REFUSES):
-            yield Failure(item.name, ("load",), f"only llama.cpp refuses it: {error}")
-        return
-    try:
-        for ours in engines:
-            yield from _compare_loaded(item, ours, theirs)
-    finally:
-        theirs.close()
+        if is_loaded and not _contains_any(theirs.refusal, ONLY_LLAMA_CPP_REFUSES):
+            return [Failure(item.name, ("load",), f"only llama.cpp refuses it: {theirs.refusal}")]
+        return []
+    return [failure for ours in engines for failure in _compare_loaded(item, ours, theirs)]
 
 
 def _load(path: Path, engine: str) -> Encoder | TokverifyError:
@@ -66,7 +48,7 @@ def _load(path: Path, engine: str) -> Encoder | TokverifyError:
         return error
 
 
-def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Tokenizer) -> Iterator[Failure]:
+def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Answer) -> Iterator[Failure]:
     """Compare with what llama.cpp has loaded; something unsupported is not compared."""
     if isinstance(ours, Encoder):
         yield from _compare_ids(item, ours, theirs)
@@ -74,19 +56,18 @@ def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Tokenize
         yield Failure(item.name, ("load",), f"only tokverify refuses it: {ours}")
 
 
-def _compare_ids(item: Item, ours: Encoder, theirs: Tokenizer) -> Iterator[Failure]:
-    for text in TEXTS:
-        for add_special in (False, True):
-            ids = [_encode(tokenizer, text, add_special=add_special) for tokenizer in (ours, theirs)]
-            if ids[0] != ids[1]:
-                command = ("encode", text, str(add_special))
-                yield Failure(item.name, command, f"{ids[0]} ({ours.engine.name} engine), but llama.cpp {ids[1]}")
-                return
+def _compare_ids(item: Item, ours: Encoder, theirs: Answer) -> Iterator[Failure]:
+    for (text, add_special), expected in zip(REQUESTS, theirs.ids, strict=True):
+        ids = _encode(ours, text, add_special=add_special)
+        if ids != expected:
+            command = ("encode", text, str(add_special))
+            yield Failure(item.name, command, f"{ids} ({ours.engine.name} engine), but llama.cpp {expected}")
+            return
 
 
-def _encode(tokenizer: Tokenizer, text: str, *, add_special: bool) -> list[int] | None:
+def _encode(encoder: Encoder, text: str, *, add_special: bool) -> Ids:
     try:
-        return tokenizer.encode(text, add_special=add_special, parse_special=True)
+        return encoder.encode(text, add_special=add_special, parse_special=True)
     except EncodeError:
         return None
 

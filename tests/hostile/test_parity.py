@@ -13,6 +13,7 @@ from support.paths import ROOT, SAMPLE
 from support.spec_file import write_spec
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spec_of, spm_spec
 from tokverify.cli import main
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.files.gguf.cursor import ValueType
@@ -65,6 +66,10 @@ def template_that_is_no_string(path: Path) -> None:
     write_patched(GGUF, path, {"tokenizer.chat_template": strings(["a"])})
 
 
+def merges_of_another_type(path: Path) -> None:
+    write_patched(GGUF, path, {"tokenizer.ggml.merges": numbers(ValueType.BOOL, [True])})
+
+
 def no_tokens(path: Path) -> None:
     path.write_bytes(make_gguf({ARCHITECTURE: string("llama"), MODEL: string("rwkv"), TOKENS: strings([])}))
 
@@ -84,6 +89,11 @@ ROWS: dict[str, tuple[Callable[[Path], None], bool, str]] = {
     "more scores or types than tokens": (more_scores_than_tokens, False, "TV105"),
     "a score that is not a number": (score_that_is_no_number, False, "TV100"),
     "a chat template that is not a string": (template_that_is_no_string, False, "TV100"),
+    "merges, or a charsmap, that are of another type and that the family does not use": (
+        merges_of_another_type,
+        False,
+        "TV100",
+    ),
     "a vocabulary of RWKV without a token": (no_tokens, False, ""),
     "more than 1,048,576 tokens, or anything else beyond a [limit](limits.md)": (too_many_tokens, False, ""),
 }
@@ -114,6 +124,18 @@ def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, ro
         assert re.search(rf"^\| {re.escape(row)} \|.*{code}", page, re.MULTILINE)
         result = CliRunner().invoke(main, ["audit", str(path), "-f", "json"])
         assert f'"{code}"' in result.stdout, result.output
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ValueType if kind not in {ValueType.STRING, ValueType.ARRAY}])
+def test_merges_that_are_not_strings_are_refused_by_both(tmp_path: Path, library: Library, kind: ValueType):
+    tokens = [byte_alphabet()[byte] for byte in range(256)]
+    fields = {ARCHITECTURE: string("llama"), MODEL: string("gpt2"), "tokenizer.ggml.pre": string("gpt-2")}
+    path = tmp_path / "model.gguf"
+    path.write_bytes(make_gguf({**fields, TOKENS: strings(tokens), "tokenizer.ggml.merges": numbers(kind, [1, 0])}))
+    with pytest.raises(BrokenFileError, match=f"ARRAY of {kind.name}, must be ARRAY of STRING"):
+        read_spec(path)
+    with pytest.raises(BrokenFileError, match=r"llama\.cpp cannot load it"):
+        LlamaCppTokenizer(path, library)
 
 
 @pytest.mark.parametrize("sequence", [b"\xf4\x90\x80\x80", b"a\xf7\xbf\xbf\xbf", b"\xf5\x80\x80\x80b"])

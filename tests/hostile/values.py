@@ -1,8 +1,10 @@
 """Hostile values: texts, numbers and identifiers that are valid where they stand, and easily handled wrongly."""
 
+import json
 import math
 import random
 from collections.abc import Sequence
+from typing import Any
 
 LONG = 3000
 WORDS = ("a", "b", "ab", "the", " the", "▁the", "▁", "Ġ", "Ġthe", "Ċ", "##a", "12", "\n", "\t", " ", "é", "日本", "🦙")
@@ -46,11 +48,24 @@ def text(source: random.Random, *, lone_bytes: bool = False) -> str:
     return source.choice(WORDS) * source.randint(100, LONG)
 
 
+def short_text(source: random.Random, limit: int = 200, *, lone_bytes: bool = False) -> str:
+    """Return a text that is not long, and not empty."""
+    return text(source, lone_bytes=lone_bytes)[:limit] or "x"
+
+
+def usually(source: random.Random, value: Any, *strange: Any, share: float = 0.02) -> Any:
+    """Return a value, or in a few cases a strange one instead."""
+    return source.choice(strange) if source.random() < share else value
+
+
 def score(source: random.Random) -> float:
     """Return a score, sometimes at the limits of single precision."""
-    usual = -float(source.randint(0, 20))
-    limits = (-1000.0, 0.0, 1e38, -1e38, 1e-45, math.inf, -math.inf, -2000.0, 3.4e38, -999.99994)
-    return usual if source.random() < 0.9 else source.choice(limits)
+    kind = source.random()
+    if kind < 0.9:
+        return -float(source.randint(0, 20))
+    if kind < 0.9995:
+        return source.choice((-1000.0, 0.0, 1e38, -1e38, 1e-45, -2000.0, 3.4e38, -999.99994, 0.1, -0.1))
+    return source.choice((math.inf, -math.inf, math.nan))
 
 
 def number(source: random.Random) -> int:
@@ -61,7 +76,7 @@ def number(source: random.Random) -> int:
 
 def identifier(source: random.Random, size: int) -> int:
     """Return an id that usually exists."""
-    if source.random() < 0.95:
+    if source.random() < 0.99:
         return source.randrange(size)
     return source.choice((size, size + 1, (1 << 31) - 1, (1 << 32) - 1))
 
@@ -83,7 +98,7 @@ def json_value(source: random.Random, depth: int = 0) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def damage(source: random.Random, document: object, share: float = 0.5) -> object:
+def damage(source: random.Random, document: object, share: float = 0.3) -> object:
     """Return a JSON document in which sometimes one value, at any depth, is another one or missing."""
     if source.random() > share:
         return document
@@ -96,6 +111,11 @@ def damage(source: random.Random, document: object, share: float = 0.5) -> objec
         at = source.randrange(len(document))
         return [*document[:at], damage(source, document[at], 0.9), *document[at + 1 :]]
     return json_value(source)
+
+
+def to_json(source: random.Random, document: object) -> bytes:
+    """Write a JSON document, perhaps a damaged one."""
+    return json.dumps(damage(source, document), ensure_ascii=source.random() < 0.1).encode("utf-8", "replace")
 
 
 def flip(source: random.Random, data: bytes) -> bytes:

@@ -1,22 +1,29 @@
 """One suite that every kind of reference passes. What is special about a kind is tested in its own module.
 
-Crashes midway and hostile responses concern only kinds with a process or a server behind them: `test_llama_cpp.py`,
-`test_command.py`, `test_server.py` and `test_servers.py`.
+Crashes midway concern kinds with a process or a server behind them, and hostile responses those that others write.
 """
 
 import base64
 import importlib.util
 import json
+import os
+import re
 import shlex
+import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
+from support.child_processes import list_children
+from support.hostile_ids import HOSTILE_IDS, HostileEncoder
+from support.installation import install
 from support.paths import ROOT, SAMPLE
 from support.server_stand_ins import STAND_INS
 from support.stand_in import StandIn
@@ -84,7 +91,14 @@ def _transformers(folder: Path) -> str:
 
 def _command(folder: Path) -> str:
     program = ROOT / "tests" / "support" / "encoder_program.py"
-    return f"command:{shlex.join([sys.executable, str(program), str(GGUF)])}"
+    return f"command:{shlex.join([sys.executable, str(program), str(GGUF), 'hostile'])}"
+
+
+def _package(folder: Path) -> str:
+    package = shutil.copytree(ROOT / "docs" / "examples" / "package", folder / "package")
+    options = ["--quiet", "--no-deps", "--disable-pip-version-check", "--target", str(folder / "installed")]
+    install([sys.executable, "-m", "pip", "install", *options, str(package)], 120)
+    return "bytes:<pad>,</s>,<unk>"
 
 
 LOCATIONS: dict[str, Callable[[Path], str]] = {
@@ -98,6 +112,7 @@ LOCATIONS: dict[str, Callable[[Path], str]] = {
     "command": _command,
     "transformers": _transformers,
     "vocab": _vocab,
+    "a package": _package,
 }
 SERVERS = {"llama-server": StandIn, **STAND_INS}
 LIBRARIES = {
@@ -107,32 +122,66 @@ LIBRARIES = {
     "transformers": "transformers",
 }
 SLOW = {"transformers"}
+PROCESSES = {"command", "llama.cpp", "transformers"}
+HOSTILE = {"command", *SERVERS}
 
 
 def test_every_kind_is_in_this_suite():
     # `hub` only downloads files of other kinds, and `env` runs libraries that are in this suite.
-    assert {*LOCATIONS, "server", "hub", "env"} == set(REFERENCES)
+    assert {*LOCATIONS, "server", "hub", "env"} - {"a package"} == set(REFERENCES)
 
 
-def _location(kind: str, folder: Path, stack: ExitStack) -> str:
-    if kind in SERVERS:
-        return stack.enter_context(SERVERS[kind](load_gguf(GGUF))).address
-    return LOCATIONS[kind](folder)
+def test_the_manual_says_what_each_kind_can_prove():
+    page = (ROOT / "docs" / "references.md").read_text("utf-8")
+    section = page.partition("\n## What each can prove\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    kinds = [re.match(r"\| `([^`]+)`", row) for row in rows]
+    assert {kind and kind[1] for kind in kinds} == {*REFERENCES, "expect"}
+
+
+@dataclass
+class Opened:
+    """A reference, and what is behind it."""
+
+    kind: str
+    tokenizer: Tokenizer
+    server: StandIn | None
+    others: set[int]
+    """The processes that ran before."""
+
+    def crash(self) -> None:
+        """Kill its processes, or close the connections of its server."""
+        started = list_children() - self.others
+        assert bool(started) >= (self.kind in PROCESSES)
+        for pid in started:
+            os.kill(pid, signal.SIGKILL)
+        if self.server:
+            self.server.drop_connections()
 
 
 def _parameter(kind: str):
-    marks = [pytest.mark.process] * (kind in {"command", "llama.cpp"}) + [pytest.mark.slow] * (kind in SLOW)
-    return pytest.param(kind, marks=marks)
+    is_process = kind in {*PROCESSES, "a package"}
+    return pytest.param(kind, marks=[pytest.mark.process] * is_process + [pytest.mark.slow] * (kind in SLOW))
 
 
 @pytest.fixture(scope="module", params=[_parameter(kind) for kind in (*LOCATIONS, *SERVERS)])
-def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokenizer]:
+def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     kind = request.param
     if kind in LIBRARIES and importlib.util.find_spec(LIBRARIES[kind]) is None:
         pytest.skip(f"{LIBRARIES[kind]} is not installed")
+    others = list_children()
+    encoder = load_gguf(GGUF)
+    folder = tmp_path_factory.mktemp("kind")
     with ExitStack() as stack:
-        location = _location(kind, tmp_path_factory.mktemp("kind"), stack)
-        yield open_reference(location, spec=load_gguf(GGUF).spec, model=GGUF).tokenizer
+        server = stack.enter_context(SERVERS[kind](HostileEncoder(encoder))) if kind in SERVERS else None
+        location = server.address if server else LOCATIONS[kind](folder)
+        stack.enter_context(pytest.MonkeyPatch.context()).syspath_prepend(folder / "installed")
+        yield Opened(kind, open_reference(location, spec=encoder.spec, model=GGUF).tokenizer, server, others)
+
+
+@pytest.fixture
+def tokenizer(opened: Opened) -> Tokenizer:
+    return opened.tokenizer
 
 
 def encode(tokenizer: Tokenizer, text: str, *, parse_special: bool = True) -> list[int]:
@@ -192,3 +241,21 @@ def test_it_decodes_what_it_encodes_and_rejects_unknown_ids(tokenizer):
             with pytest.raises(TokverifyError):
                 tokenizer.decode([id])
     assert tokenizer.decode(ids) == decoded
+
+
+def test_a_crash_midway_concerns_one_text(opened):
+    ids = encode(opened.tokenizer, "fox")
+    opened.crash()
+    with suppress(EncodeError):
+        assert encode(opened.tokenizer, "fox") == ids
+    assert encode(opened.tokenizer, "fox") == ids
+
+
+@pytest.mark.parametrize("opened", [_parameter(kind) for kind in sorted(HOSTILE)], indirect=True)
+@pytest.mark.parametrize("text", HOSTILE_IDS)
+def test_a_hostile_response_is_an_error_of_one_text_in_one_line(opened, text):
+    with pytest.raises(EncodeError) as caught:
+        encode(opened.tokenizer, text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert encode(opened.tokenizer, "fox")

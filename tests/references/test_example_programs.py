@@ -1,13 +1,12 @@
 """The examples in JavaScript and Rust agree with a GGUF file, and a planted difference is found and explained."""
 
-import os
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.installation import install
 from support.paths import ROOT, SAMPLE
 from tokverify.convert.json_writer import write_json
 from tokverify.files.load import load_gguf
@@ -16,16 +15,6 @@ from tokverify.report.run_summary import count_status, run_exit_code, vocabulari
 from tokverify.tasks.run import verify_model
 
 EXAMPLES = ROOT / "docs" / "examples"
-
-
-def install(command: list[str], seconds: float, **variables: str) -> None:
-    """Run a package manager; skip the test if it is missing, or the packages cannot be downloaded."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, capture_output=True, check=False, timeout=seconds, env=environment)
-    if done.returncode:
-        pytest.skip(f"{shlex.join(command)} failed: {done.stderr.decode(errors='replace')[-300:]}")
 
 
 @pytest.fixture(scope="module")

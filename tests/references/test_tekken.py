@@ -106,7 +106,8 @@ def test_a_tekken_file_is_recognized_by_its_name_or_first_bytes(path, name):
 def test_a_broken_file_is_an_error(path, content, broken):
     path.write_text(json.dumps(content | broken))
     with pytest.raises(
-        BrokenFileError, match=r"tekken\.json: (mistral-common .* cannot load it|config\.default_vocab_size must be)"
+        BrokenFileError,
+        match=r"tekken\.json: (mistral-common .* cannot load it|config\.default_vocab_size must be|each special token)",
     ) as caught:
         load(Request(str(path)))
     assert "\n" not in str(caught.value)
@@ -129,3 +130,12 @@ def test_the_published_table_that_comes_with_the_library():
     ids = encode(nemo, text, add_special=True)
     assert ids[0] == 1
     assert b"".join(map(nemo.token_bytes, ids[1:])) == nemo.decode(ids[1:]) == text.encode()
+
+
+@pytest.mark.parametrize("special", ["<s>", 1, None, {"rank": "1"}, {"rank": True}, {"rank": 1.0}, {"token_str": 5}])
+def test_special_tokens_that_are_not_what_they_should_be_are_rejected(path, content, special):
+    entry = {"rank": 1, "token_str": "<s>", "is_control": True, **special} if isinstance(special, dict) else special
+    content["special_tokens"] = [entry, *content["special_tokens"][2:]]
+    path.write_text(json.dumps(content))
+    with pytest.raises(BrokenFileError, match="each special token must be an object with `rank` and `token_str`"):
+        open_reference(path)

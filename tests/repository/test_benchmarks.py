@@ -17,6 +17,7 @@ from support.paths import ROOT
         "encoders",
         "formats",
         "html_page",
+        "kills",
         "mutations",
         "new_faults",
         "planted",

@@ -4,12 +4,16 @@ import base64
 import json
 import sys
 
+from hostile_ids import HostileEncoder
+
 from tokverify import load_gguf
 from tokverify.spec import TokenType
 
 encoder = load_gguf(sys.argv[1])
 fault = sys.argv[2] if len(sys.argv) > 2 else ""
 types = encoder.token_types()
+if fault == "hostile":
+    encoder = HostileEncoder(encoder)
 
 
 def hello(request):

@@ -52,7 +52,7 @@ class _ModelParams(ctypes.Structure):
     _fields_ = (("words", ctypes.c_uint64 * 32),)
 
 
-class _Library:
+class LoadedLibrary:
     """llama.cpp's shared library."""
 
     def __init__(self, path: str, vocab_only_at: int) -> None:
@@ -241,7 +241,7 @@ def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds
     out = _prepare()
     _allow(_LOAD_SECONDS)
     try:
-        library = _Library(library_path, int(vocab_only_at))
+        library = LoadedLibrary(library_path, int(vocab_only_at))
         library.check(sample)
         _write(out, _pack(CHECKED))
         vocabulary = library.load(model)

@@ -136,6 +136,18 @@ def _require_valid(path: Path, data: bytes) -> None:
         raise UnsupportedError(f"{path}: more than {MAX_TOKENS:,} tokens, the limit")
     if not all(isinstance(token, dict) and isinstance(token.get("token_bytes"), str) for token in vocab):
         raise BrokenFileError(f"{path}: each entry of vocab must be an object with `token_bytes`")
+    _require_valid_special_tokens(path, content.get("special_tokens"))
+
+
+def _require_valid_special_tokens(path: Path, special: object) -> None:
+    """Check the special tokens, which old files lack; the library uses whatever they contain as ids and texts.
+
+    Raises:
+        BrokenFileError: If their ranks are not numbers, or their texts are not strings.
+    """
+    for token in special if isinstance(special, list) else [special] * (special is not None):
+        if not isinstance(token, dict) or type(token.get("rank")) is not int or type(token.get("token_str")) is not str:
+            raise BrokenFileError(f"{path}: each special token must be an object with `rank` and `token_str`")
 
 
 def _special_ids(tekkenizer: Tekkenizer) -> dict[str, int]:

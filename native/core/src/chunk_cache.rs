@@ -13,11 +13,12 @@ pub const LONG: usize = 256;
 /// The number of bytes that must be readable after the end of a text whose chunks are packed.
 pub const PADDING: usize = 16;
 
-const COUNT_SHIFT: u32 = 124;
-const LENGTH_SHIFT: u32 = 120;
-const KEY_MASK: u128 = (1 << COUNT_SHIFT) - 1;
+/// In the upper half of a key, the length is in the highest bits; below it, an entry contains the number of ids.
+const LENGTH_SHIFT: u32 = 60;
+const COUNT_SHIFT: u32 = 56;
+const COUNT_MASK: u64 = 0xF << COUNT_SHIFT;
 /// In place of the number of ids: they are in the arena.
-const IN_ARENA: u128 = 0xF;
+const IN_ARENA: u64 = 8 << COUNT_SHIFT;
 /// How many slots from its own a chunk may be stored.
 const PROBES: usize = 8;
 const SMALLEST: usize = 1 << 12;
@@ -26,20 +27,27 @@ const LARGEST: usize = 1 << 18;
 /// The numbers of bytes and of ids after which an arena is emptied.
 const ARENA: usize = 1 << 22;
 
-/// For each length, the bits of the bytes of a chunk, and the length as a key contains it.
-const KEPT: [(u128, u128); SHORT + 1] = {
-    let mut kept = [(0, 0); SHORT + 1];
+/// For each length, the bits of the bytes of a chunk, in both halves of a key.
+const KEPT: [[u64; 2]; SHORT + 1] = {
+    let mut kept = [[u64::MAX, 0]; SHORT + 1];
     let mut length = 0;
-    while length <= SHORT {
-        kept[length] = ((1 << (8 * length)) - 1, (length as u128) << LENGTH_SHIFT);
+    while length < 8 {
+        kept[length][0] = (1 << (8 * length)) - 1;
+        kept[length + 8][1] = (1 << (8 * length)) - 1;
         length += 1;
     }
     kept
 };
 
-/// A chunk of 1 to 15 bytes: the bytes from the lowest up, and the length in the bits from `LENGTH_SHIFT`.
+/// A chunk of 1 to 15 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(u128);
+pub struct Key {
+    /// The first eight bytes, the first one lowest.
+    pub low: u64,
+    /// The other bytes, and the length in the highest four bits.
+    pub high: u64,
+    hash: u64,
+}
 
 impl Key {
     /// Pack the `length` bytes at `start`; 16 bytes must be readable there.
@@ -47,25 +55,47 @@ impl Key {
     #[inline]
     pub fn pack(padded: &[u8], start: usize, length: usize) -> Self {
         debug_assert!((1..=SHORT).contains(&length));
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&padded[start..start + 16]);
-        let (kept, length) = KEPT[length & SHORT];
-        Self(u128::from_le_bytes(bytes) & kept | length)
+        let bytes = &padded[start..start + 16];
+        let half = |start| u64::from_le_bytes(std::array::from_fn(|index| bytes[start + index]));
+        let [low, high] = KEPT[length & SHORT];
+        Self::new(half(0) & low, half(8) & high | (length as u64) << LENGTH_SHIFT)
     }
 
     #[inline]
-    fn slot(self, mask: usize) -> usize {
-        fold(self.0 as u64, (self.0 >> 64) as u64) as usize & mask
+    fn new(low: u64, high: u64) -> Self {
+        Self { low, high, hash: fold(low, high) }
+    }
+
+    /// Return the number of the slot where a table begins to look for the chunk.
+    #[must_use]
+    #[inline]
+    pub fn slot(self, mask: usize) -> usize {
+        self.hash as usize & mask
     }
 }
 
+/// A short chunk and its ids.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
-struct Entry {
-    /// The key, with the number of ids above it; zero in an empty slot.
-    key: u128,
+pub struct Entry {
+    /// The lower half of the key.
+    low: u64,
+    /// The upper half of the key, with the number of ids above it; zero in an empty slot.
+    high: u64,
     /// The ids, or their start and end in the arena.
     ids: [u32; INLINE],
+}
+
+impl Entry {
+    #[inline]
+    fn is_of(&self, key: Key) -> bool {
+        (self.low ^ key.low) | ((self.high ^ key.high) & !COUNT_MASK) == 0
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        ((self.high & COUNT_MASK) >> COUNT_SHIFT) as usize
+    }
 }
 
 /// The ids of chunks by text.
@@ -79,13 +109,6 @@ pub struct ChunkCache {
 }
 
 impl ChunkCache {
-    /// Return an empty cache with room for a number of short chunks.
-    #[must_use]
-    pub fn with_room(count: usize) -> Self {
-        let size = (count * 2).next_power_of_two().clamp(SMALLEST, LARGEST);
-        Self { entries: vec![Entry::default(); size], ..Self::default() }
-    }
-
     /// Append the ids of the chunk from `start` to `end`; if it is not known yet, `encode` appends them.
     ///
     /// # Errors
@@ -108,35 +131,36 @@ impl ChunkCache {
             return Ok(());
         }
         let key = Key::pack(padded, start, end - start);
-        if !self.append_at_once(key, ids) && !self.append_short(key, ids) {
+        if let Some(entry) = self.find_at_once(key) {
+            self.append_entry(entry, ids);
+        } else if !self.append_short(key, ids) {
             encode(ids)?;
             self.insert_short(key, ids.since(first));
         }
         Ok(())
     }
 
-    /// Append the ids of a short chunk if they are found at once; return whether they are.
+    /// Return the entry of a short chunk if it is in its own slot.
     #[inline]
-    pub fn append_at_once(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
+    pub fn find_at_once(&self, key: Key) -> Option<&Entry> {
         let mask = self.entries.len().wrapping_sub(1);
-        match self.entries.get(key.slot(mask)) {
-            Some(entry) if (entry.key ^ key.0) & KEY_MASK == 0 && entry.key >> COUNT_SHIFT != IN_ARENA => {
-                ids.append(entry.ids, (entry.key >> COUNT_SHIFT) as usize);
-                true
-            }
-            _ => false,
+        self.entries.get(key.slot(mask)).filter(|entry| entry.is_of(key))
+    }
+
+    /// Append the ids of an entry of this cache.
+    #[inline]
+    pub fn append_entry(&self, entry: &Entry, ids: &mut IdBuffer<'_>) {
+        if entry.high & IN_ARENA == 0 {
+            ids.append(entry.ids, entry.count());
+        } else {
+            ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
         }
     }
 
     /// Append the ids of a short chunk; return whether they are known.
     pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
         let Some(entry) = self.find_short(key) else { return false };
-        let count = entry.key >> COUNT_SHIFT;
-        if count == IN_ARENA {
-            ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
-        } else {
-            ids.append(entry.ids, count as usize);
-        }
+        self.append_entry(entry, ids);
         true
     }
 
@@ -145,10 +169,10 @@ impl ChunkCache {
         let slot = key.slot(mask);
         for probe in 0..PROBES {
             let entry = self.entries.get((slot + probe) & mask)?;
-            if (entry.key ^ key.0) & KEY_MASK == 0 {
+            if entry.is_of(key) {
                 return Some(entry);
             }
-            if entry.key == 0 {
+            if entry.high == 0 {
                 return None;
             }
         }
@@ -165,15 +189,15 @@ impl ChunkCache {
         if self.is_full() {
             self.grow();
         }
-        let mut entry = Entry { key: key.0, ids: [0; INLINE] };
+        let mut entry = Entry { low: key.low, high: key.high, ids: [0; INLINE] };
         if ids.len() <= INLINE {
             entry.ids[..ids.len()].copy_from_slice(ids);
-            entry.key |= (ids.len() as u128) << COUNT_SHIFT;
+            entry.high |= (ids.len() as u64) << COUNT_SHIFT;
         } else {
             entry.ids[0] = self.arena.len() as u32;
             self.arena.extend_from_slice(ids);
             entry.ids[1] = self.arena.len() as u32;
-            entry.key |= IN_ARENA << COUNT_SHIFT;
+            entry.high |= IN_ARENA;
         }
         self.place(entry);
     }
@@ -181,21 +205,21 @@ impl ChunkCache {
     /// Small tables are kept sparse, so that most chunks are in their own slot.
     fn is_full(&self) -> bool {
         let size = self.entries.len();
-        if size < SPARSE { self.used * 4 >= size } else { size < LARGEST && self.used * 8 >= size * 7 }
+        if size < SPARSE { self.used * 2 >= size } else { size < LARGEST && self.used * 8 >= size * 7 }
     }
 
     fn grow(&mut self) {
-        let size = (self.entries.len() * 4).clamp(SMALLEST, LARGEST);
+        let size = (self.entries.len() * 2).clamp(SMALLEST, LARGEST);
         let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
         self.used = 0;
-        entries.into_iter().filter(|entry| entry.key != 0).for_each(|entry| self.place(entry));
+        entries.into_iter().filter(|entry| entry.high != 0).for_each(|entry| self.place(entry));
     }
 
     /// Store an entry near its slot, in place of another one if there is no room.
     fn place(&mut self, entry: Entry) {
         let mask = self.entries.len() - 1;
-        let slot = Key(entry.key & KEY_MASK).slot(mask);
-        let free = (0..PROBES).map(|probe| (slot + probe) & mask).find(|&place| self.entries[place].key == 0);
+        let slot = Key::new(entry.low, entry.high & !COUNT_MASK).slot(mask);
+        let free = (0..PROBES).map(|probe| (slot + probe) & mask).find(|&place| self.entries[place].high == 0);
         self.used += usize::from(free.is_some());
         self.entries[free.unwrap_or(slot)] = entry;
     }

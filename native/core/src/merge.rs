@@ -78,10 +78,14 @@ impl FewPairs {
         self.merged[index] = merged;
     }
 
-    /// Return the index of the cheapest of the first `count` pairs.
+    /// Return the index of the cheapest of the pairs whose bits are set.
     #[inline]
-    fn cheapest(&self, count: usize) -> Option<usize> {
-        let lowest = self.keys[..count].iter().fold(u64::MAX, |lowest, &key| lowest.min(key));
+    fn cheapest(&self, mut bits: u32) -> Option<usize> {
+        let mut lowest = u64::MAX;
+        while let Some(index) = first_bit(bits) {
+            lowest = lowest.min(self.keys[index]);
+            bits &= bits - 1;
+        }
         (lowest != u64::MAX).then_some(lowest as usize % FEW)
     }
 }
@@ -95,7 +99,7 @@ fn merge_few(merges: &impl Merges, symbols: &mut Vec<Symbol>) {
         pairs.set(index, merges.find(symbols[index].id, symbols[index + 1].id));
     }
     let mut remaining = u32::MAX >> (FEW - count);
-    while let Some(index) = pairs.cheapest(count - 1) {
+    while let Some(index) = pairs.cheapest(remaining) {
         symbols[index].id = pairs.merged[index];
         let right = first_bit(remaining & above(index)).unwrap_or(index);
         remaining &= !(1 << right);

@@ -14,8 +14,7 @@ use crate::scanners::lines::{LineEnd, Lines};
 use crate::scanners::literals::{ChameleonSpace, Image, Sentinel};
 use crate::scanners::runs::{self, Run, Scripts, TrailingSpace};
 use crate::scanners::words::{Contractions, Letters, Tail, Words};
-use crate::scanners::{Between, Scanner};
-use std::ops::Range;
+use crate::scanners::{Between, Scanner, Whole};
 
 /// One rule, as the scanner that applies it.
 #[derive(Debug, Clone, Copy)]
@@ -124,57 +123,100 @@ impl PreTokenizer {
         Ok(Self { rules: rules.collect::<Result<_, _>>()?, splits_spaced_words })
     }
 
-    /// Call `visit` with the range of each pre-token of `text`, before lines are split into spaced words.
+    /// Find the pre-tokens of `text`, before lines are split into spaced words; call `visit` with groups of them.
     ///
     /// # Errors
     /// If `visit` fails.
+    pub fn split<E>(&self, text: &[u8], visit: &mut Visit<'_, E>) -> Result<(), E> {
+        let mut groups = Groups { start: 0, ends: [0; GROUP], count: 0, visit };
+        split(&self.rules, Classified::new(text), 0, &mut groups)?;
+        groups.hand_over()
+    }
+}
+
+/// The number of pre-tokens in a group.
+const GROUP: usize = 128;
+
+/// Receives the start of the first of several consecutive pre-tokens and the end of each.
+pub type Visit<'a, E> = dyn FnMut(usize, &[usize]) -> Result<(), E> + 'a;
+
+/// Collects pre-tokens and hands them over in groups: scanning and encoding are faster in loops of their own.
+struct Groups<'a, E> {
+    start: usize,
+    ends: [usize; GROUP],
+    count: usize,
+    visit: &'a mut Visit<'a, E>,
+}
+
+impl<E> Groups<'_, E> {
+    /// Add the parts of `text` from `start` on.
     #[inline]
-    pub fn split<E>(&self, text: &[u8], mut visit: impl FnMut(Range<usize>) -> Result<(), E>) -> Result<(), E> {
-        split(&self.rules, Classified::new(text), 0, &mut visit)
+    fn add(&mut self, scanner: &impl Scanner, text: Classified<'_>, mut start: usize) -> Result<(), E> {
+        while start < text.len() {
+            let mut added = 0;
+            for end in &mut self.ends[self.count..] {
+                start = scanner.part_end(text, start);
+                *end = start;
+                added += 1;
+                if start >= text.len() {
+                    break;
+                }
+            }
+            self.count += added;
+            if self.count == GROUP {
+                self.hand_over()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Result<(), E> {
+        let ends = &self.ends[..self.count];
+        (self.visit)(self.start, ends)?;
+        self.start = ends.last().copied().unwrap_or(self.start);
+        self.count = 0;
+        Ok(())
     }
 }
 
-type Visited<E> = Result<(), E>;
-
-fn split<E, V>(rules: &[Rule], text: Classified<'_>, start: usize, visit: &mut V) -> Visited<E>
-where
-    V: FnMut(Range<usize>) -> Visited<E>,
-{
-    let Some((rule, rest)) = rules.split_first() else { return visit(start..text.len()) };
+fn split<E>(rules: &[Rule], text: Classified<'_>, start: usize, groups: &mut Groups<'_, E>) -> Result<(), E> {
+    let Some((rule, rest)) = rules.split_first() else { return groups.add(&Whole, text, start) };
     match *rule {
-        Rule::Gpt2 => apply(&Gpt2, rest, text, start, visit),
-        Rule::Words(words) => apply(&words, rest, text, start, visit),
-        Rule::CasedWords(words) => apply(&words, rest, text, start, visit),
-        Rule::Deepseek(deepseek) => apply(&Between(deepseek), rest, text, start, visit),
-        Rule::Jais2 => apply(&Jais2, rest, text, start, visit),
-        Rule::Lines => apply(&Lines, rest, text, start, visit),
-        Rule::LineEnd => apply(&Between(LineEnd), rest, text, start, visit),
-        Rule::Numbers(numbers) => apply(&Between(numbers), rest, text, start, visit),
-        Rule::ThreeAsciiDigits => apply(&Between(ThreeAsciiDigits), rest, text, start, visit),
-        Rule::AsciiThousands => apply(&AsciiThousands, rest, text, start, visit),
-        Rule::DigitGroups => apply(&DigitGroups, rest, text, start, visit),
-        Rule::Run(run) => apply(&Between(run), rest, text, start, visit),
-        Rule::Scripts => apply(&Between(Scripts), rest, text, start, visit),
-        Rule::TrailingSpace => apply(&TrailingSpace, rest, text, start, visit),
-        Rule::Sentinel => apply(&Between(Sentinel), rest, text, start, visit),
-        Rule::Image => apply(&Between(Image), rest, text, start, visit),
-        Rule::ChameleonSpace => apply(&Between(ChameleonSpace), rest, text, start, visit),
+        Rule::Gpt2 => apply(&Gpt2, rest, text, start, groups),
+        Rule::Words(words) => apply(&words, rest, text, start, groups),
+        Rule::CasedWords(words) => apply(&words, rest, text, start, groups),
+        Rule::Deepseek(deepseek) => apply(&Between(deepseek), rest, text, start, groups),
+        Rule::Jais2 => apply(&Jais2, rest, text, start, groups),
+        Rule::Lines => apply(&Lines, rest, text, start, groups),
+        Rule::LineEnd => apply(&Between(LineEnd), rest, text, start, groups),
+        Rule::Numbers(numbers) => apply(&Between(numbers), rest, text, start, groups),
+        Rule::ThreeAsciiDigits => apply(&Between(ThreeAsciiDigits), rest, text, start, groups),
+        Rule::AsciiThousands => apply(&AsciiThousands, rest, text, start, groups),
+        Rule::DigitGroups => apply(&DigitGroups, rest, text, start, groups),
+        Rule::Run(run) => apply(&Between(run), rest, text, start, groups),
+        Rule::Scripts => apply(&Between(Scripts), rest, text, start, groups),
+        Rule::TrailingSpace => apply(&TrailingSpace, rest, text, start, groups),
+        Rule::Sentinel => apply(&Between(Sentinel), rest, text, start, groups),
+        Rule::Image => apply(&Between(Image), rest, text, start, groups),
+        Rule::ChameleonSpace => apply(&Between(ChameleonSpace), rest, text, start, groups),
     }
 }
 
+/// Split each part that the scanner finds by the remaining rules.
 #[inline]
-fn apply<E, V>(scanner: &impl Scanner, rest: &[Rule], text: Classified<'_>, start: usize, visit: &mut V) -> Visited<E>
-where
-    V: FnMut(Range<usize>) -> Visited<E>,
-{
-    let mut start = start;
+fn apply<E>(
+    scanner: &impl Scanner,
+    rest: &[Rule],
+    text: Classified<'_>,
+    mut start: usize,
+    groups: &mut Groups<'_, E>,
+) -> Result<(), E> {
+    if rest.is_empty() {
+        return groups.add(scanner, text, start);
+    }
     while start < text.len() {
         let end = scanner.part_end(text, start);
-        if rest.is_empty() {
-            visit(start..end)?;
-        } else {
-            split(rest, text.until(end), start, visit)?;
-        }
+        split(rest, text.until(end), start, groups)?;
         start = end;
     }
     Ok(())
@@ -187,11 +229,14 @@ mod tests {
     fn pre_tokens<'a>(rules: &[&str], text: &'a str) -> Vec<&'a str> {
         let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
         let mut parts = Vec::new();
-        let visit = |range| {
-            parts.push(&text[range]);
+        let mut visit = |mut start: usize, ends: &[usize]| {
+            for &end in ends {
+                parts.push(&text[start..end]);
+                start = end;
+            }
             Ok::<(), ()>(())
         };
-        PreTokenizer::new(&names).unwrap().split(text.as_bytes(), visit).unwrap();
+        PreTokenizer::new(&names).unwrap().split(text.as_bytes(), &mut visit).unwrap();
         parts
     }
 

@@ -7,7 +7,7 @@
 //! Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 use crate::byte_level;
-use crate::chunk_cache::{ChunkCache, Key, SHORT};
+use crate::chunk_cache::Key;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::merge::{MergeScratch, merge};
@@ -15,6 +15,7 @@ use crate::models::bpe_alphabet::Alphabet;
 use crate::models::bpe_words::{Words, pad};
 use crate::models::merge_table::{MergeTable, UNKNOWN};
 use crate::models::whole_pieces::WholePieces;
+use crate::models::whole_words::{LONGEST, WholeWords};
 use crate::pre_tokenizer::PreTokenizer;
 use crate::scratch::Scratch;
 use crate::spec::{PreTokenization, Spec};
@@ -29,7 +30,7 @@ pub(super) struct Tables {
     merges: MergeTable,
     pub(super) alphabet: Alphabet,
     /// The pieces of a byte-level vocabulary that merging their bytes leads to, by these bytes.
-    pub(super) whole: ChunkCache,
+    pub(super) whole: WholeWords,
     /// The piece for each byte of a symbol that is not a piece.
     spelled: Box<[Option<u32>; 256]>,
 }
@@ -70,9 +71,9 @@ impl Bpe {
         pad(text, padded);
         let mut words = Words { model: self, cache, parts, merge, ids: IdBuffer::new(ids) };
         if self.pre_tokenizer.splits_spaced_words {
-            return self.pre_tokenizer.split(text, |range| words.encode_line(padded, range));
+            return self.pre_tokenizer.split(text, &mut |start, ends| words.encode_lines(padded, start, ends));
         }
-        self.pre_tokenizer.split(text, |range| words.encode(padded, range))
+        self.pre_tokenizer.split(text, &mut |start, ends| words.encode_group(padded, start, ends))
     }
 
     /// Return the piece that a whole pre-token becomes without merging.
@@ -101,7 +102,7 @@ impl Tables {
             if is_byte_level { vocabulary.id(&[byte]) } else { vocabulary.id(format!("<0x{byte:02X}>").as_bytes()) }
         };
         let spelled = Box::new(std::array::from_fn(|byte| spell(u8::try_from(byte).expect("a byte"))));
-        let whole = ChunkCache::with_room(if is_byte_level { vocabulary.len() } else { 0 });
+        let whole = WholeWords::with_room(if is_byte_level { vocabulary.len() } else { 0 });
         let mut tables = Self { vocabulary, merge_list, merges, alphabet, whole, spelled };
         if is_byte_level {
             tables.find_whole_pieces();
@@ -115,9 +116,9 @@ impl Tables {
         let Some(whole) = WholePieces::new(&self.merges, &original) else { return };
         let (mut bytes, mut padded) = (Vec::new(), Vec::new());
         for id in (0..self.vocabulary.len() as u32).filter(|&id| whole.contains(id)) {
-            if byte_level::read(self.vocabulary.piece(id), &mut bytes) && bytes.len() <= SHORT {
+            if byte_level::read(self.vocabulary.piece(id), &mut bytes) && bytes.len() <= LONGEST {
                 pad(&bytes, &mut padded);
-                self.whole.insert_short(Key::pack(&padded, 0, bytes.len()), &[id]);
+                self.whole.insert(Key::pack(&padded, 0, bytes.len()), id);
                 self.alphabet.set_id(&bytes, id);
             }
         }

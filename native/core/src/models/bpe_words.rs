@@ -29,17 +29,26 @@ pub(super) fn pad(text: &[u8], padded: &mut Vec<u8>) {
 }
 
 impl Words<'_, '_> {
-    /// Append the ids of a word.
-    #[inline]
-    pub(super) fn encode(&mut self, padded: &[u8], word: Range<usize>) -> Result<(), EncodeError> {
-        if word.len() > SHORT {
-            return self.encode_long(padded, word);
+    /// Append the ids of consecutive words, given by the start of the first and the end of each.
+    pub(super) fn encode_group(&mut self, padded: &[u8], mut start: usize, ends: &[usize]) -> Result<(), EncodeError> {
+        let whole = &self.model.tables.whole;
+        for &end in ends {
+            let length = end - start;
+            if length > SHORT {
+                self.encode_long(padded, start..end)?;
+            } else {
+                let key = Key::pack(padded, start, length);
+                if let Some(id) = whole.find_at_once(key) {
+                    self.ids.push(id);
+                } else if let Some(entry) = self.cache.find_at_once(key) {
+                    self.cache.append_entry(entry, &mut self.ids);
+                } else {
+                    self.encode_short(padded, start..end, key)?;
+                }
+            }
+            start = end;
         }
-        let key = Key::pack(padded, word.start, word.len());
-        if self.cache.append_at_once(key, &mut self.ids) {
-            return Ok(());
-        }
-        self.encode_short(padded, word, key)
+        Ok(())
     }
 
     #[inline(never)]
@@ -48,8 +57,9 @@ impl Words<'_, '_> {
             return Ok(());
         }
         let first = self.ids.len();
-        if !self.model.tables.whole.append_short(key, &mut self.ids) {
-            self.encode_new(padded, word)?;
+        match self.model.tables.whole.find(key) {
+            Some(id) => self.ids.push(id),
+            None => self.encode_new(padded, word)?,
         }
         self.cache.insert_short(key, self.ids.since(first));
         Ok(())
@@ -107,12 +117,21 @@ impl Words<'_, '_> {
         parts.append(padded, (part.start, part.end), ids, encode)
     }
 
+    /// Append the ids of consecutive lines, given by the start of the first and the end of each.
+    pub(super) fn encode_lines(&mut self, padded: &[u8], mut start: usize, ends: &[usize]) -> Result<(), EncodeError> {
+        for &end in ends {
+            self.encode_line(padded, start..end)?;
+            start = end;
+        }
+        Ok(())
+    }
+
     /// Encode a line before each `▁`, after prepending one if it has none; a run of newlines is not split.
     ///
     /// Source: the case of mmbert in `llm_tokenizer_bpe_session::tokenize`.
-    pub(super) fn encode_line(&mut self, padded: &[u8], line: Range<usize>) -> Result<(), EncodeError> {
+    fn encode_line(&mut self, padded: &[u8], line: Range<usize>) -> Result<(), EncodeError> {
         if padded[line.start] == b'\n' {
-            return self.encode(padded, line);
+            return self.encode_group(padded, line.start, &[line.end]);
         }
         let text = &padded[line.clone()];
         let mut done = 0;
@@ -120,12 +139,12 @@ impl Words<'_, '_> {
             done = memchr::memmem::find(text, ESCAPED_SPACE).unwrap_or(text.len());
             let mut first = Vec::new();
             pad(&[ESCAPED_SPACE, &text[..done]].concat(), &mut first);
-            self.encode(&first, 0..ESCAPED_SPACE.len() + done)?;
+            self.encode_group(&first, 0, &[ESCAPED_SPACE.len() + done])?;
         }
         while done < text.len() {
             let rest = &text[done + ESCAPED_SPACE.len()..];
             let end = memchr::memmem::find(rest, ESCAPED_SPACE).map_or(text.len(), |at| text.len() - rest.len() + at);
-            self.encode(padded, line.start + done..line.start + end)?;
+            self.encode_group(padded, line.start + done, &[line.start + end])?;
             done = end;
         }
         Ok(())

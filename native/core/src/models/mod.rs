@@ -16,5 +16,6 @@ pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;
 pub mod whole_pieces;
+pub mod whole_words;
 pub mod word_normalizer;
 pub mod wordpiece;

@@ -17,15 +17,14 @@ const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Return the number of ASCII letters at the start of eight bytes.
+/// Return eight bytes in which the highest bit of each one that is not an ASCII letter is set, and no other bit.
 #[inline]
-fn count_letters(bytes: u64) -> usize {
+fn mark_other_than_letters(bytes: u64) -> u64 {
     // With bit 5 set, letters are lowercase; adding to seven bits carries into the eighth from 'a' on, or after 'z'.
     let lowered = (bytes | repeated(0x20)) & LOW_BITS;
     let from_a = lowered + repeated(0x80 - b'a');
     let after_z = lowered + repeated(0x7F - b'z');
-    let others = !(from_a & !after_z & !bytes) & HIGH_BITS;
-    others.trailing_zeros() as usize / 8
+    !(from_a & !after_z & !bytes) & HIGH_BITS
 }
 
 /// Return the number of spaces at the start of eight bytes.
@@ -138,26 +137,26 @@ impl<'a> Classified<'a> {
     #[must_use]
     #[inline]
     pub fn letters(self, place: usize, mask: u8) -> usize {
-        if let Some(bytes) = self.eight_bytes(place) {
-            let count = count_letters(bytes);
-            if count < 8 && (bytes >> (8 * count)) & 0x80 == 0 {
-                return place + count;
+        let mut end = place;
+        while let Some(bytes) = self.eight_bytes(end) {
+            let others = mark_other_than_letters(bytes);
+            if others == 0 {
+                end += 8;
+                continue;
             }
+            end += others.trailing_zeros() as usize / 8;
+            // The lowest mark is the first byte that is no ASCII letter.
+            if bytes & others & others.wrapping_neg() == 0 {
+                return end;
+            }
+            break;
         }
-        self.many_letters(place, mask)
+        self.wide_letters(end, mask)
     }
 
     #[inline(never)]
-    fn many_letters(self, place: usize, mask: u8) -> usize {
-        let mut end = place;
-        while let Some(bytes) = self.eight_bytes(end) {
-            let count = count_letters(bytes);
-            end += count;
-            if count < 8 {
-                break;
-            }
-        }
-        self.run_of(end, mask)
+    fn wide_letters(self, place: usize, mask: u8) -> usize {
+        self.run_of(place, mask)
     }
 
     #[inline]
@@ -250,13 +249,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_counted_eight_at_a_time() {
+    fn other_bytes_than_letters_are_marked() {
         for byte in 0..=255_u8 {
             for place in 0..8 {
                 let mut bytes = *b"AZazMmbY";
                 bytes[place] = byte;
-                let expected = if byte.is_ascii_alphabetic() { 8 } else { place };
-                assert_eq!(count_letters(u64::from_le_bytes(bytes)), expected, "{byte} at {place}");
+                let expected = if byte.is_ascii_alphabetic() { 0 } else { 0x80 << (8 * place) };
+                assert_eq!(mark_other_than_letters(u64::from_le_bytes(bytes)), expected, "{byte} at {place}");
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::character::{LETTER, NUMBER, SPACE};
 pub struct Gpt2;
 
 impl Scanner for Gpt2 {
-    #[inline]
+    #[inline(always)]
     fn part_end(&self, text: Classified<'_>, start: usize) -> usize {
         let first = text.bytes()[start];
         let place = start + usize::from(first == b' ');

@@ -22,6 +22,16 @@ pub trait Scanner {
     fn part_end(&self, text: Classified<'_>, start: usize) -> usize;
 }
 
+/// Does not split a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole;
+
+impl Scanner for Whole {
+    fn part_end(&self, text: Classified<'_>, _start: usize) -> usize {
+        text.len()
+    }
+}
+
 /// Matches some parts of a text; the text between two matches is a part, too.
 pub trait Matcher {
     /// Return the end of the match that starts at `start`, which is inside the text; `start` itself if none does.

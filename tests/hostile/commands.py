@@ -1,0 +1,98 @@
+"""The commands to run on a hostile file of each format."""
+
+from pathlib import Path
+
+from support.paths import SAMPLE
+
+GGUF, MODEL, BROKEN = (SAMPLE / name for name in ("sample.gguf", "sample.tokenizer.model", "sample-broken.gguf"))
+SUITE = "suite: s\ncases:\n  - {id: a, text: 'the  best <s> 12 é 🦙'}\n  - {id: b, text: 'a'}\n"
+
+Command = tuple[str, ...]
+
+
+def commands(kind: str, path: Path, turn: int) -> list[Command]:
+    """Return the five commands to run on a file of a format; those of GGUF files change from turn to turn."""
+    file, suite = str(path), str(path.parent / "cases.yml")
+    sample, model, broken = str(GGUF), str(MODEL), str(BROKEN)
+    chat = str(path.parent / "chat.gguf")
+    # Searching for the cause of differences, which has a budget of its own, takes longer than all the rest.
+    run = ("run", "-q") if turn % 20 == 0 else ("run", "--no-diagnose")
+    as_model: list[Command] = [
+        ("encode", file, "the  best <s> 12 é"),
+        (*run, file, "-r", model, "--cases", suite),
+        ("audit", file, "-r", model),
+        ("inspect", file),
+    ]
+    as_reference: list[Command] = [(*run, sample, "-r", file, "--cases", suite), ("audit", sample, "-r", file)]
+    return {
+        "gguf": [*as_model, _rotate(file, turn)],
+        "tokenizer.json": [*as_model[:2], *as_reference, ("convert", file, "-o", file + ".gguf")],
+        "sentencepiece": [*as_model[:2], *as_reference, ("convert", file, "-o", file + ".gguf")],
+        "tiktoken": [
+            ("encode", f"{file}:llama3", "the  best"),
+            (*run, f"{file}:gpt2", "-r", f"{file}:gpt2", "--cases", suite),
+            (*run, sample, "-r", f"{file}:qwen", "--cases", suite),
+            ("audit", sample, "-r", f"{file}:(a|b)+|."),
+            ("convert", f"{file}:gpt2", "-o", file + ".gguf"),
+        ],
+        "tekken": [
+            *as_reference,
+            ("diff", sample, file, "--cases", suite),
+            ("encode", file, "a"),
+            ("stats", sample, file),
+        ],
+        "toml": [("run",), ("run", "--allow-outside", "-q"), ("run", "-f", "json"), ("run", "-v"), ("init", "--force")],
+        "suite": [
+            (*run, sample, "-r", model, "--cases", file),
+            ("cases", "check", file),
+            ("cases", "list", file),
+            ("run", sample, "-r", "expect", "--cases", file),
+            ("cases", "record", sample, "-r", "rebuilt", "--cases", file),
+        ],
+        "baseline": [
+            (*run, broken, "-r", model, "--cases", suite, "--baseline", file),
+            (*run, broken, "-r", model, "--cases", suite, "--baseline", file, "-f", "junit"),
+            ("run", sample, "-r", "rebuilt", "--cases", suite, "--baseline", file, "-f", "sarif"),
+            ("audit", broken, "-r", model, "--waivers", file),
+            (*run, broken, "-r", model, "--cases", suite, "--baseline", file, "--update-baseline", "--reason", "x"),
+        ],
+        "waivers": [
+            ("audit", sample, "--waivers", file),
+            ("audit", sample, "-r", model, "--waivers", file, "-f", "json"),
+            ("audit", sample, "--waivers", file, "-f", "markdown"),
+            ("audit", sample, "--waivers", file, "-f", "sarif"),
+            ("audit", broken, "--waivers", file),
+        ],
+        "conversations": [
+            ("chat", chat, "--conversations", file),
+            ("chat", chat, "--conversations", file, "-f", "json"),
+            ("chat", chat, "--conversations", file, "-v"),
+            ("chat", chat, "--conversations", file, "-f", "html"),
+            ("chat", sample, "--conversations", file),
+        ],
+        "report": [
+            ("report", "show", file),
+            ("report", "show", file, "-f", "markdown"),
+            ("report", "show", file, "-f", "html"),
+            ("report", "diff", file, file),
+            ("report", "show", file, "-f", "junit"),
+        ],
+    }[kind]
+
+
+def _rotate(file: str, turn: int) -> Command:
+    """Return a command that takes longer, so that it runs on only some of the files."""
+    model, suite = str(MODEL), str(Path(file).parent / "cases.yml")
+    rotated: list[Command] = [
+        ("explain", file, "-r", model, "the  best <s> 12 é", "--steps"),
+        ("stats", file, suite),
+        ("decode", file, "0", "1", "5", "259", "300", "65535"),
+        ("diff", file, str(GGUF), "--cases", suite),
+        ("chat", file),
+        ("fuzz", file, "-r", model, "--texts", "30"),
+        ("stream", file, "--cases", suite),
+        ("learn", "-r", file, "-o", file + ".learned.gguf", "--texts", "30"),
+    ]
+    if turn % 50 == 7:
+        return ("fix", file, "-r", model, "--cases", suite, "-o", file + ".fixed")
+    return rotated[turn % len(rotated)]

@@ -1,0 +1,80 @@
+"""Ask llama.cpp for the ids of a few texts, in forks of this process, which has loaded its library once."""
+
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from hostile.forks import run_forked
+from support.paths import SAMPLE
+from tokverify.references.llama_cpp_library import find_library
+from tokverify.references.llama_cpp_worker import LoadedLibrary, Vocabulary, WorkerError
+
+TEXTS = (
+    "",
+    "the best",
+    "  a\n\tb ",
+    "<s>a</s><unk>",
+    "12 é 日本 🦙",
+    "ab" * 40,
+    "e\u0301 \u00a0\u3000'S",
+    "a<mask> [MASK]",
+)
+REQUESTS = tuple((text, add_special) for text in TEXTS for add_special in (False, True))
+"""A text, and whether to add special tokens."""
+
+Ids = list[int] | None
+"""None if it cannot encode a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What llama.cpp makes of a file."""
+
+    refusal: str
+    """Why it does not load the file; empty if it does."""
+    ids: list[Ids]
+    """For each of `REQUESTS`."""
+
+
+@cache
+def load_library() -> LoadedLibrary:
+    """Load llama.cpp's library, which forks inherit."""
+    found = find_library()
+    library = LoadedLibrary(str(found.path), found.vocab_only_at)
+    library.check(str(SAMPLE / "sample.gguf"))
+    return library
+
+
+def ask_llama_cpp(path: Path) -> Answer:
+    """Let llama.cpp load a file and encode texts; it may abort on each."""
+    library = load_library()
+    encodings = (partial(_encode, library, path, *request) for request in REQUESTS)
+    loaded, *encoded = run_forked([partial(_describe_refusal, library, path), *encodings], path.parent)
+    refusal = loaded.death or loaded.result
+    return Answer(refusal, [] if refusal else [outcome.result for outcome in encoded])
+
+
+_loaded: dict[Path, Vocabulary] = {}
+"""Filled only in forks."""
+
+
+def _load(library: LoadedLibrary, path: Path) -> Vocabulary:
+    if path not in _loaded:
+        _loaded[path] = library.load(str(path))
+    return _loaded[path]
+
+
+def _describe_refusal(library: LoadedLibrary, path: Path) -> str:
+    try:
+        _load(library, path)
+    except WorkerError as error:
+        return str(error)
+    return ""
+
+
+def _encode(library: LoadedLibrary, path: Path, text: str, add_special: bool) -> Any:
+    if path not in _loaded and _describe_refusal(library, path):
+        return None
+    ids = _loaded[path].encode(text.encode(), add_special=add_special, parse_special=True)
+    return memoryview(ids).cast("i").tolist()
