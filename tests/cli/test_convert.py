@@ -59,7 +59,7 @@ def test_strict_refuses_explained_differences(run):
     result = run(MODEL, "-o", "out.gguf", "--strict", "-q", suite="differing.yaml")
     assert (result.exit_code, Path("out.gguf").exists()) == (1, False)
     assert " ".join(result.stdout.split()).endswith("GGUF cannot express; without --strict it is written; 1 warning")
-    both = run(MODEL, "-o", "out.gguf", "--strict", "--force")
+    both = run(MODEL, "-o", "out.gguf", "--strict", "--unexplained")
     assert (both.exit_code, Path("out.gguf").exists()) == (2, False)
 
 

@@ -77,20 +77,20 @@ def test_a_file_whose_differences_are_all_explained_is_written_unless_strict(byt
     assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
 
 
-def test_a_file_with_an_unexplained_difference_is_written_only_with_force(byte_level, to_gguf, tmp_path, monkeypatch):
+def test_a_file_with_an_unexplained_difference_is_written_only_if_requested(byte_level, to_gguf, tmp_path, monkeypatch):
     monkeypatch.setattr("tokverify.convert.huggingface_loss._normalizer_losses", lambda stages, kept: [])
     source = byte_level(normalizer={"type": "NFC"})
     done = to_gguf(source, "e\u0301", "plain", count=0)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 1)
     assert files(tmp_path) == {"in.tokenizer.json"}
-    done = to_gguf(source, "e\u0301", count=0, force=True)
+    done = to_gguf(source, "e\u0301", count=0, unexplained=True)
     assert (done.written, conversion_exit_code(done), done.unexplained) == (True, 0, 1)
     assert files(tmp_path) == {"in.tokenizer.json", "out.gguf"}
 
 
-def test_force_and_strict_contradict_each_other(byte_level, to_gguf):
+def test_unexplained_and_strict_contradict_each_other(byte_level, to_gguf):
     with pytest.raises(TokverifyError, match="choose one of them"):
-        to_gguf(byte_level(), force=True, strict=True)
+        to_gguf(byte_level(), unexplained=True, strict=True)
 
 
 def test_each_cause_has_a_minimal_text_and_its_reason(byte_level, to_gguf):
@@ -115,7 +115,9 @@ def test_progress_is_reported(byte_level, to_gguf):
 
 def test_the_result_is_deterministic(byte_level, tmp_path):
     source = byte_level(normalizer={"type": "NFC"})
-    one, two = (convert(source, tmp_path / "out.gguf", count=500, seed=3, force=True) for _ in range(2))
+    one, two = (
+        convert(source, tmp_path / "out.gguf", count=500, seed=3, force=True, unexplained=True) for _ in range(2)
+    )
     assert one == two
 
 
@@ -130,7 +132,7 @@ def test_a_sentencepiece_model_becomes_a_gguf_file(to_gguf, tmp_path, model_type
 
 
 def test_the_sample_is_its_converted_model(tmp_path):
-    done = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", count=200, force=True)
+    done = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", count=200, unexplained=True)
     # Its runs of spaces are user-defined pieces, which sentencepiece finds where a text holds a `▁`, too.
     assert done.differing
     assert done.unexplained == 0
@@ -196,7 +198,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch, error, place):
     monkeypatch.setattr(gguf.GGUFWriter, place, fail)
     expected = TokverifyError if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(expected) as raised:
-        convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", count=0, force=True)
+        convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", count=0, unexplained=True)
     assert files(tmp_path) == set()
     if isinstance(error, OSError):
         assert str(raised.value).endswith(

@@ -163,7 +163,7 @@ def test_the_file_itself_is_not_changed(byte_level, to_gguf):
 
 def test_losses_are_undone_in_the_source_and_our_encoder_is_reused(byte_level, to_gguf, tmp_path):
     source = open_source(byte_level(AddedToken("<eos>", normalized=False), normalizer={"type": "NFC"}))
-    to_gguf(source.path, force=True)
+    to_gguf(source.path, unexplained=True)
     made = load_gguf(tmp_path / "out.gguf")
     actual, expected = source.without(made, source.losses)
     assert actual is made

@@ -14,7 +14,7 @@ SHARED_MEANING = {
     "--cases": "a suite or a directory of suites, or `shipped`",
     "--corpus": "file",
     "--diagnose": "Search for the cause of failures",
-    "--force": "[Oo]verwrite|even if it exists",
+    "--force": "^(Overwrite (.* if it exists|existing files|files in DIR)|Let --save overwrite a file)",
     "--jobs": "N (models|processes|workers)",
     "--output": "[Ww]rite",
     "--quiet": "Show only the verdict",

@@ -39,7 +39,7 @@ COMMANDS = [
     "cases list suite.yaml",
     "run good.gguf -r TEXT",
     "cases list suite.yaml -k TEXT",
-    "convert flagged.json -o converted.gguf --force",
+    "convert flagged.json -o converted.gguf --unexplained",
 ]
 """Commands to run in the directory; TEXT is a text that contains the token."""
 

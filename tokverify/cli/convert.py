@@ -24,9 +24,8 @@ _STRINGS = 2000
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
 @click.option("-o", "--output", "target", type=PATH, required=True, metavar="OUT", help="The file to write.")
-@click.option(
-    "--force", is_flag=True, help="Write OUT even if it differs from IN for an unknown reason, and even if it exists."
-)
+@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
+@click.option("--unexplained", is_flag=True, help="Write OUT even if it differs from IN for an unknown reason.")
 @click.option(
     "--strict", is_flag=True, help="Do not write OUT if anything differs, even if all differences are explained."
 )
@@ -54,6 +53,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     source: Path,
     target: Path,
     force: bool,
+    unexplained: bool,
     strict: bool,
     bos: str | None,
     eos: str | None,
@@ -78,8 +78,8 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     differences, OUT is written with a warning. The exit code is 0 if OUT was written, 1 if it differs from IN and was
     not written, and 2 if the command could not run.
     """
-    if force and strict:
-        raise click.UsageError("--force writes OUT even if it differs, and --strict does not; use one of them")
+    if unexplained and strict:
+        raise click.UsageError("--unexplained writes OUT even if it differs, and --strict does not; use one of them")
     from tokverify.convert.special_tokens import SpecialTokens
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
@@ -90,6 +90,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option
             target,
             select_cases(cases),
             force=force,
+            unexplained=unexplained,
             strict=strict,
             count=count,
             seed=seed,

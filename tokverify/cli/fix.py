@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import cases_option
-from tokverify.cli.options import PATH, ModelCommand, model_argument, no_color_option, quiet_option, reference_option
+from tokverify.cli.options import (
+    GGUF_PATH,
+    ModelCommand,
+    model_argument,
+    no_color_option,
+    quiet_option,
+    reference_option,
+)
 from tokverify.cli.stream import write_text
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 @click.command(cls=ModelCommand)
 @model_argument
 @reference_option("The tokenizer to agree with, as for `tokverify run`.")
-@click.option("-o", "--output", type=PATH, metavar="FIXED", help="The file to write; MODEL itself is never changed.")
+@click.option("-o", "--output", type=GGUF_PATH, metavar="FIXED", help="The file to write; MODEL is never changed.")
 @cases_option("The texts to verify with")
 @click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
 @click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")

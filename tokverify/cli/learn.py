@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option, texts_option
+from tokverify.cli.options import GGUF_PATH, PATH, no_color_option, quiet_option, seed_option, texts_option
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -19,7 +19,7 @@ _TEXTS = 1000
 @click.option(
     "-r", "--reference", required=True, metavar="LOCATION", help="The tokenizer to learn, as for `tokverify run`."
 )
-@click.option("-o", "--output", "target", type=PATH, required=True, metavar="OUT", help="The GGUF file to write.")
+@click.option("-o", "--output", "target", type=GGUF_PATH, required=True, metavar="OUT", help="The GGUF file to write.")
 @click.option(
     "--vocab",
     "vocabulary",

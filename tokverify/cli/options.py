@@ -35,6 +35,25 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _GgufPath(FilePath):
+    """The path of a GGUF file to write."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Reject a name that promises another kind of file.
+
+        Raises:
+            UsageError: If the name is empty, or ends like that of a report or a tokenizer.json.
+        """
+        from tokverify.render.kinds import SUFFIXES
+
+        suffix = Path(value).suffix
+        if suffix.lower() in SUFFIXES:
+            self.fail(f"{Path(value)} will be a GGUF file; end its name in .gguf instead of {suffix}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _Location(FilePath):
     """The path of a model, or the location of a tokenizer that is not a file."""
 
@@ -114,6 +133,7 @@ class TextCommand(click.Command):
 
 
 PATH = FilePath(path_type=Path)
+GGUF_PATH = _GgufPath(path_type=Path)
 LOCATION = _Location(path_type=Path)
 MODEL = _Model(path_type=Path)
 

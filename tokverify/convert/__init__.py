@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -54,6 +54,7 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     target: Path,
     *,
     force: bool = False,
+    unexplained: bool = False,
     strict: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
     cases: Iterable[Case] | None = None,
@@ -70,7 +71,8 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     Args:
         source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
         target: The file to write. It appears whole or not at all.
-        force: Write the target even if it differs for an unknown reason, and overwrite an existing file.
+        force: Overwrite an existing file.
+        unexplained: Write the target even if it differs for an unknown reason.
         strict: Do not write the target if it differs, even if that is explained.
         on_progress: Called with the number of texts done and the total.
         cases: The texts to encode; by default the shipped cases.
@@ -83,9 +85,14 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If the target cannot or must not be written. A subclass means that the source is broken, cannot
             be read, or cannot be expressed in the target's format.
     """
-    if force and strict:
-        raise TokverifyError("force writes the target even if it differs, and strict does not; choose one of them")
-    job = _Job(source, target, target_of(target), force=force, strict=strict, with_config=with_config)
+    if unexplained and strict:
+        raise TokverifyError(
+            "`unexplained` writes the target even if it differs, and `strict` does not; choose one of them"
+        )
+    config = config_path(target) if with_config else None
+    for path in filter(None, (target, config)):
+        check_target(path, source, force=force)
+    job = _Job(source, target, target_of(target), config=config, unexplained=unexplained, strict=strict)
     plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
     opened = open_source(source)
     if opened.kind == job.format.kind:
@@ -94,30 +101,27 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     return job.run(replace(opened, spec=spec), plan)
 
 
+@dataclass(frozen=True, slots=True)
 class _Job:
-    """One conversion; creating it checks the files that it may write."""
+    """One conversion."""
 
-    def __init__(  # noqa: PLR0913 - the optional ones are keywords
-        self, source: Path, target: Path, format: Target, *, force: bool, strict: bool, with_config: bool
-    ) -> None:
-        self.source = source
-        self.target = target
-        self.format = format
-        self.force = force
-        self.strict = strict
-        self.config = config_path(target) if with_config else None
-        for path in filter(None, (target, self.config)):
-            check_target(path, source, force=force)
+    source: Path
+    target: Path
+    format: Target
+    config: Path | None
+    """The tokenizer_config.json to write."""
+    unexplained: bool
+    strict: bool
 
     def run(self, opened: Source, plan: Plan) -> Conversion:
-        """Write the target under a temporary name, verify it, and rename it if it is good enough or forced."""
+        """Write the target under a temporary name, verify it, and rename it if it is good enough."""
         losses = self._losses(opened)
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
             verification = self._verify(opened, temporary, losses, plan)
             tolerated = verification.differing if self.strict else verification.unexplained
-            written = self.force or not tolerated
+            written = self.unexplained or not tolerated
             if written:
                 self._write_config(opened)
                 move_into_place(temporary, self.target)

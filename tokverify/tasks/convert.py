@@ -22,6 +22,7 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     force: bool = False,
+    unexplained: bool = False,
     strict: bool = False,
     count: int = STRINGS,
     seed: int = 0,
@@ -32,14 +33,15 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     """Convert a tokenizer file into the format that the suffix of `target` names, and verify the result.
 
     The target is written only if it gives the same ids as its source, except for differences that are explained by what
-    the format cannot express; or with `force`.
+    the format cannot express; or with `unexplained`.
 
     Args:
         source: A GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, or a name as for
             `find_model`.
         target: The file to write, ending in .gguf or .json.
         cases: The texts to verify with; the shipped cases by default.
-        force: Write the target even if it differs for an unknown reason, or exists.
+        force: Overwrite the target if it exists.
+        unexplained: Write the target even if it differs for an unknown reason.
         strict: Do not write the target if it differs, even if that is explained.
         count: The number of generated texts to verify with in addition.
         seed: The seed of the generated texts.
@@ -59,6 +61,7 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
             file.path,
             Path(target),
             force=force,
+            unexplained=unexplained,
             strict=strict,
             on_progress=on_progress,
             cases=cases,

@@ -83,8 +83,8 @@ def test_json_survives_hostile_names_too(conversion):
             {},
             "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what GGUF cannot express;",
         ),
-        ({"written": True, "unexplained": 1}, "written because of --force: 1 of 2 cases"),
-        ({"unexplained": 1}, "differ, for no known reason; use --force"),
+        ({"written": True, "unexplained": 1}, "written because of --unexplained: 1 of 2 cases"),
+        ({"unexplained": 1}, "differ, for no known reason; use --unexplained"),
         (
             {"differing": 3, "unexplained": 1},
             "1 of 2 cases and 2 of 50 generated texts differ, 1 of them for no known reason;",

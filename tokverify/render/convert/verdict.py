@@ -25,9 +25,9 @@ def _describe_outcome(conversion: Conversion) -> str:
         return f"written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
     found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
     if conversion.written:
-        return f"written because of --force: {found}" if conversion.unexplained else f"written, but {found}"
+        return f"written because of --unexplained: {found}" if conversion.unexplained else f"written, but {found}"
     if conversion.unexplained:
-        return f"not written: {found}; use --force to write it anyway"
+        return f"not written: {found}; use --unexplained to write it anyway"
     return f"not written: {found}; without --strict it is written"
 
 
