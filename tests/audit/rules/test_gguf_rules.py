@@ -84,6 +84,15 @@ TRIGGERS = [
         ERROR,
         'is the ordinary token "<0x0A>": a generation ends',
     ),
+    *(
+        (
+            "TV106",
+            replace(SPM, special_ids={"bos": 1, "eos": 2, role: 13}),
+            ERROR,
+            f"{role}_token_id, 13, is the ordinary",
+        )
+        for role in ("fim_pad", "fim_rep", "fim_sep")
+    ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
     (
@@ -190,6 +199,7 @@ CLEAN = [
     ("TV106", BPE),
     ("TV106", SPM),
     ("TV106", BERT),
+    ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 2, "fim_pre": 13, "fim_mid": 13})),
     ("TV107", BPE),
     ("TV107", replace(BPE, merges=BPE.merges[:1], pre="llama-bpe")),
     ("TV107", replace(SPM, merges=None)),
@@ -272,6 +282,15 @@ def test_ids_keys_and_repair():
     assert found.ids == (260,)
     assert found.keys == ("tokenizer.ggml.eos_token_id",)
     assert found.repair == "gguf-new-metadata --special-token-by-id eos ID MODEL FIXED"
+
+
+def test_the_repair_of_an_infilling_role_names_its_token():
+    spec = bpe_spec([], {"<|im_end|>": 3, "<|fim_pad|>": 3})
+    spec = replace(spec, special_ids={"eos": spec.tokens.index("<|im_end|>"), "fim_pad": 10})
+    [found] = [each for each in findings("TV106", spec) if each.ids == (10,)]
+    assert "a generation ends wherever the model writes it" in found.message
+    padding = spec.tokens.index("<|fim_pad|>")
+    assert found.repair == f"gguf-new-metadata --special-token-by-id fim_pad {padding} MODEL FIXED"
 
 
 def test_out_of_range_id_is_found_in_a_file_that_is_refused():
