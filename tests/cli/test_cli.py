@@ -142,6 +142,12 @@ TABLE = [
     (["conformance", MODEL, "--engine", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
     (["conformance", MODEL, "--engine", "command:"], 2, [], ["error: command: there is no program; name one"]),
     (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
+    (
+        ["canonical", "{tmp}/ids.jsonl", MODEL, "-r", REFERENCE],
+        1,
+        ["actual    sentencepiece", "1 deviates (50.00%)"],
+        [],
+    ),
     (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
 ]

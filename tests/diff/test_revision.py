@@ -66,6 +66,15 @@ def test_changes_are_annotated_in_the_current_file(versions, clone, monkeypatch,
         assert "in ../model.gguf, which is no file of this repository%0A" in lines[0]
 
 
+@pytest.mark.parametrize("location", ["localhost:8080", "http:/127.0.0.1:8080"])
+def test_an_address_without_its_scheme_is_not_taken_for_a_revision(versions, clone, location):
+    clone(versions)
+    address = location.replace("http:/", "")
+    assert error_of("HEAD:model.gguf", location) == (
+        f"error: {location!r}: no such file or revision; the address of a server begins with http://: http://{address}\n"
+    )
+
+
 def test_a_path_can_be_relative_to_the_working_directory(versions, clone, monkeypatch):
     monkeypatch.chdir(clone(versions) / "a dir")
     assert_versions_differ("HEAD~1:./日本/mödel é.gguf", f"HEAD:{ODD}")

@@ -126,6 +126,30 @@ def test_a_charsmap_that_asks_for_memory(tmp_path: Path, charsmap: object):
         assert "the charsmap is damaged" in refused(*arguments)
 
 
+@pytest.mark.parametrize("type", ["WordLevel", "WordPiece"])
+@pytest.mark.parametrize("content", ["\x85", "\ue000", "\u0301"])
+def test_an_added_token_of_which_the_normalizer_leaves_nothing(tmp_path: Path, type: str, content: str):
+    model = {"type": type, "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"}
+    words = {"max_input_chars_per_word": 100, "continuing_subword_prefix": "##"} if type == "WordPiece" else {}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "special"), False)
+    added = [{"id": 2 + at, "content": text, **flags, "normalized": True} for at, text in enumerate([content, "ab"])]
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
+    path = tmp_path / "tokenizer.json"
+    stages = {"normalizer": {**normalizer, "strip_accents": None}, "pre_tokenizer": {"type": "BertPreTokenizer"}}
+    path.write_text(tokenizer_json(model=model | words, added_tokens=added, **stages))
+    assert "the normalizer removes the added token 2" in refused("run", GGUF, "-r", path)
+    added[0]["normalized"] = False
+    path.write_text(tokenizer_json(model=model | words, added_tokens=added, **stages))
+    run("run", GGUF, "-r", path, "--no-diagnose")
+
+
+def test_an_id_in_vocab_json_that_asks_for_memory(tmp_path: Path):
+    path = tmp_path / "vocab.json"
+    path.write_text(json.dumps({"a": 0, "b": 1 << 31}))
+    (tmp_path / "merges.txt").write_text("a b\n")
+    assert "an id of more than 1,048,576" in refused("run", GGUF, "-r", path)
+
+
 def test_json_that_would_fill_the_memory(tmp_path: Path):
     content = b'{"model": {"vocab": [' + b"{}," * 8_000_000 + b"{}]}}"
     for name, arguments in (

@@ -278,6 +278,11 @@ def test_a_missing_http_is_suggested(location):
         open_reference(location)
 
 
+def test_a_missing_slash_is_suggested():
+    with pytest.raises(TokverifyError, match=r"begins with https://: https://127\.0\.0\.1:8080$"):
+        open_reference("https:/127.0.0.1:8080")
+
+
 def test_an_unknown_kind_is_an_error():
     with pytest.raises(TokverifyError, match=r"vlm\+http: unknown kind of server; did you mean 'vllm'\?"):
         open_reference("vlm+http://127.0.0.1:1")

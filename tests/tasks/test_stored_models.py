@@ -103,9 +103,26 @@ def test_a_conversion_names_the_model_and_not_the_local_file(sample, tmp_path):
     assert conversion.source == conversion.report.expected.source == LOCATION
 
 
-def test_a_repair_needs_the_complete_file(sample):
-    with pytest.raises(UnsupportedError, match="only its metadata was downloaded; download the file and name it"):
-        fix_model(NAME)
+def test_a_repair_is_planned_with_the_metadata_alone(sample):
+    sample.repositories["org/sample"]["sample-Q8_0.gguf"].write_bytes((SAMPLE / "sample-broken.gguf").read_bytes())
+    os.truncate(sample.repositories["org/sample"]["sample-Q8_0.gguf"], 20 * 10**9)
+    plan = fix_model(NAME, None, str(REFERENCE))
+    assert plan.repair
+    assert plan.repair == fix_model(SAMPLE / "sample-broken.gguf", None, str(REFERENCE)).repair
+
+
+def test_a_repair_needs_the_complete_file_and_says_how_to_download_it(sample, tmp_path):
+    command = f"hf download org/sample sample-Q8_0.gguf --revision {COMMIT}"
+    with pytest.raises(UnsupportedError, match=f"only its metadata was downloaded; run `{command}`, and repeat the"):
+        fix_model(NAME, tmp_path / "fixed.gguf", str(REFERENCE))
+
+
+def test_a_downloaded_model_is_repaired_by_its_name(sample, tmp_path):
+    snapshot = tmp_path / "hf-cache" / "models--org--sample" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "sample-Q8_0.gguf").write_bytes((SAMPLE / "sample-broken.gguf").read_bytes())
+    fix_model(NAME, tmp_path / "fixed.gguf", str(REFERENCE))
+    assert (tmp_path / "fixed.gguf").exists()
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from support.spec_maker import CONTROL, bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
@@ -63,6 +64,21 @@ def test_a_normalizer_that_changes_the_text_is_named():
     unigram = Encoder(unigram_spec({"▁": -1.0, "a": -1.0, "▁▁": -1.0}, remove_extra_whitespaces=True))
     ids = [unigram.spec.tokens.index(piece) for piece in ("▁", "a", "▁▁", "a")]
     assert CanonicalCheck(unigram).find(ids).cause is Deviation.NORMALIZED
+
+
+def test_another_tokenizer_can_encode_the_texts(encoder):
+    """The reference has no token for "abc"."""
+    reference = Encoder(bpe_spec(["a b"], {"<s>": CONTROL}))
+    ids = [ord("x"), *reference.encode("ab")]
+    assert CanonicalCheck(encoder, reference).find(ids) is None
+    found = CanonicalCheck(encoder, reference).find([257])
+    assert (found.cause, [token.id for token in found.canonical]) == (Deviation.SEGMENTATION, [256, ord("c")])
+
+
+def test_a_reference_that_cannot_encode_a_text_is_a_deviation(encoder):
+    reference = FakeTokenizer("a")
+    found = CanonicalCheck(encoder, reference).find([ord("b")])
+    assert (found.cause, found.message) == (Deviation.NOT_ENCODED, "no piece for 'b'")
 
 
 @pytest.mark.parametrize("text", ["Hello  world", "a\n\n b", "\N{LLAMA} x", "1234 <turn> x", ""])

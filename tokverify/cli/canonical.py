@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import MODEL, PATH, report_options
+from tokverify.cli.options import MODEL, PATH, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import StatusLine
 from tokverify.render.kinds import FORMATS, present
@@ -23,6 +23,7 @@ class CanonicalOptions(ReportOptions):
 
     log: Path
     model: Path
+    reference: str | None
     fields: tuple[str, ...]
     examples: int
 
@@ -30,6 +31,7 @@ class CanonicalOptions(ReportOptions):
 @click.command()
 @click.argument("log", type=PATH)
 @click.argument("model", type=MODEL)
+@reference_option("Encode the texts with this tokenizer, as for `tokverify run`, instead of MODEL.")
 @click.option(
     "--field",
     "fields",
@@ -49,10 +51,10 @@ class CanonicalOptions(ReportOptions):
 def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
     """Check whether logged ids are the encoding of their own text.
 
-    The tokenizer is that of MODEL. LOG contains a JSON object with a list of ids on each line, such as the rollouts
-    of a reinforcement learning run. A sequence that deviates is tokenized differently if its text is encoded again, so
-    that log probabilities and cached prefixes no longer belong to it. Each deviating sequence is counted for the cause
-    of its first deviation.
+    MODEL tells which text the ids represent, and encodes it, unless REFERENCE does. LOG contains a JSON object with a
+    list of ids on each line, such as the rollouts of a reinforcement learning run. A sequence that deviates is
+    tokenized differently if its text is encoded again, so that log probabilities and cached prefixes no longer belong
+    to it. Each deviating sequence is counted for the cause of its first deviation.
 
     The exit code is 0 if no sequence deviates, 1 if one does, and 2 if nothing was compared.
     """
@@ -62,11 +64,12 @@ def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each o
 def _check(options: CanonicalOptions) -> int:
     from tokverify.tasks.canonical import check_canonical_ids
 
-    check_reports(options, FORMATS["canonical"], [options.log, options.model])
+    check_reports(options, FORMATS["canonical"], [options.log, options.model, options.reference])
     with StatusLine(enabled=not options.quiet) as line:
         report = check_canonical_ids(
             options.log,
             options.model,
+            options.reference,
             fields=options.fields,
             examples=options.examples,
             options=options.as_recorded(),

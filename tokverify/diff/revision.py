@@ -15,6 +15,7 @@ from tokverify.files.config import COMPANIONS, beside
 from tokverify.files.location import file_and_rest
 from tokverify.references import is_kind
 from tokverify.system.git import git
+from tokverify.system.http_address import lacks_scheme, scheme_advice
 from tokverify.system.input_file import MAX_POINTER_BYTES, POINTER
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ def revision_of(location: str) -> Revision | None:
     if found.returncode == 0 and not found.stdout.startswith(b"^"):
         return Revision(name)
     if not is_kind(name) and not path.startswith("//") and not file_and_rest(location):
+        if lacks_scheme(location):
+            raise TokverifyError(f"{location!r}: no such file or revision; {scheme_advice(location)}")
         raise TokverifyError(f"{location!r}: no such file, and {_explain_unknown(name, found)}")
     return None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.batch import encode_each
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import generation_end_ids, special_texts
-from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps
+from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps, require_visible_added_tokens
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
@@ -259,6 +259,7 @@ def from_json(
         raise
     for part in (tokenizer.normalizer, tokenizer.decoder):
         require_bounded(stages_of(part), source)
+    require_visible_added_tokens(tokenizer, source)
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(

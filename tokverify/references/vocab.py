@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import BrokenFileError
+from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.config import ROLES, token_text
 from tokverify.files.location import read_file
 from tokverify.references.huggingface import from_json
+from tokverify.spec import MAX_TOKENS
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 
@@ -49,6 +50,9 @@ def _load_bpe(path: Path, config: dict[str, Any]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     vocabulary = _read_json(path)
+    # subtle: the library aborts the process if it cannot reserve memory for all ids up to the highest.
+    if any(type(id) is int and id >= MAX_TOKENS for id in vocabulary.values()):
+        raise UnsupportedError(f"{path}: an id of more than {MAX_TOKENS:,}, the limit")
     lines = read_file(path.with_name("merges.txt")).decode().splitlines()
     merges = [
         (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -56,4 +57,13 @@ class ModelFile:
             UnsupportedError: If only the metadata was downloaded.
         """
         if self.is_partial:
-            raise UnsupportedError(f"{self.location}: only its metadata was downloaded; download the file and name it")
+            raise UnsupportedError(f"{self.location}: only its metadata was downloaded; {self._how_to_complete()}")
+
+    def _how_to_complete(self) -> str:
+        store, _, rest = self.location.partition(":")
+        if store != "hf":
+            return f"download it (curl -fLO {shlex.quote(self.location)}), and name the file"
+        name, _, commit = rest.rpartition("@")
+        repository, _, file = name.partition(":")
+        command = shlex.join(["hf", "download", repository, file, "--revision", commit])
+        return f"run `{command}`, and repeat the command"

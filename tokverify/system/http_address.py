@@ -7,17 +7,20 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from tokverify.errors import TokverifyError
 
-_HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?", re.ASCII)
+_HOST = re.compile(r"(?:(https?):/)?((?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?)", re.ASCII)
 
 
 def lacks_scheme(location: str) -> bool:
-    """Whether what is no file looks like the address of a server without `http://`."""
+    """Whether what is no file looks like the address of a server without `http://`, or with one slash too few."""
     return bool(_HOST.fullmatch(location))
 
 
 def scheme_advice(location: str) -> str:
     """Say how to write an address that lacks its scheme."""
-    return f"the address of a server begins with http://: http://{location}"
+    match = _HOST.fullmatch(location)
+    scheme, host = match.groups() if match else (None, location)
+    scheme = scheme or "http"
+    return f"the address of a server begins with {scheme}://: {scheme}://{host}"
 
 
 def origin_of(url: str) -> str:

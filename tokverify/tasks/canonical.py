@@ -11,7 +11,7 @@ from tokverify.cases.case import Case
 from tokverify.files.sequence_log import read_log
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, DeviationCount
 from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.tasks.opening import engine_version, open_model, python_version
+from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.text.utf8 import to_text
 from tokverify.verify.alignment import compare
 from tokverify.verify.canonical import CanonicalCheck
@@ -19,7 +19,7 @@ from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.files.sequence_log import LoggedSequence
-    from tokverify.tasks.opening import ModelSource
+    from tokverify.tasks.opening import ModelSource, ReferenceSource
     from tokverify.verify.canonical import FoundDeviation
 
 EXAMPLES = 3
@@ -31,6 +31,7 @@ _SUITE = "log"
 def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
     log: str | Path,
     model: ModelSource,
+    reference: ReferenceSource = None,
     *,
     fields: Sequence[str] = (),
     examples: int = EXAMPLES,
@@ -42,6 +43,7 @@ def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
     Args:
         log: A file of JSON Lines, one sequence per line.
         model: The tokenizer, as for `open_model`.
+        reference: The tokenizer that encodes the texts, as for `tokverify run`; by default, the model.
         fields: The fields with the ids, in the order in which they are joined; by default, well-known ones.
         examples: How many examples to report for each cause.
         options: The options to record in the report.
@@ -51,7 +53,8 @@ def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read, or a line of the log holds no ids.
     """
     opened = open_model(model)
-    check = CanonicalCheck(opened.encoder)
+    encoding = opened if reference is None else open_reference(opened, reference)
+    check = CanonicalCheck(opened.encoder, encoding.tokenizer)
     counts: Counter[Deviation] = Counter()
     results: list[CaseResult] = []
     found_in: dict[Deviation, list[str]] = {}
@@ -69,12 +72,12 @@ def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
         on_progress(sequences)
     return CanonicalReport(
         report=Report(
-            opened.description,
+            encoding.description,
             Side(name=_SUITE, source=str(log)),
             vocabulary=None,
             results=tuple(results),
             options=dict(options or {}),
-            versions={"tokverify": __version__, **python_version(), **engine_version(opened.encoder)},
+            versions={"tokverify": __version__, **python_version(), **encoding.versions},
         ),
         sequences=sequences,
         tokens=tokens,

@@ -40,7 +40,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
 
     Args:
-        model: The GGUF file; it is never changed.
+        model: The GGUF file; it is never changed. To plan a repair, the metadata of a remote file is enough.
         output: The file to write; None to only plan the repair.
         reference: The tokenizer to agree with; None to look for one.
         cases: The texts to verify with; the shipped cases by default.
@@ -55,10 +55,10 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
     """
     file = find_model(model)
-    file.require_complete()
     path = file.path
     target = None if output is None else Path(output)
     if target is not None:
+        file.require_complete()
         _check_output(target, path, force=force)
     cases = load_cases() if cases is None else list(cases)
     require_fixable(path)

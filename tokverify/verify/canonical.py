@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.canonical import Deviation
 from tokverify.spec import TokenType
 from tokverify.text.sequence import common_length
 from tokverify.tokenizer import tokens_for_display
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Token
+    from tokverify.tokenizer import Token, Tokenizer
 
 _CONTEXT = 8
+_MODE = Mode(add_special=False, parse_special=True)
 _SPECIAL = frozenset({TokenType.CONTROL, TokenType.UNKNOWN})
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
 
@@ -44,10 +46,17 @@ class FoundDeviation:
 
 
 class CanonicalCheck:
-    """Compares sequences of ids with the encodings of their own texts."""
+    """Compares sequences of ids with the encodings of their own texts.
 
-    def __init__(self, encoder: Encoder) -> None:
+    Args:
+        encoder: The tokenizer that knows which text ids represent.
+        reference: The tokenizer that encodes the texts; by default, the same one.
+    """
+
+    def __init__(self, encoder: Encoder, reference: Tokenizer | None = None) -> None:
         self._encoder = encoder
+        self._reference: Tokenizer = reference or encoder
+        self._modes = Modes(self._reference)
         types = encoder.token_types()
         self._special = frozenset(id for id, type in enumerate(types) if type in _SPECIAL)
         self._matched = frozenset(id for id, type in enumerate(types) if type in _MATCHED)
@@ -83,7 +92,7 @@ class CanonicalCheck:
         """Check one text, whose first id is the one at `offset` of the sequence."""
         try:
             canonical = self._encode(self._encoder.decode(ids))
-        except EncodeError as error:
+        except (EncodeError, UnsupportedError) as error:
             return self._describe_failure(ids, offset, str(error))
         if list(ids) == canonical:
             return None
@@ -102,7 +111,8 @@ class CanonicalCheck:
 
     def _encode(self, data: bytes) -> list[int]:
         """Encode a text; what is not UTF-8 has become U+FFFD wherever the text was kept."""
-        return self._encoder.encode(data.decode(errors="replace"), add_special=False, parse_special=True)
+        text = data.decode(errors="replace")
+        return self._reference.encode(text, **self._modes.choose(text, _MODE)._asdict())
 
     def _describe_failure(self, ids: Sequence[int], offset: int, message: str) -> FoundDeviation:
         logged = tuple(tokens_for_display(self._encoder, ids[: 2 * _CONTEXT]))

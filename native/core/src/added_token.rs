@@ -61,7 +61,8 @@ impl Splitter {
     fn scan(&self, text: &[u8], fragments: &mut Vec<Fragment>) {
         let mut done = 0;
         let mut from = 0;
-        while let Some(start) = self.tree.find_candidate(text, from) {
+        let mut candidates = self.tree.candidates(text);
+        while let Some(start) = candidates.find(from) {
             let Some((length, index)) = self.tree.longest(&text[start..]) else {
                 from = start + 1;
                 continue;
@@ -93,7 +94,8 @@ impl Splitter {
         let occurs_long = |token_text: &[u8]| is_long(token_text) && memchr::memmem::find(text, token_text).is_some();
         let mut occurs: Vec<bool> = self.tokens.iter().map(|(_, token_text)| occurs_long(token_text)).collect();
         let mut from = 0;
-        while let Some(start) = self.tree.find_candidate(text, from) {
+        let mut candidates = self.tree.candidates(text);
+        while let Some(start) = candidates.find(from) {
             self.tree.for_each_prefix(&text[start..], |_, index| occurs[index as usize] = true);
             from = start + 1;
         }

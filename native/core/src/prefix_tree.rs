@@ -1,6 +1,12 @@
 //! A prefix tree over byte strings, for few strings and fast rejection of texts without any.
 
+use memchr::memmem::Finder;
+
 const NONE: u32 = u32::MAX;
+/// The highest number of different first bytes that are searched for one by one.
+const FEW: usize = 3;
+/// In place of a position: there is none.
+const NOWHERE: usize = usize::MAX;
 
 /// Maps byte strings to values.
 #[derive(Debug)]
@@ -8,8 +14,10 @@ pub struct PrefixTree {
     nodes: Vec<Node>,
     /// The children of the root by byte.
     roots: Box<[u32; 256]>,
-    /// The bytes that strings begin with.
-    first_bytes: Vec<u8>,
+    /// What the strings with each first byte begin with, one byte or two; None if there are many first bytes.
+    ///
+    /// Spaces are frequent, but tokens that begin with them often consist of several.
+    starts: Option<Vec<Finder<'static>>>,
 }
 
 #[derive(Debug, Default)]
@@ -22,12 +30,23 @@ struct Node {
 impl PrefixTree {
     /// Build the tree of `strings`, none of which may be empty; of equal ones, the first counts.
     pub fn new<'a>(strings: impl Iterator<Item = (&'a [u8], u32)>) -> Self {
-        let mut tree = Self { nodes: Vec::new(), roots: Box::new([NONE; 256]), first_bytes: Vec::new() };
+        let mut tree = Self { nodes: Vec::new(), roots: Box::new([NONE; 256]), starts: None };
         for (string, value) in strings {
             tree.insert(string, value);
         }
-        tree.first_bytes = (0..=255).filter(|&byte| tree.roots[usize::from(byte)] != NONE).collect();
+        let first_bytes: Vec<u8> = (0..=255).filter(|&byte| tree.roots[usize::from(byte)] != NONE).collect();
+        if first_bytes.len() <= FEW {
+            tree.starts = Some(first_bytes.into_iter().map(|byte| tree.start(byte)).collect());
+        }
         tree
+    }
+
+    fn start(&self, first: u8) -> Finder<'static> {
+        let start = match &self.nodes[self.roots[usize::from(first)] as usize] {
+            Node { value: None, children } if children.len() == 1 => vec![first, children[0].0],
+            _ => vec![first],
+        };
+        Finder::new(&start).into_owned()
     }
 
     fn insert(&mut self, string: &[u8], value: u32) {
@@ -56,18 +75,14 @@ impl PrefixTree {
         u32::try_from(self.nodes.len() - 1).expect("trees are smaller than 4 GiB")
     }
 
-    /// Return the first position from `from` on where a string can begin, going by its first byte.
+    /// Find the positions in `text` where a string can begin, going by one byte or two.
     #[must_use]
-    pub fn find_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
-        let rest = text.get(from..)?;
-        let offset = match self.first_bytes[..] {
-            [] => None,
-            [a] => memchr::memchr(a, rest),
-            [a, b] => memchr::memchr2(a, b, rest),
-            [a, b, c] => memchr::memchr3(a, b, c, rest),
-            _ => rest.iter().position(|&byte| self.roots[usize::from(byte)] != NONE),
-        };
-        offset.map(|offset| from + offset)
+    pub fn candidates<'a>(&'a self, text: &'a [u8]) -> Candidates<'a> {
+        let mut next = [NOWHERE; FEW];
+        for (next, start) in next.iter_mut().zip(self.starts.iter().flatten()) {
+            *next = start.find(text).unwrap_or(NOWHERE);
+        }
+        Candidates { tree: self, text, next }
     }
 
     /// Call `visit` with the length and the value of each string that `text` begins with, shortest first.
@@ -118,5 +133,57 @@ impl PrefixTree {
         }
         let children = &self.nodes[node as usize].children;
         children.binary_search_by_key(&byte, |edge| edge.0).map_or(NONE, |index| children[index].1)
+    }
+}
+
+/// The positions in a text where a string can begin.
+#[derive(Debug)]
+pub struct Candidates<'a> {
+    tree: &'a PrefixTree,
+    text: &'a [u8],
+    /// The next position of each start.
+    next: [usize; FEW],
+}
+
+impl Candidates<'_> {
+    /// Return the first position from `from` on; each call must be for the same or a later one.
+    #[inline]
+    pub fn find(&mut self, from: usize) -> Option<usize> {
+        let rest = self.text.get(from..)?;
+        let Some(starts) = &self.tree.starts else {
+            let is_start = |&byte: &u8| self.tree.roots[usize::from(byte)] != NONE;
+            return rest.iter().position(is_start).map(|offset| from + offset);
+        };
+        for (next, start) in self.next.iter_mut().zip(starts) {
+            if *next < from {
+                *next = start.find(rest).map_or(NOWHERE, |offset| from + offset);
+            }
+        }
+        self.next.into_iter().min().filter(|&next| next != NOWHERE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(strings: &[&str], text: &str) -> Vec<usize> {
+        let tree = PrefixTree::new(strings.iter().map(|string| (string.as_bytes(), 0)));
+        let mut candidates = tree.candidates(text.as_bytes());
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(place) = candidates.find(from) {
+            found.push(place);
+            from = place + 1;
+        }
+        found
+    }
+
+    #[test]
+    fn candidates_begin_like_a_string() {
+        assert_eq!(candidates(&["  ", "   ", "<s>"], "a b  c   <s <"), [3, 6, 7, 9]);
+        assert_eq!(candidates(&["<s>", "<t>", "a"], "<<a"), [0, 1, 2]);
+        assert_eq!(candidates(&["a", "b", "c", "d"], "xdcx"), [1, 2]);
+        assert_eq!(candidates(&[], "a"), []);
     }
 }

@@ -46,6 +46,11 @@ def test_the_verdict_explains_what_the_exit_code_does_not():
     assert last_line(sample_report) == ("1 case: 1 match; the vocabularies differ; stopped early, the rest was not run")
 
 
+def test_the_verdict_names_special_ids_that_differ_while_all_tokens_are_the_same():
+    vocabulary = VocabularyDifference(10, 10, special_ids={"eos": (1, 2)})
+    assert last_line(report(Status.MATCH, vocabulary=vocabulary)) == "1 case: 1 match; other special ids: eos"
+
+
 def test_quiet_prints_only_the_verdict():
     assert table(report(Status.MATCH), quiet=True) == "1 case: 1 match\n"
 

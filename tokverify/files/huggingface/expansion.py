@@ -1,4 +1,4 @@
-"""Refuse a tokenizer.json that turns a short text into a huge one, on which the library would abort the process."""
+"""Refuse a tokenizer.json on which the library would abort the process or run forever."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from tokverify.files.huggingface.stage import Stage
 
 MAX_EXPANSION = 1 << 10
 """The limit for how many times longer the stages can make a text; real ones make it at most 18 times longer."""
 
-
 _HEADER = 4
+_SHOWN = 20
 
 
 def require_bounded(stages: Iterable[Stage], source: str) -> None:
@@ -29,6 +32,31 @@ def require_bounded(stages: Iterable[Stage], source: str) -> None:
         raise UnsupportedError(
             f"{source}: its stages can make a text more than {MAX_EXPANSION:,} times longer, the limit"
         )
+
+
+def require_visible_added_tokens(tokenizer: Tokenizer, source: str) -> None:
+    """Check that something is left of each added token that is looked for in normalized texts.
+
+    subtle: the library would find such a token between any two bytes, panic inside characters, and never end with some
+    combinations of tokens.
+
+    Raises:
+        BrokenFileError: If the normalizer cannot normalize an added token.
+        UnsupportedError: If it removes one.
+    """
+    normalizer = tokenizer.normalizer
+    if normalizer is None:
+        return
+    for id, token in tokenizer.get_added_tokens_decoder().items():
+        if not token.normalized:
+            continue
+        with raised_as(BrokenFileError, f"{source}: the added token {id} cannot be normalized", quietly=True):
+            is_left = bool(normalizer.normalize_str(token.content))
+        if not is_left:
+            raise UnsupportedError(
+                f"{source}: the normalizer removes the added token {id} {token.content[:_SHOWN]!r}, and tokenizers "
+                "cannot encode with such a token; set its `normalized` to false"
+            )
 
 
 def require_valid_charsmaps(part: object, source: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.differences import count_effects
+from tokverify.render.run.verdict import vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, Stop, count_compared
-from tokverify.report.run_summary import fails_uncompared, vocabularies_differ
+from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(f"{fuzzed.skipped:,} skipped")
     if differences := count_effects(fuzzed.report):
         parts.append(differences)
-    elif vocabularies_differ(fuzzed.report.vocabulary):
-        parts.append("the vocabularies differ")
+    elif vocabularies := vocabulary_difference(fuzzed.report.vocabulary):
+        parts.append(vocabularies)
     if fails_uncompared(fuzzed.report):
         parts.append("failing because not everything was compared")
     if not count_compared(fuzzed):

@@ -14,14 +14,13 @@ from tokverify.report.run_summary import (
     count_status,
     fails_uncompared,
     run_exit_code,
-    vocabularies_differ,
 )
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Diagnosis, Explanation
-    from tokverify.report.run import Report
+    from tokverify.report.run import Report, VocabularyDifference
 
 
 def verdict(report: Report) -> str:
@@ -33,8 +32,8 @@ def verdict(report: Report) -> str:
         parts.append(f"{decoded:,} decoded differently")
     if differences := count_effects(report):
         parts.append(differences)
-    elif vocabularies_differ(report.vocabulary):
-        parts.append("the vocabularies differ")
+    elif vocabularies := vocabulary_difference(report.vocabulary):
+        parts.append(vocabularies)
     if fails_uncompared(report):
         parts.append("failing because not everything was compared")
     if report.stopped_early:
@@ -44,6 +43,16 @@ def verdict(report: Report) -> str:
     if run_exit_code(report) not in {0, 1}:
         return "; ".join([*parts, "nothing was compared"])
     return "; ".join([*parts, *_reservations(report)])
+
+
+def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:
+    """Say that the tokens differ, or else which roles belong to other tokens; empty if neither, or not compared."""
+    if vocabulary is None:
+        return ""
+    if vocabulary.pieces or vocabulary.actual_size != vocabulary.expected_size:
+        return "the vocabularies differ"
+    roles = list_items(vocabulary.special_ids)
+    return f"other special ids: {roles}" if roles else ""
 
 
 def _reservations(report: Report) -> Iterator[str]:

@@ -37,8 +37,9 @@ impl Reaches {
     /// Return whether `text` contains a piece that hides others.
     #[must_use]
     pub fn matter(&self, text: &[u8]) -> bool {
+        let mut candidates = self.tree.candidates(text);
         let mut start = 0;
-        while let Some(place) = self.tree.find_candidate(text, start) {
+        while let Some(place) = candidates.find(start) {
             if self.tree.longest(&text[place..]).is_some() {
                 return true;
             }

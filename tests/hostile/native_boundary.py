@@ -1,0 +1,187 @@
+"""Call the compiled module directly, with hostile tables, bytes and lengths, and check everything it returns.
+
+`python tests/hostile/native_boundary.py --seconds 60` prints the number of rounds; each has its own seed, which the
+error names. A panic, a crash or a result that contradicts another one ends it.
+"""
+
+import argparse
+import random
+import struct
+import sys
+import time
+from array import array
+from itertools import pairwise
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from hostile.values import LONE_BYTES, number, score, text  # noqa: E402
+from tokverify.engine.engine_choice import native_module  # noqa: E402
+from tokverify.engine.native import Declaration, NativeEncoder, rule_name  # noqa: E402
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS  # noqa: E402
+from tokverify.files.gguf.strings import read_strings  # noqa: E402
+
+FAMILIES = ("llama", "gpt2", "gemma4", "bert", "t5", "rwkv", "plamo2", "plamo3", "hybriddna", "whitespace", "new")
+MOST_PIECES = 60
+REFUSED = (ValueError, OverflowError, TypeError, BufferError)
+"""What the binding may raise for arguments of a wrong type or range."""
+
+
+def some_bytes(source: random.Random) -> bytes:
+    """Return bytes without NUL, mostly the UTF-8 of a text."""
+    if source.random() < 0.2:
+        return bytes(source.randint(1, 255) for _ in range(source.randint(0, 20)))
+    return text(source, lone_bytes=True).encode("utf-8", "surrogateescape").replace(b"\0", b"")
+
+
+def declare(source: random.Random) -> Declaration:
+    """Return a declaration whose tables have the right sizes, and anything in them."""
+    count = source.randint(0, MOST_PIECES)
+    pieces = [some_bytes(source) for _ in range(count)]
+    pre_tokenizer = PRE_TOKENIZERS[source.choice(list(PRE_TOKENIZERS))]
+    rules = [rule_name(rule) for rule in pre_tokenizer.patterns]
+    merges = [b" ".join(some_bytes(source) for _ in range(source.choice((1, 2, 2, 2, 3)))) for _ in range(count)]
+    ids = range(count)
+    affix = [source.choice(ids)] if count and source.random() < 0.5 else []
+    flag = lambda: source.random() < 0.5  # noqa: E731
+    return Declaration(
+        model=source.choice(FAMILIES),
+        pieces=b"\0".join(pieces),
+        displayed=b"\0".join(some_bytes(source) for _ in ids) if source.random() < 0.2 else None,
+        piece_count=count,
+        scores=array("d", (score(source) for _ in ids)).tobytes(),
+        types=source.randbytes(count) if flag() else bytes(source.randint(1, 6) for _ in ids),
+        attributes=source.randbytes(count),
+        merges=b"\0".join(merges),
+        merge_count=len(merges),
+        charsmap=charsmap(source),
+        rules=[*rules, "a rule"] if source.random() < 0.05 else rules,
+        byte_level=pre_tokenizer.byte_level if flag() else flag(),
+        ignore_merges=flag(),
+        newline_pieces=flag(),
+        unknown_id=source.choice(ids) if count and flag() else None,
+        added_tokens=[(id, flag(), flag(), flag()) for id in sorted(ids, key=lambda id: -len(pieces[id])) if flag()],
+        prefix=source.choice((affix, None)),
+        suffix=source.choice((affix, None)),
+        add_space_prefix=flag(),
+        prefixes_space=flag(),
+        escape_whitespaces=flag(),
+        escapes_in_encoder=flag(),
+        remove_extra_whitespaces=flag(),
+        clean_spaces=flag(),
+        lowercase=flag(),
+        strip_accents=flag(),
+    )
+
+
+def charsmap(source: random.Random) -> bytes:
+    """Return a charsmap, or what is damaged in any place: the size of the trie, its units, the replacements."""
+    if source.random() < 0.5:
+        return b""
+    units = source.randint(0, 300)
+    size = source.choice((units * 4, number(source) & 0xFFFF_FFFF))
+    return struct.pack("<I", size) + source.randbytes(units * 4) + source.randbytes(source.randint(0, 20))
+
+
+def check_encoding(source: random.Random, encoder: NativeEncoder, piece_count: int) -> list[int]:
+    """Compare batches with single texts, and return the ids of all texts."""
+    flags = source.random() < 0.5, source.random() < 0.5
+    texts = [text(source) for _ in range(source.randint(0, 8))]
+    single = [encoder.encode(text, *flags) for text in texts]
+    batch = tuple(text.encode() if source.random() < 0.5 else text for text in texts)
+    ids, offsets, failed = encoder.encode_batch(batch, *flags, source.choice((0, 1, 3)))
+    assert failed == next((index for index, ids in enumerate(single) if ids is None), None)
+    if failed is None:
+        bounds = memoryview(offsets).cast("q").tolist()
+        all_ids = memoryview(ids).cast("I").tolist()
+        assert [all_ids[start:end] for start, end in pairwise(bounds)] == single
+    known = [id for ids in single for id in ids or ()]
+    assert all(id < piece_count for id in known)
+    return known
+
+
+def check_decoding(source: random.Random, encoder: NativeEncoder, ids: list[int], piece_count: int) -> None:
+    """Decode ids at once, in a batch and one by one; refuse others."""
+    clean_up = source.random() < 0.5
+    decoded = encoder.decode(ids, clean_up)
+    assert decoded is not None
+    if ids:  # an empty array can be at an address that the module refuses
+        bounds = array("q", (0, len(ids)))
+        joined, _, failed = encoder.decode_batch(memoryview(array("I", ids)), memoryview(bounds), clean_up, 2)
+        assert (joined, failed) == (decoded, None)
+    stream = encoder.stream_decoder()
+    assert None not in [*map(stream.push, ids), stream.finish()]
+    for unknown in (piece_count, number(source) | piece_count):
+        is_known = 0 <= unknown < piece_count
+        assert is_known or (encoder.decode([unknown], False), stream.push(unknown)) == (None, None)
+
+
+def check_refusals(source: random.Random, encoder: NativeEncoder) -> None:
+    """Call with lengths and bytes that cannot be right: an exception or a result, and no panic."""
+    offsets = array("q", (max(-(1 << 63), min(number(source), (1 << 63) - 1)) for _ in range(source.randint(0, 4))))
+    ids = array("I", (source.randrange(1 << 32) for _ in range(source.randint(0, 4))))
+    calls = (
+        lambda: encoder.decode_batch(memoryview(ids), memoryview(offsets), False, abs(number(source))),
+        lambda: encoder.encode_batch((source.randbytes(source.randint(0, 30)),), False, True, number(source)),
+        lambda: encoder.encode_batch((source.choice(LONE_BYTES), b"", None), False, True, 1),  # type: ignore[arg-type]
+        lambda: encoder.encode(source.choice(LONE_BYTES), False, True),
+    )
+    for call in calls:
+        try:
+            call()
+        except REFUSED:
+            continue
+
+
+def check_strings(source: random.Random) -> None:
+    """Compare with what Python reads from the same bytes."""
+    strings = [some_bytes(source) for _ in range(source.randint(0, 5))]
+    order = source.choice("<>")
+    window = b"".join(struct.pack(f"{order}Q", len(string)) + string for string in strings)
+    if source.random() < 0.5:
+        length = struct.pack(f"{order}Q", number(source) & ((1 << 64) - 1))
+        window = window[: source.randint(0, len(window))] + length + source.randbytes(source.randint(0, 9))
+    position = source.choice((0, source.randint(0, len(window))))
+    count = source.choice((len(strings), 1 << 40))
+    results: tuple[list[str], list[str]] = ([], [])
+    readers = (native_module().read_strings, read_strings)
+    ends = [
+        reader(window, position, order == ">", count, result) for reader, result in zip(readers, results, strict=True)
+    ]
+    assert (ends[0], results[0]) == (ends[1], results[1])
+
+
+def run(seed: int) -> None:
+    """Do one round; a failure is an assertion, or an exception that is not expected."""
+    source = random.Random(seed)  # noqa: S311
+    check_strings(source)
+    declaration = declare(source)
+    module = native_module()
+    try:
+        encoder = module.Encoder(declaration, None)
+    except module.NotSupportedError:
+        return
+    ids = check_encoding(source, encoder, declaration.piece_count)
+    check_decoding(source, encoder, ids, declaration.piece_count)
+    check_refusals(source, encoder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first round")
+    arguments = parser.parse_args()
+    end = time.monotonic() + arguments.seconds
+    seed = arguments.seed
+    while time.monotonic() < end:
+        try:
+            run(seed)
+        except BaseException:
+            print(f"the round with the seed {seed} failed", file=sys.stderr)
+            raise
+        seed += 1
+    print(f"{seed - arguments.seed:,} rounds")
+
+
+if __name__ == "__main__":
+    main()
