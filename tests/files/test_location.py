@@ -12,6 +12,8 @@ from tokverify.files.location import suggest_file
     [
         ("gpt2.tokenizer.json", "did you mean '{tmp}/gpt-2.tokenizer.json'?"),
         ("gpt2.gguf", "did you mean '{tmp}/gpt-2.gguf'?"),
+        ("absent.gguf", "check the path"),
+        ("sample.tokenizer.json", "check the path"),
         ("gpt2.model", "check the path"),
         ("absent/gpt-2.gguf", "check the path"),
         ("a\0b", "check the path"),

@@ -54,9 +54,14 @@ def suggest_file(path: Path) -> str:
     names: list[str] = []
     with suppress(OSError, ValueError):  # ValueError: a path that contains NUL
         names = [other.name for other in islice(path.expanduser().parent.iterdir(), _MAX_CANDIDATES)]
-    same_kind = [name for name in names if Path(name).suffix == path.suffix]
-    similar = get_close_matches(path.name, same_kind, n=1)
-    return f"did you mean {str(path.with_name(similar[0]))!r}?" if similar else "check the path"
+    same_kind = {_own_name(name): name for name in names if Path(name).suffix == path.suffix}
+    similar = get_close_matches(_own_name(path.name), same_kind, n=1)
+    return f"did you mean {str(path.with_name(same_kind[similar[0]]))!r}?" if similar else "check the path"
+
+
+def _own_name(name: str) -> str:
+    """Return the part of a file's name in which it differs from others of its kind."""
+    return Path(name).stem.removesuffix(".tokenizer")
 
 
 def files_in(directory: Path) -> list[Path]:
