@@ -10,6 +10,7 @@ The exit code is 1 if a suite misses a fault, or has too many cases. With `--onl
 import argparse
 import sys
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tokverify.corpus.distill import MAX_CASES
 
 TARGET = ROOT / "docs" / "distilled-faults.md"
 HEADS = ("vocabulary", "fault", "first document that differs", "cases that fail", "cases")
+_WIDTH = 120
 HEAD = """\
 # Faults that a distilled suite finds
 
@@ -94,7 +96,7 @@ def main() -> None:
 
 def write(outcomes: Sequence[Outcome], size: int) -> None:
     """Write the page."""
-    head = HEAD.format(megabytes=size / 1e6, summary=summarize(outcomes))
+    head = HEAD.format(megabytes=size / 1e6, summary=textwrap.fill(summarize(outcomes), _WIDTH))
     lines = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}", *map(line, outcomes)]
     TARGET.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tokverify.references.llama_cpp_library import find_library
-from tokverify.references.llama_cpp_worker import LENGTH, _Library
+from tokverify.references.llama_cpp_worker import LENGTH, LoadedLibrary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ class LlamaCpp:
 
 def main(gguf: str) -> None:
     library = find_library()
-    vocabulary = _Library(str(library.path), library.vocab_only_at).load(gguf)
+    vocabulary = LoadedLibrary(str(library.path), library.vocab_only_at).load(gguf)
     while head := sys.stdin.buffer.read(LENGTH.size):
         text = sys.stdin.buffer.read(*LENGTH.unpack(head))
         # A buffer that is too small would make llama.cpp encode the text twice.

@@ -54,12 +54,17 @@ def test_an_interrupted_run_can_be_resumed(tmp_path):
 
 @pytest.mark.slow
 def test_fifty_kills_at_random_moments(tmp_path):
-    """Kill the command, or one of its workers, until the run has come to its end; then compare with a quiet run."""
+    """Kill the command, or one of its workers, and resume other parts with others; then compare with a quiet run.
+
+    benchmarks/kills.py does the same with a large corpus.
+    """
     data, state = write_corpus(tmp_path / "data", 20_000), tmp_path / "out"
     chance = random.Random(5)  # noqa: S311 - not for cryptography
     for number in range(50):
+        parts = chance.randint(1, 3)
+        part = ["-j", chance.randint(1, 3), "--shard", f"{chance.randint(1, parts)}/{parts}"]
         with subprocess.Popen(
-            verify(data, "--state", state), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            verify(data, "--state", state, *part), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         ) as process:
             time.sleep(chance.uniform(0.1, 4))
             workers = _children(process.pid)

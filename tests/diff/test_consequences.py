@@ -23,13 +23,15 @@ from support.mutation import (
     shifted,
     special,
     swapped,
+    tokens,
 )
 from support.paths import SAMPLE
 from support.real_data import SHARED
-from support.spec_maker import bpe_spec
+from support.spec_maker import bpe_spec, unigram_spec
 from tokverify.cases.case import Case
 from tokverify.cli import main
 from tokverify.diff.compare import compare_versions
+from tokverify.diff.short_text import find_short_samples
 from tokverify.diff.version import Version
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
@@ -69,6 +71,26 @@ def shifted_together(start: int) -> Mutate:
     return mutate
 
 
+def rescored(token: str, change: float) -> Mutate:
+    """Change the score of one token."""
+
+    def mutate(spec: TokenizerSpec) -> TokenizerSpec:
+        at = spec.tokens.index(token)
+        return replace(spec, scores=[*spec.scores[:at], spec.scores[at] + change, *spec.scores[at + 1 :]])
+
+    return mutate
+
+
+def renamed(old: str, new: str) -> Mutate:
+    return tokens(lambda listed: [new if token == old else token for token in listed])
+
+
+def exchanged(first: int, second: int) -> Mutate:
+    """Exchange two merges."""
+    at = {first: second, second: first}
+    return merges(lambda old: [old[at.get(rank, rank)] for rank in range(len(old))])
+
+
 CHANGES: list[tuple[str, str, Mutate, str]] = [
     ("gpt-2", "nothing", fields(), ""),
     ("gpt-2", "another name of the model", named("another"), ""),
@@ -80,6 +102,7 @@ CHANGES: list[tuple[str, str, Mutate, str]] = [
     ("gpt-2", "a pre-tokenizer that implies BOS", fields(pre="llama-bpe"), "SIC"),
     ("gpt-2", "the last 100 merges lost", merges(lambda old: old[:-100]), "IC"),
     ("gpt-2", "the first 50 merges reversed", merges(reverse_slice(0, 50)), "IC"),
+    ("gpt-2", "two late merges that compete exchanged", exchanged(20000, 28683), "I"),
     ("gpt-2", "a user-defined token appended", appended("[new]", USER_DEFINED), "IC"),
     ("gpt-2", "a control token appended", appended("<|new|>", CONTROL), "SIC"),
     ("gpt-2", "an unused token appended", appended("[PAD50257]", UNUSED), ""),
@@ -101,10 +124,13 @@ CHANGES: list[tuple[str, str, Mutate, str]] = [
     ("t5", "extra spaces kept", fields(remove_extra_whitespaces=False), "IC"),
     ("t5", "EOS not added", fields(add_eos=False), "SIC"),
     ("t5", "scores of a range reversed", scores(reverse_slice(3, 2000)), "IC"),
+    ("t5", "the score of one Cyrillic piece lowered", rescored("да", -0.7), "I"),
     ("t5", "two tokens swapped", swapped(("▁the", "▁to")), "VIT"),
     ("bert-bge", "letter case kept", fields(lowercase=False), "IC"),
     ("bert-bge", "another SEP", special(sep=101), "SI"),
     ("bert-bge", "two tokens swapped", swapped(("▁the", "▁of")), "VIT"),
+    ("bert-bge", "one token renamed that continues words", renamed("s", "zzqqs"), "VITC"),
+    ("xlnet", "extra spaces kept", fields(remove_extra_whitespaces=False), "ITC"),
 ]
 
 
@@ -178,6 +204,36 @@ def test_the_witness_is_the_shortest_text_with_the_ids_of_both_versions():
     report = compare(OLD, replace(OLD, merges=[]))
     (ids,) = (each for each in report.consequences if each.level is Level.IDS)
     assert ids.witness == Witness("ab", add_special=False, parse_special=False, old="256", new="97 98")
+
+
+def witness_of(old: TokenizerSpec, new: TokenizerSpec, level: Level = Level.IDS) -> str | None:
+    (text,) = (each.witness and each.witness.text for each in compare(old, new).consequences if each.level is level)
+    return text
+
+
+def test_merges_in_another_order_are_tried_where_they_overlap():
+    old = bpe_spec(["x y", "y z"])
+    assert witness_of(old, replace(old, merges=["y z", "x y"])) == "xyz"
+
+
+def test_a_score_is_tried_next_to_letters_of_its_script():
+    old = unigram_spec({"▁": -1.0, "а": -9.0, "л": -2.0, "да": -1.0, "д": -1.5, "ал": -2.0})
+    assert witness_of(old, rescored("да", -1.0)(old)) == "дал"
+
+
+def test_no_proof_is_longer_than_a_text_of_two_characters_that_proves_the_same():
+    scores = {"▁": -1.0, "▁5": -3.5, "5": -2.0, "7": -2.0, "57": -4.0, "▁57": -6.0}
+    old = unigram_spec(scores)
+    new = unigram_spec({**scores, "▁": -8.0})
+    assert find_short_samples(version(old), version(new))
+    assert len(witness_of(old, new)) <= 2
+
+
+def test_a_token_that_only_continues_words_has_a_witness():
+    if not SHARED.is_dir():
+        pytest.skip("the shared vocabularies are missing")
+    old = intact("bert-bge")
+    assert witness_of(old, renamed("s", "zzqqs")(old), Level.VOCABULARY)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,14 @@ def test_a_batch_has_the_ids_of_each_text(threads, parse_special):
     assert len(batch) == 4
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_is_not_changed_by_later_ones_which_reuse_memory(threads):
+    encoder = Encoder(BPE)
+    batches = [encoder.encode_batch(texts, threads=threads) for texts in (TEXTS, TEXTS[::-1], ["b"], TEXTS * 20)]
+    expected = [encoder.encode(text) for text in TEXTS]
+    assert [list(batch) for batch in batches] == [expected, expected[::-1], [encoder.encode("b")], expected * 20]
+
+
 def test_the_buffers_are_used_without_copying():
     batch = Encoder(BPE).encode_batch(["ab", "", "b a"])
     ids, offsets = np.asarray(batch.ids), np.asarray(batch.offsets)

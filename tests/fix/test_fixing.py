@@ -195,3 +195,12 @@ def test_no_success_is_claimed_if_the_reference_cannot_show_why_bos_is_off(add_b
     assert plan.repair.kind == "add_space_prefix"
     assert fix_exit_code(written(plan)) == code
     assert [check.name for check in remaining(written(plan))] == ([] if add_bos else [AFFIXES])
+
+
+def test_a_merge_that_only_one_token_needs_is_restored():
+    right = bpe_spec([f"{left} {right}" for left in "abcdefghijklm" for right in "nopqrstuvwxyz"])
+    wrong = replace(right, merges=[merge for merge in right.merges if merge != "f q"])
+    plan = planned(wrong, right)
+    assert plan.repair.kind == "merges"
+    assert plan.change.transform(wrong).merges == right.merges
+    assert fix_exit_code(written(plan)) == 0

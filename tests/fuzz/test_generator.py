@@ -14,6 +14,7 @@ from tokverify.fuzz import alphabet
 from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, Vocabulary, common_vocabulary, vocabulary_of
 from tokverify.fuzz.stream import scatter
+from tokverify.spec import AddedToken
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
 
@@ -154,6 +155,19 @@ def test_spaces_are_the_same_however_a_library_lists_them():
     actual, expected = Listing("a"), Listing("a")
     actual.added_texts, expected.added_texts = ("  ", "\n", "   "), ("▁▁", "\n")
     assert common_vocabulary(actual, expected).one_sided == ["   "]
+
+
+class Matching(FakeTokenizer):
+    """A tokenizer that knows how its added tokens are matched, like llama.cpp."""
+
+    def added_tokens(self) -> dict[int, AddedToken]:
+        return {1: AddedToken(1, "<s>", special=True), 2: AddedToken(2, "<x>", special=False)}
+
+
+def test_tokens_that_another_side_matches_are_disputed():
+    actual = Listing("a", "<s>", "<x>", special=["<s>"])
+    actual.added_texts = ("<s>",)
+    assert common_vocabulary(actual, Matching("a", "<s>", "<x>", special=["<s>"])).one_sided == ["<x>"]
 
 
 def test_a_side_that_lists_no_added_tokens_disputes_none():

@@ -78,6 +78,16 @@ def test_a_tiktoken_pattern_that_matches_nothing_or_takes_forever(tmp_path: Path
     assert "pattern" in refused("encode", f"{path}:{pattern}", "hi")
 
 
+@pytest.mark.parametrize("command", ["diff", "run"])
+def test_a_reference_whose_pattern_takes_exponential_time(tmp_path: Path, command: str):
+    path = ranks_file(tmp_path / "x.tiktoken")
+    suite = tmp_path / "suite.yaml"
+    texts = "".join(f"  - {{id: c{at}, text: {'a' * (30 + at)}!}}\n" for at in range(1000))
+    suite.write_text(f"suite: s\ncases:\n{texts}")
+    options = ("-r",) if command == "run" else ()
+    assert "no real pattern causes" in refused(command, GGUF, *options, f"{path}:(?:a|aa)+(?=b)|.", "--cases", suite)
+
+
 @pytest.mark.parametrize("id", ["9" * 5000, "1" * 12, "-1", "\u0663", "1e3", ""])
 def test_an_added_token_with_an_id_that_is_none(tmp_path: Path, id: str):
     path = ranks_file(tmp_path / "qwen.tiktoken", b"ab")

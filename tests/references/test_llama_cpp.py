@@ -181,7 +181,9 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
     found = open_reference("llama.cpp", model=model)
     assert (found.source, found.versions) == (str(model), {"xllamacpp": library.version})
     assert "not that the data" in found.caveat
-    assert open_reference(f"llama.cpp:{SAMPLE}", model=model).tokenizer.vocab_size == 2000
+    other = open_reference(f"llama.cpp:{SAMPLE}", model=model)
+    assert (other.tokenizer.vocab_size, other.caveat) == (2000, "")
+    assert open_reference(f"llama.cpp:{model}", model=model).caveat == found.caveat
 
 
 def test_a_missing_model_is_reported(tmp_path):

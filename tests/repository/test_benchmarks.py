@@ -30,3 +30,9 @@ def test_a_benchmark_prints_its_help(name: str):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage: ")
+
+
+def test_the_process_that_measures_an_encoder_can_be_started():
+    command = [sys.executable, "-c", "import worker"]
+    done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -15,6 +15,8 @@ from tokverify.references.llama_cpp_library import find_library
 _MODES = ((False, False), (False, True), (True, True))
 _ALONE = 3_000
 """At most this many tokens are each put into texts."""
+_TOGETHER = 500
+"""All tokens are put into texts of this many."""
 _MIXED = 300
 
 
@@ -25,7 +27,7 @@ def _open(path: Path) -> LlamaCppTokenizer:
 
 @cache
 def _texts(intact: Path) -> Sequence[str]:
-    """Return the shipped cases, each token alone and between letters, and random sequences of tokens and words."""
+    """Return the shipped cases, all tokens in long texts and some in short ones, and random sequences."""
     chosen = random.Random(13)  # noqa: S311 - texts, not secrets
     pieces = [piece for piece in map(_open(intact).token_bytes, range(_open(intact).vocab_size)) if piece]
     readable = [piece.decode("utf-8", "ignore") for piece in pieces]
@@ -34,7 +36,8 @@ def _texts(intact: Path) -> Sequence[str]:
     mixed = ["".join(chosen.choices([*readable, *words, " ", "\n"], k=20)) for _ in range(_MIXED)]
     sentences = [" ".join(chosen.choices(words, k=25)) for _ in range(_MIXED)]
     cases = [case.text for case in load_cases()]
-    return [*cases, *some, *(f"a{text} b" for text in some), *mixed, *sentences]
+    all_tokens = ["\n".join(readable[start : start + _TOGETHER]) for start in range(0, len(readable), _TOGETHER)]
+    return [*cases, *all_tokens, *some, *(f"a{text} b" for text in some), *mixed, *sentences]
 
 
 @cache

@@ -1,15 +1,18 @@
 """The server for this machine: which requests it answers, and which it rejects."""
 
+import contextlib
 import http.client
 import socket
+import struct
 import threading
+import time
 from urllib.parse import urlsplit
 
 import pytest
 
 from tokverify.errors import TokverifyError
 from tokverify.system import local_server
-from tokverify.system.local_server import MAX_BODY, Answer, LocalServer
+from tokverify.system.local_server import MAX_BODY, MAX_CONNECTIONS, Answer, LocalServer
 
 JSON = {"Content-Type": "application/json"}
 
@@ -124,3 +127,31 @@ def _is_dropped(connection: socket.socket) -> bool:
         return False
     except ConnectionError:
         return True
+
+
+def test_more_connections_than_the_limit_are_closed(server):
+    opened = [socket.create_connection((local_server.ADDRESS, server.port)) for _ in range(MAX_CONNECTIONS)]
+    with socket.create_connection((local_server.ADDRESS, server.port), timeout=10) as refused:
+        assert not refused.recv(1)
+    opened.pop().close()
+    for _ in range(100):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            assert ask(server, "GET", "") == (200, b"GET  ")
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the place of a connection that was closed is not free again")
+    for connection in opened:
+        connection.close()
+
+
+def test_a_client_that_disconnects_is_not_reported(server, capfd: pytest.CaptureFixture[str]):
+    head = f"GET {urlsplit(server.url).path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
+    for _ in range(5):
+        connection = socket.create_connection((local_server.ADDRESS, server.port))
+        # subtle: without lingering, closing the connection resets it.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(head.encode() * 50)
+        connection.close()
+    assert ask(server, "GET", "") == (200, b"GET  ")
+    assert capfd.readouterr().err == ""

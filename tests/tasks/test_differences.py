@@ -77,12 +77,14 @@ def with_bos_template() -> Pair:
 ROWS: dict[str, Callable[[], Pair]] = {
     "none": Pair,
     "a text is encoded to other ids, because a merge is lost": changed(merges=MERGES[1:]),
+    "a merge is lost that no case needs": changed(merges=[merge for merge in MERGES if merge != "Ġ ab"]),
     "an id represents different bytes": swapped,
     "a token that only the reference has": changed(tokens=BPE.tokens[:-1], types=BPE.types[:-1]),
     "a token that only the model has": more("extra", USER_DEFINED),
     "padding that only the model has": more("[PAD263]", UNUSED),
     "a marker of the reference that is an ordinary token": typed(262, NORMAL),
     "an ordinary token of the reference that is matched in texts": typed(256, USER_DEFINED),
+    "an ordinary token of the reference whose type is 0": typed(256, 0),
     "another EOS": changed(special_ids={"bos": 260, "eos": 262, "eot": 261}),
     "another BOS, which is added to no text": changed(special_ids={"bos": 261, "eos": 261, "eot": 261}),
     "another padding token": lambda: Pair(

@@ -133,7 +133,7 @@ def corpus() -> None:
 @_judge_option
 @_distill_option
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
-@click.option("--timing", is_flag=True, help="Record the time, in which equal reports differ.")
+@click.option("--timing", is_flag=True, help="Also report how fast the workers were.")
 @_progress_option
 @report_options(FORMATS["corpus"], _VERBOSE)
 def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -119,14 +119,19 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -
         except EncodeError:
             pass  # find out below which texts cannot be encoded
     encoded = encode_all(tokenizer, [Sample(text, *mode) for text, mode in zip(texts, modes, strict=True)])
-    lists = [ids if _is_encoded(ids) else [] for ids in encoded]
-    failed = (index for index, ids in enumerate(encoded) if not _is_encoded(ids))
-    return _Encoded(EncodedBatch.from_lists(lists), frozenset(failed))
+    return _store(encoded)
 
 
-def _is_encoded(ids: object) -> TypeGuard[list[int]]:
-    """Whether a text became ids; llama.cpp's id -1 means that the vocabulary has no token for it."""
-    return isinstance(ids, list) and min(ids, default=0) >= 0
+def _store(encoded: Sequence[object]) -> _Encoded:
+    """Store the ids of all texts; llama.cpp's id -1 means that the vocabulary has no token for a text."""
+    lists = [ids if isinstance(ids, list) else [] for ids in encoded]
+    failed = {index for index, ids in enumerate(encoded) if not isinstance(ids, list)}
+    try:
+        return _Encoded(EncodedBatch.from_lists(lists), frozenset(failed))
+    except EncodeError:  # rare, so nothing else looks at each id
+        failed |= {index for index, ids in enumerate(lists) if min(ids, default=0) < 0}
+        kept = [[] if index in failed else ids for index, ids in enumerate(lists)]
+        return _Encoded(EncodedBatch.from_lists(kept), frozenset(failed))
 
 
 def _are_equal(left: EncodedBatch, right: EncodedBatch) -> bool:

@@ -6,7 +6,7 @@ encoded again: ids that do not come back are not what the tokenizer would return
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.check import Checked, Found
@@ -56,7 +56,7 @@ class TokenizedChecker:
         """Check a batch of documents, which must have ids."""
         actual = [list(document.ids or ()) for document in documents]
         expected = list(map(self._encode, documents, actual))
-        checked = Checked(self._known_ids(actual), sum(map(len, filter(None, expected))))
+        checked = Checked(EncodedBatch.from_lists(map(self._keep_known, actual)), sum(map(len, filter(None, expected))))
         for index, (ids, others) in enumerate(zip(actual, expected, strict=True)):
             if others is None:
                 checked.failed.append((index, _NOT_ENCODED))
@@ -103,15 +103,15 @@ class TokenizedChecker:
     def _encode_again(self, ids: list[int]) -> list[int]:
         """Return the ids of the text that ids represent, between the tokens that are added around a text."""
         before, after = self._affixes
-        inner = [id for id in _strip(ids, self._padding) if id < self._encoder.vocab_size]
+        inner = self._keep_known(_strip(ids, self._padding))
         inner = _strip_end(_strip_end(inner[::-1], set(before))[::-1], set(after))
         encoded = self._encoder.encode(self._encoder.decode(inner), add_special=False, parse_special=True)
         return [*before, *encoded, *after]
 
-    def _known_ids(self, all_ids: Iterable[list[int]]) -> EncodedBatch:
+    def _keep_known(self, ids: list[int]) -> list[int]:
         """Return the ids that are in the vocabulary."""
         size = self._encoder.vocab_size
-        return EncodedBatch.from_lists([[id for id in ids if id < size] for ids in all_ids])
+        return ids if max(ids, default=0) < size else [id for id in ids if id < size]
 
 
 def _name_without_text(cause: CorpusCause) -> CorpusCause:

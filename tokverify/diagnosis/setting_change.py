@@ -163,6 +163,8 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     if family and (family.pre or not family.uses_pre_tokenizer):
         return
     declared = evidence.facts.spec.pre if evidence.facts.spec else None
+    if declared == evidence.spec.pre and isinstance(evidence.facts.expected, Declaring):
+        return
     old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
     texts = [target.text for target in evidence.targets]
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}

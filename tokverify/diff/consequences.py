@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.diff.short_text import SHORT_TEXTS, find_short_samples
+from tokverify.diff.special import SpecialTokens
 from tokverify.diff.version import unnamed_roles
 from tokverify.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 
 _MAX_TOKENS = 2000
 """The number of ids that represent another token to look for in texts."""
-_FRAME = frozenset({"add_bos", "add_eos", "add_sep", "eog_ids"})
-_SPECIAL_ID = "special_ids."
-_CONTROL = "control"
+_LETTER = "a"
+_TURNED_OFF = ("truncation", "padding")
+"""Stages of a tokenizer.json that no comparison applies, because they do not depend on the tokens."""
 
 
 def find_consequences(old: Version, new: Version, report: ChangeReport) -> tuple[Consequence, ...]:
@@ -39,7 +41,9 @@ class _Consequences:
     def __init__(self, old: Version, new: Version, report: ChangeReport) -> None:
         self._old, self._new, self._report = old, new, report
         self._versions = Versions(old.tokenizer, new.tokenizer)
+        self._specials = SpecialTokens(old, new, report.parts)
         self._samples = list(dict.fromkeys(self._list_samples()))
+        self._short = find_short_samples(old, new)
 
     def _list_samples(self) -> Iterator[Sample]:
         for result in self._report.report.results:
@@ -47,7 +51,7 @@ class _Consequences:
         if self._report.fuzzed:
             for result in self._report.fuzzed.report.results:
                 yield Sample(result.case.text, result.add_special, result.parse_special)
-        for text in texts_about(self._report.parts, self._old.tokenizer, self._new.tokenizer):
+        for text in texts_about(self._report.parts, self._old, self._new):
             yield from self._versions.modes(text)
 
     def find(self) -> Iterator[Consequence]:
@@ -69,38 +73,32 @@ class _Consequences:
             return Consequence(level, Outcome.VALID, f"each id represents the same token{rows}")
         pieces = {id: self._old.tokenizer.piece(id) for id in changed[:_MAX_TOKENS]}
         some = set(pieces)
-        texts = [
-            Sample(text, *mode[1:])
-            for text in _token_texts(self._old.tokenizer, pieces)
-            for mode in self._versions.modes("")
-        ]
-        witness = shortest_witness(texts, lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()))
+        # A token that only continues a word does not occur at the beginning of a text.
+        texts = [context + text for text in _token_texts(self._old.tokenizer, pieces) for context in ("", _LETTER)]
+        samples = [sample for text in texts for sample in self._versions.modes(text)]
+        witness = shortest_witness(
+            [*samples, *self._short, *self._samples],
+            lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()),
+        )
         count = plural(len(changed), "id represents", "ids represent")
         reason = f"{count} another token or no token: {list_items(map(str, changed))}"
         return self._broken(level, reason, len(changed), witness)
 
     def _special(self) -> Consequence:
         level = Level.SPECIAL
-        changed = self._list_special_changes()
-        witness = shortest_witness(self._samples, self._differs_only_with_options)
+        changed = self._specials.list_changes()
+        # A flag of a control token, such as `lstrip`, changes only what is around it.
+        shows = self._differs_only_with_options if self._specials.changed_tokens else self._changes_special_tokens
+        witness = shortest_witness(self._samples, shows)
         if changed:
             return self._broken(level, f"changed: {list_items(changed)}", len(changed), witness)
         if witness:
             return self._broken(level, "a text is the same only without special tokens", 1, witness)
         if unnamed := unnamed_roles(self._old, self._new):
             return Consequence(level, Outcome.UNKNOWN, f"only the GGUF file names {list_items(unnamed)}")
-        if not (self._old.spec and self._new.spec) and not self._shares_roles():
+        if not self._specials.are_comparable():
             return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
         return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
-
-    def _list_special_changes(self) -> list[str]:
-        if self._old.spec and self._new.spec:
-            return list(_list_special_parts(self._report.parts))
-        ids, others = self._old.tokenizer.special_ids, self._new.tokenizer.special_ids
-        return [role for role in ids if role in others and ids[role] != others[role]]
-
-    def _shares_roles(self) -> bool:
-        return bool(set(self._old.tokenizer.special_ids) & set(self._new.tokenizer.special_ids))
 
     def _differs(self, sample: Sample) -> bool:
         return self._versions.old(sample).ids != self._versions.new(sample).ids
@@ -108,6 +106,12 @@ class _Consequences:
     def _differs_only_with_options(self, sample: Sample) -> bool:
         plain = Sample(sample.text, add_special=False, parse_special=False)
         return sample != plain and self._differs(sample) and not self._differs(plain)
+
+    def _changes_special_tokens(self, sample: Sample) -> bool:
+        old, new = self._versions.old(sample).ids, self._versions.new(sample).ids
+        if old is None or new is None:
+            return self._differs_only_with_options(sample)
+        return self._differs_only_with_options(sample) and self._specials.differ_in(old, new)
 
     def _ids(self) -> Consequence:
         return self._by_texts(Level.IDS, self._differs, "other ids", "the same ids")
@@ -134,13 +138,19 @@ class _Consequences:
 
     def _by_texts(self, level: Level, shows: Callable[[Sample], bool], broken: str, valid: str) -> Consequence:
         samples = [sample for sample in self._samples if self._versions.old(sample).ids is not None]
-        showing = list(filter(shows, self._samples))
-        if showing:
-            reason = f"{len(showing):,} of {plural(len(self._samples), 'text')} have {broken}"
-            return self._broken(level, reason, len(showing), shortest_witness(showing, shows))
+        showing, short = (list(filter(shows, texts)) for texts in (self._samples, self._short))
+        if showing or short:
+            kind = plural(len(self._samples), "text") if showing else plural(len(SHORT_TEXTS), "short text")
+            count = len(showing or short)
+            reason = f"{count:,} of {kind} have {broken}"
+            return self._broken(level, reason, count, shortest_witness([*short, *showing], shows))
         if not samples:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
-        return Consequence(level, Outcome.VALID, f"{plural(len(samples), 'text')} compared, all with {valid}")
+        compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
+        if changed := _list_turned_off(self._report.parts):
+            reason = f"{list_items(changed)} changed, which a comparison turns off; without it, {compared}"
+            return Consequence(level, Outcome.UNKNOWN, reason)
+        return Consequence(level, Outcome.VALID, compared)
 
     def _broken(self, level: Level, reason: str, count: int, sample: Sample | None) -> Consequence:
         witness = sample and self._witness(sample, with_text=level is Level.TEXT)
@@ -169,18 +179,10 @@ def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
     return [text for text in texts if text]
 
 
-def _list_special_parts(parts: Sequence[Part]) -> Iterator[str]:
-    """Name the changed settings, and count the rest, whose names may be anything."""
-    for part in parts:
-        if part.name == "settings":
-            names = [change.what for change in part.changes]
-            yield from (name.removeprefix(_SPECIAL_ID) for name in names if name in _FRAME or _SPECIAL_ID in name)
-        elif part.name == "chat templates":
-            yield plural(len(part.changes), "chat template")
-        elif part.name == "added tokens":
-            count = sum(_CONTROL in f"{change.old} {change.new}" for change in part.changes)
-            if count:
-                yield plural(count, "control token")
+def _list_turned_off(parts: Sequence[Part]) -> list[str]:
+    """Return which of the stages changed that are turned off in a comparison."""
+    changes = [change.what for part in parts if part.name == "stages" for change in part.changes]
+    return [name for name in changes if name in _TURNED_OFF]
 
 
 def _describe_ids(ids: Sequence[int] | None) -> str:

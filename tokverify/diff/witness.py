@@ -8,12 +8,15 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokverify.diff.merge_text import conflict_texts
+from tokverify.diff.neighbor_text import neighbor_texts
 from tokverify.fuzz.sample import Sample
 from tokverify.fuzz.shrink import shrink
 from tokverify.tokenizer import LlamaCppDecoding, pieces_of
 from tokverify.verify.failure import FAILURES
 
 if TYPE_CHECKING:
+    from tokverify.diff.version import Version
     from tokverify.report.diff import Part
     from tokverify.tokenizer import Tokenizer
 
@@ -26,7 +29,7 @@ _MAX_SHRUNK = 3
 _CONTEXTS = ("{}", "a{}a", " {}", "{} a")
 _TEXTS = (
     "", " ", "a", "  a", "a  a", " a ", "A", "QwXzJk", "é", "e\u0301", "ﬁ", "１", "\n\n", " \n  a", "!!\n\na", "\r\n",
-    "\t", "1234567890", "a1b2", "I'LL don't", "日本", "\u00a0", "①½", "🙂",
+    "\t", "1234567890", "a1b2", "I'LL don't", "日本", "\u00a0", "①½", "🙂", ". a",
 )  # fmt: skip
 """Texts that show a change of a normalizer, a pre-tokenizer or the handling of spaces."""
 _SEPARATOR = " "
@@ -106,15 +109,19 @@ def _size(sample: Sample) -> tuple[int, int]:
     return len(sample.text), sample.add_special + sample.parse_special
 
 
-def texts_about(parts: Iterable[Part], old: Tokenizer, new: Tokenizer) -> Iterator[str]:
+def texts_about(parts: Iterable[Part], old: Version, new: Version) -> Iterator[str]:
     """Yield texts about everything that changed: each changed piece in several contexts, and texts of many kinds."""
     yield from _TEXTS
     changed = [part for part in parts if part.name in _IN_PIECES]
-    known = [_index(tokenizer) for tokenizer in (old, new)] if changed else []
+    known = [_index(version.tokenizer) for version in (old, new)] if changed else []
     for part in changed:
         whats = [change.what for change in part.changes]
         for what in whats[:: len(whats) // _MAX_PIECES + 1]:
             yield from _texts_of_piece(what.replace(_SEPARATOR, "") if part.name == "merges" else what, known)
+        if part.name == "merges":
+            yield from conflict_texts(part.changes, old, new)
+        elif part.name == "scores":
+            yield from neighbor_texts(whats, pieces_of(new.tokenizer))
 
 
 def _index(tokenizer: Tokenizer) -> tuple[Tokenizer, dict[str, int]]:

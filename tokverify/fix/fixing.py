@@ -19,6 +19,7 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.candidate import Candidates
 from tokverify.fix.changed import changed_ids, type_ranges, unverified_ids
+from tokverify.fix.every_token import differing_cases
 from tokverify.fix.measure import Measuring, to_checks
 from tokverify.fix.pruning import prune
 from tokverify.fix.target_text import general_cases, target_cases
@@ -28,6 +29,7 @@ from tokverify.system.output_file import move_into_place, temporary_beside
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.diagnosis import Facts
+    from tokverify.engine.encoder import Encoder
     from tokverify.files.gguf.declaration import Declaration
     from tokverify.fix.measure import Measure
     from tokverify.report.diagnosis import Diagnosis
@@ -92,6 +94,7 @@ def make_plan(
     measuring = Measuring(declaration, model.stem, facts, cases)
     first = measuring.measure(spec)
     measuring.add_cases(general_cases(first.encoder, facts.expected))
+    measuring.add_cases(_every_token(first.encoder, facts))
     candidates = Candidates(facts, measuring, encodings)
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
@@ -104,7 +107,7 @@ def make_plan(
         parts.append(change)
         current = change.transform(current)
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
-        if measuring.add_cases(targets):
+        if measuring.add_cases([*targets, *_every_token(measure.encoder, facts)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
     if parts:
         parts = prune(measuring, spec, parts, facts.expected)
@@ -128,6 +131,10 @@ def make_plan(
         types=type_ranges(spec, current),
     )
     return Plan(measuring, before, measure, diagnosis, change, values, repair)
+
+
+def _every_token(encoder: Encoder | None, facts: Facts) -> list[Case]:
+    return differing_cases(encoder, facts.expected) if encoder and facts.expected else []
 
 
 def _next_change(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.fuzz import alphabet
-from tokverify.tokenizer import AddedTokenListing, ControlListing
+from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -95,18 +95,31 @@ def common_vocabulary(actual: Tokenizer, expected: Tokenizer, corpus: Sequence[s
 
 
 def _added_texts(tokenizer: Tokenizer) -> Collection[str]:
+    listed = _listed_added_texts(tokenizer)
+    return [tokenizer.piece(id) for id in sorted(set(tokenizer.special_ids.values()))] if listed is None else listed
+
+
+def _listed_added_texts(tokenizer: Tokenizer) -> Collection[str] | None:
     if isinstance(tokenizer, AddedTokenListing):
         return tokenizer.added_texts
-    return [tokenizer.piece(id) for id in sorted(set(tokenizer.special_ids.values()))]
+    return [token.text for token in tokenizer.added_tokens().values()] if isinstance(tokenizer, MatchListing) else None
+
+
+def _listed_control_texts(tokenizer: Tokenizer) -> Collection[str] | None:
+    if isinstance(tokenizer, ControlListing):
+        return tokenizer.control_texts
+    if isinstance(tokenizer, MatchListing):
+        return [token.text for token in tokenizer.added_tokens().values() if token.special]
+    return None
 
 
 def _disputed_texts(actual: Tokenizer, expected: Tokenizer) -> set[str]:
     """Return the texts that only one side matches, or treats as control tokens, as far as both list theirs."""
     disputed: set[str] = set()
-    if isinstance(actual, AddedTokenListing) and isinstance(expected, AddedTokenListing):
-        disputed |= _in_one_only(actual.added_texts, expected.added_texts)
-    if isinstance(actual, ControlListing) and isinstance(expected, ControlListing):
-        disputed |= _in_one_only(actual.control_texts, expected.control_texts)
+    for listed in (_listed_added_texts, _listed_control_texts):
+        ours, theirs = listed(actual), listed(expected)
+        if ours is not None and theirs is not None:
+            disputed |= _in_one_only(ours, theirs)
     return disputed
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.probe.convention import normal_ids
 from tokverify.probe.hypothesis import Evidence, Hypothesis, find_hypothesis
 from tokverify.probe.normalizer import find_composition
@@ -14,6 +16,7 @@ from tokverify.probe.queries import Queries
 from tokverify.probe.reach import find_unreachable
 from tokverify.probe.role import Roles, find_roles
 from tokverify.probe.sample import take_samples
+from tokverify.probe.score_fitting import fit_scores
 from tokverify.probe.tokens import PlainTokens, ProbedTokens, probe_with
 from tokverify.probe.vocabulary import read_vocabulary
 
@@ -67,6 +70,9 @@ def learn(
     on_progress(f"probing {vocabulary.size:,} tokens")
     tokens = probe_with(queries, vocabulary, lambda plain: find_hypothesis(gather(plain)).spec)
     hypothesis = _refine(gather(_plain(tokens)))
+    if _sums_scores(hypothesis.spec):
+        on_progress("fitting scores")
+        hypothesis = replace(hypothesis, spec=fit_scores(queries, hypothesis.spec))
     roles = find_roles(hypothesis.spec.model, tokens, tokenizer.special_ids, vocabulary.texts)
     return LearnedTokenizer(
         spec=_add_roles(hypothesis.spec, roles, tokens),
@@ -90,6 +96,11 @@ def _refine(evidence: Evidence) -> Hypothesis:
     ids = normal_ids(hypothesis.spec)
     unreachable = find_unreachable(evidence.queries, Encoder(hypothesis.spec), evidence.vocabulary.texts, ids)
     return find_hypothesis(replace(evidence, unreachable=unreachable)) if unreachable else hypothesis
+
+
+def _sums_scores(spec: TokenizerSpec) -> bool:
+    family = find_family(spec.model)
+    return family is not None and family.ranking is Ranking.SCORE_SUM
 
 
 def _normalizes(spec: TokenizerSpec) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.report.learn import LearnedFact, LearnedToken, Origin
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural, quote
@@ -91,6 +92,8 @@ def _list_hidden_arrays(spec: TokenizerSpec) -> Iterator[str]:
     family = find_family(spec.model)
     if spec.merges:
         yield "ranks of merges that no probe needed: in the order of the ids"
+    elif family and family.ranking is Ranking.SCORE_SUM:
+        yield "the values of scores, of which only comparisons show: fitted to the ids of words"
     elif family and family.ranking.uses_scores:
         yield "the values of scores, of which only comparisons show: falling in the order of the ids"
     if spec.charsmap:

@@ -234,6 +234,7 @@ def load(request: Request) -> FoundReference:
     if not file_of(model).is_file():
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
+    reads_model = request.model is not None and file_of(model).resolve() == file_of(request.model).resolve()
     library = find_library()
     if kind_of_model(model) == "gguf":
         tokenizer, source = LlamaCppTokenizer(model, library), str(model)
@@ -243,9 +244,9 @@ def load(request: Request) -> FoundReference:
     return FoundReference(
         tokenizer,
         source=source,
-        caveat=CAVEAT,
+        caveat=CAVEAT if reads_model else "",
         versions={"xllamacpp": library.version},
-        reads_model=not request.location,
+        reads_model=reads_model,
     )
 
 

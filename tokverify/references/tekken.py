@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.files.location import read_file
+from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.json_input import JsonError, parse_json
@@ -35,6 +36,7 @@ class TekkenTokenizer:
 
     def __init__(self, tekkenizer: Tekkenizer) -> None:
         self._tekkenizer = tekkenizer
+        self._pace = Pace("tekken.json")
         self.vocab_size: int = tekkenizer.n_words
         self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
 
@@ -42,7 +44,8 @@ class TekkenTokenizer:
         """Encode a text to ids; `add_special` adds BOS only, as the library's templates do."""
         # subtle: the library would replace a lone surrogate by U+FFFD.
         to_utf8(text)
-        with raised_as(EncodeError, "mistral-common cannot encode this text"):
+        problem = "mistral-common cannot encode this text"
+        with self._pace.measure(text), raised_as(EncodeError, problem, quietly=True):
             ids: list[int] = self._tekkenizer.encode(text, bos=add_special, eos=False)
         return ids
 

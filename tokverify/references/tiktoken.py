@@ -12,6 +12,7 @@ from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.files.location import file_and_rest, read_file
 from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
+from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as, summary
@@ -33,6 +34,7 @@ class TiktokenTokenizer:
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
+        self._pace = Pace(encoding.name)
         self.vocab_size: int = encoding.max_token_value + 1
         self.special_ids: Mapping[str, int] = {}
 
@@ -40,7 +42,7 @@ class TiktokenTokenizer:
         """Encode a text to ids; nothing is ever added around it."""
         # subtle: the library would replace a lone surrogate by U+FFFD.
         to_utf8(text)
-        with raised_as(EncodeError, "tiktoken cannot encode this text", quietly=True):
+        with self._pace.measure(text), raised_as(EncodeError, "tiktoken cannot encode this text", quietly=True):
             allowed: str | set[str] = "all" if parse_special else set()
             ids: list[int] = self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
         return ids

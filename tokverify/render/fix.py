@@ -31,7 +31,9 @@ def render_plan(report: FixReport, model: Path, output: Path | None, *, with_com
     lines = [f"before: {_format_counts(report.before)}"]
     if report.before.refusal:
         lines.append(f"        llama.cpp cannot load it: {report.before.refusal}")
-    lines += [f"        {check.name}: {plural(check.before, 'difference')}" for check in report.checks if check.before]
+    else:
+        counts = {check.name: check.before for check in report.checks if check.before}
+        lines += [f"        {name}: {plural(count, 'difference')}" for name, count in counts.items()]
     best = report.diagnosis.explanations[0] if report.diagnosis and report.diagnosis.explanations else None
     if report.diagnosis and best:
         lines.append(f"cause:  {effect(best, report.diagnosis)}")
@@ -76,13 +78,14 @@ def _type_command(repair: FileRepair, model: Path, output: Path | None) -> str:
 
 def _explain_no_repair(report: FixReport) -> str:
     left = [check.name for check in remaining(report)]
+    explanations = report.diagnosis.explanations if report.diagnosis else ()
+    if explanations and not explanations[0].expressible:
+        return "repair: none that GGUF can express"
     if not report.before.fail and left:
         return f"repair: none found for the {', '.join(left)}"
     if not report.before.fail:
         return "repair: none needed, as every case matches; name cases that show a fault with --cases"
-    if report.diagnosis is None or not report.diagnosis.explanations:
-        return "repair: none found"
-    return "repair: none that GGUF can express"
+    return "repair: none found"
 
 
 def render_result(report: FixReport, output: Path) -> str:

@@ -45,7 +45,7 @@ ACTIONS: Mapping[Level, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The shortest text found that proves a consequence."""
+    """A minimal text that proves a consequence: without any of its characters, it would not."""
 
     text: str
     add_special: bool

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Semaphore
+from typing import Any
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket
@@ -22,6 +25,9 @@ MAX_BODY = 64 * 2**20
 """In bytes; larger requests are rejected before they are read."""
 _MAX_HEAD = 16 * 2**20
 """In bytes; more than `http.server` accepts."""
+
+MAX_CONNECTIONS = 64
+"""More are closed at once; each needs a thread. A browser opens about six."""
 
 SECONDS = 60.0
 """For a complete request, and for the answer to be sent."""
@@ -99,6 +105,29 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     # Another program must not be able to take over the port.
     allow_reuse_address = False
+
+    def __init__(self, address: tuple[str, int], handler: type[_Handler]) -> None:
+        self._slots = Semaphore(MAX_CONNECTIONS)
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in socketserver
+        """Serve a connection in a thread of its own, or close it if there are too many."""
+        if self._slots.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in socketserver
+        """Serve a connection until it ends."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in socketserver
+        """Ignore that a client has gone, or is too slow; report anything else."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

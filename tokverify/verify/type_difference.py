@@ -97,13 +97,21 @@ def find_type_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
 def _find_differing(actual: Tokenizer, expected: Tokenizer) -> Iterator[tuple[int, tuple[TokenType, TokenType]]]:
     for id, (ours, theirs) in enumerate(zip(types_of(actual), types_of(expected), strict=False)):
         # subtle: only a few of a quarter of a million tokens differ, so the cheap comparison comes first.
-        if ours is not theirs and _CLASSES[ours] is not _CLASSES[theirs]:
+        if ours is TokenType.UNDEFINED:
+            if actual.token_bytes(id) != expected.token_bytes(id):
+                yield id, (ours, theirs)
+        elif ours is not theirs and _CLASSES[ours] is not _CLASSES[theirs]:
             yield id, (ours, theirs)
+
+
+def _class_of(actual: TokenType) -> _Class:
+    """Return the class of a type in our file, where an undefined type means that the token represents nothing."""
+    return _Class.UNUSED if actual is TokenType.UNDEFINED else _CLASSES[actual]
 
 
 def _find_way(tokenizer: Tokenizer, id: int, actual: TokenType, expected: TokenType) -> _Way | None:
     """Return how the types of one token differ; None if that has no effect."""
-    ours, theirs = _CLASSES[actual], _CLASSES[expected]
+    ours, theirs = _class_of(actual), _CLASSES[expected]
     piece = tokenizer.piece(id)
     if {ours, theirs} == {_Class.BYTE, _Class.ORDINARY} and (
         expected is TokenType.UNDEFINED and BYTE_PIECE.fullmatch(piece)
@@ -115,7 +123,7 @@ def _find_way(tokenizer: Tokenizer, id: int, actual: TokenType, expected: TokenT
 
 def _judge(tokenizer: Tokenizer, id: int, actual: TokenType, expected: TokenType) -> tuple[Severity, str]:
     """Return how serious a difference is, and why it is not an error."""
-    piece, ours, theirs = tokenizer.piece(id), _CLASSES[actual], _CLASSES[expected]
+    piece, ours, theirs = tokenizer.piece(id), _class_of(actual), _CLASSES[expected]
     if _is_overridden(tokenizer, id, theirs):
         return WARNING, "the file declares what the reference does, and llama.cpp overrides it"
     if {ours, theirs} == {_Class.CONTROL, _Class.USER_DEFINED} and ours is _Class.CONTROL and is_marker(piece):

@@ -29,6 +29,8 @@ pub struct Failure<Error> {
 const GROUP: usize = 1 << 16;
 /// About how many bytes an id represents; determines only how much room is made for results.
 const BYTES_PER_ID: usize = 4;
+/// The largest memory of results, in ids, that a thread keeps.
+const LARGEST_SPARE: usize = 1 << 20;
 
 /// Encode `texts` with up to `threads` threads; the parts of the result are in the order of the texts.
 ///
@@ -44,9 +46,25 @@ pub fn encode_batch(
     in_groups(&groups, threads, |group| {
         let room = texts[group.clone()].iter().map(|text| text.len()).sum::<usize>() / BYTES_PER_ID;
         encoder.with_scratch(|scratch| {
-            in_turn(texts, group, room, |text, ids| encoder.encode_with(text, options, scratch, ids))
+            let mut items = std::mem::take(&mut scratch.spare);
+            items.reserve(room);
+            in_turn(texts, group, items, |text, ids| encoder.encode_with(text, options, scratch, ids))
         })
     })
+}
+
+/// Keep the memory of results that are no longer needed for the next batch.
+///
+/// Touching new memory takes almost as long as encoding into it.
+pub fn reuse(encoder: &Encoder, results: Vec<Results<u32>>) {
+    for Results { mut items, .. } in results {
+        items.clear();
+        encoder.with_scratch(|scratch| {
+            if (scratch.spare.capacity()..=LARGEST_SPARE).contains(&items.capacity()) {
+                scratch.spare = items;
+            }
+        });
+    }
 }
 
 /// Decode lists of ids with up to `threads` threads; the parts of the result are in the order of the lists.
@@ -62,7 +80,8 @@ pub fn decode_batch(
     let groups = group(lists.iter().map(|ids| ids.len()), threads);
     in_groups(&groups, threads, |group| {
         let room = lists[group.clone()].iter().map(|ids| ids.len()).sum::<usize>() * BYTES_PER_ID;
-        in_turn(lists, group, room, |ids, bytes| decode(encoder.spec(), ids, clean_up, bytes))
+        let items = Vec::with_capacity(room);
+        in_turn(lists, group, items, |ids, bytes| decode(encoder.spec(), ids, clean_up, bytes))
     })
 }
 
@@ -122,14 +141,14 @@ fn group(sizes: impl ExactSizeIterator<Item = usize>, threads: usize) -> Vec<Ran
     groups
 }
 
-/// Process the inputs of a group one after the other; `process` appends the items of one, in all about `room`.
+/// Process the inputs of a group one after the other; `process` appends the items of one to `items`, which is empty.
 fn in_turn<Input: Copy, Item, Error>(
     inputs: &[Input],
     group: Range<usize>,
-    room: usize,
+    items: Vec<Item>,
     mut process: impl FnMut(Input, &mut Vec<Item>) -> Result<(), Error>,
 ) -> Result<Results<Item>, Failure<Error>> {
-    let mut results = Results { items: Vec::with_capacity(room), counts: Vec::with_capacity(group.len()) };
+    let mut results = Results { items, counts: Vec::with_capacity(group.len()) };
     for index in group {
         let before = results.items.len();
         process(inputs[index], &mut results.items).map_err(|error| Failure { index, error })?;

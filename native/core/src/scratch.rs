@@ -31,6 +31,8 @@ pub struct Scratch {
     pub parts: ChunkCache,
     /// For merging pairs.
     pub merge: MergeScratch,
+    /// Memory for the results of a batch; empty.
+    pub spare: Vec<u32>,
 }
 
 /// The scratches that no thread uses at the moment.

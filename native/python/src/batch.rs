@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString, PyTuple};
-use tokverify_core::batch::{Failure, Results, decode_batch, encode_batch};
+use tokverify_core::batch::{Failure, Results, decode_batch, encode_batch, reuse};
 use tokverify_core::encoder::{Encoder, Options};
 
 /// After about this many bytes or ids, the interpreter can handle signals such as Ctrl-C.
@@ -55,7 +55,9 @@ pub fn encode<'py>(
     let sizes: Vec<_> = texts.iter().map(|text| text.len()).collect();
     let (parts, failed) =
         in_rounds(py, &sizes, |start, end| encode_batch(encoder, &texts[start..end], options, threads))?;
-    Ok((join(py, &parts, u32::to_ne_bytes)?, join_offsets(py, &parts)?, failed))
+    let batch = (join(py, &parts, u32::to_ne_bytes)?, join_offsets(py, &parts)?, failed);
+    reuse(encoder, parts);
+    Ok(batch)
 }
 
 /// Decode the ids between each offset and the next one; see `Encoder.decode_batch`.

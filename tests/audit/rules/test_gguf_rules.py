@@ -134,6 +134,12 @@ TRIGGERS = [
         "never used",
     ),
     ("TV110", replace(SPM, types=None), WARNING, "token_type is missing"),
+    (
+        "TV110",
+        replace(SPM, types=types(SPM, id260=0)),
+        ERROR,
+        '1 token of no type that exists, which are decoded to nothing: 260 "a"',
+    ),
     ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template contains 1 token that looks special"),
     ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "falls apart into pieces"),
     ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which falls apart into pieces: 6 "<extra_id_0>'),

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.audit.verdict import verdict as audit_verdict
 from tokverify.render.chat.verdict import verdict as chat_verdict
+from tokverify.render.run.verdict import reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.check import Part, check_exit_code, model_exit_code, part_exit_code
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.report.check import CheckReport, ModelCheck
 
 _WORDS = {0: "passes", 1: "fails", 2: "could not be checked"}
+_NAMED = 3
 NOTHING = "nothing to check"
 
 
 def verdict(report: CheckReport) -> str:
-    """Sum up a check, such as `2 models: 1 passes, 1 fails (small: audit)`."""
+    """Sum up a check, such as `2 models: 1 fails (small: audit)`, and what was not compared."""
+    return "; ".join([_outcome(report), *_reservations(report)])
+
+
+def _outcome(report: CheckReport) -> str:
     failing = [model for model in report.models if model_exit_code(model)]
     if not failing:
         return f"{plural(len(report.models), 'model')}: everything that was checked agrees or is accepted"
     names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in failing)
     return f"{plural(len(report.models), 'model')}: {len(failing):,} {_WORDS[check_exit_code(report)]} ({names})"
+
+
+def _reservations(report: CheckReport) -> Iterator[str]:
+    """Yield what people must know who read nothing but the verdict, with the models concerned unless these are all."""
+    models: dict[str, list[str]] = {}
+    for model in report.models:
+        for reservation in reservations(model.run) if model.run else ():
+            models.setdefault(reservation, []).append(model.name)
+    for reservation, names in models.items():
+        concerned = list_items(names, _NAMED)
+        yield reservation if len(names) == len(report.models) else f"{reservation} ({concerned})"
 
 
 def _failing_parts(model: ModelCheck) -> list[str]:

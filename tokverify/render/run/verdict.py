@@ -42,7 +42,7 @@ def verdict(report: Report) -> str:
         parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
     if run_exit_code(report) not in {0, 1}:
         return "; ".join([*parts, "nothing was compared"])
-    return "; ".join([*parts, *_reservations(report)])
+    return "; ".join([*parts, *reservations(report)])
 
 
 def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:
@@ -55,7 +55,7 @@ def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:
     return f"other special ids: {roles}" if roles else ""
 
 
-def _reservations(report: Report) -> Iterator[str]:
+def reservations(report: Report) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict."""
     if any(result.case.parse_special and not result.parse_special for result in report.results):
         yield "control tokens inside texts were not compared"

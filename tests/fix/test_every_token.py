@@ -1,0 +1,28 @@
+"""A fault that shows in a single token is found, whichever token it is."""
+
+from dataclasses import replace
+
+from support.spec_maker import CONTROL, bpe_spec
+from tokverify.engine.encoder import Encoder
+from tokverify.fix.every_token import differing_cases
+
+MERGES = [f"{left} {right}" for left in "abcdefgh" for right in "ijklmnop"]
+SPEC = bpe_spec(MERGES, {"<x>": CONTROL})
+
+
+def test_equal_tokenizers_have_no_differing_tokens():
+    assert differing_cases(Encoder(SPEC), Encoder(SPEC)) == []
+
+
+def test_the_token_of_a_lost_merge_is_found():
+    for lost in (0, len(MERGES) // 2, len(MERGES) - 1):
+        wrong = replace(SPEC, merges=[merge for merge in MERGES if merge != MERGES[lost]])
+        (case,) = differing_cases(Encoder(wrong), Encoder(SPEC))
+        assert case.text == MERGES[lost].replace(" ", "")
+
+
+def test_the_number_of_cases_is_limited():
+    wrong = replace(SPEC, merges=MERGES[:1])
+    cases = differing_cases(Encoder(wrong), Encoder(SPEC))
+    assert 1 < len(cases) <= 32
+    assert all(Encoder(wrong).encode(case.text) != Encoder(SPEC).encode(case.text) for case in cases)

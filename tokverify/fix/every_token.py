@@ -1,0 +1,76 @@
+"""Encode the text of every token with both sides, many in one text, and bisect the texts whose ids differ.
+
+A merge or a score may matter for a single token, which no sample of texts contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.cases.case import Case
+from tokverify.fix.target_text import SUITE
+from tokverify.report.run_summary import FAILING
+from tokverify.verify.comparison import verify_tokenizers
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.tokenizer import Tokenizer
+
+_CHARACTERS = 4_000
+"""The approximate length of a text of many tokens."""
+_MOST = 32
+"""At most this many texts that differ are bisected at a time."""
+
+
+def differing_cases(actual: Encoder, expected: Tokenizer) -> list[Case]:
+    """Return cases for texts of tokens that the two sides encode differently, at most `_MOST`.
+
+    Tokens that are matched before the model runs are left out, because how depends on the options.
+    """
+    found: list[Case] = []
+    groups: list[Sequence[str]] = list(_pack(_ordinary_texts(actual)))
+    while groups:
+        failing = _failing(groups, actual, expected)[:_MOST]
+        found += [_case(group) for group in failing if len(group) == 1]
+        groups = [half for group in failing for half in _halves(group)]
+    return found[:_MOST]
+
+
+def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
+    added = frozenset(encoder.added_texts)
+    for id in range(encoder.vocab_size):
+        try:
+            text = encoder.token_bytes(id).decode()
+        except UnicodeDecodeError:
+            continue
+        if text.strip() and text not in added:
+            yield text
+
+
+def _pack(texts: Iterable[str]) -> Iterator[list[str]]:
+    pack: list[str] = []
+    size = 0
+    for text in texts:
+        pack.append(text)
+        size += len(text) + 1
+        if size > _CHARACTERS:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack
+
+
+def _failing(groups: Sequence[Sequence[str]], actual: Encoder, expected: Tokenizer) -> list[Sequence[str]]:
+    results = verify_tokenizers(actual, expected, [_case(group) for group in groups]).results
+    return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
+
+
+def _case(group: Sequence[str]) -> Case:
+    text = "\n".join(group)
+    return Case(id=f"every-{text}", suite=SUITE, text=text, parse_special=False)
+
+
+def _halves(group: Sequence[str]) -> list[Sequence[str]]:
+    middle = len(group) // 2
+    return [group[:middle], group[middle:]] if middle else []
