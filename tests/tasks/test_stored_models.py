@@ -17,6 +17,7 @@ from tokverify.project.configuration import ConfiguredModel
 from tokverify.report.check import Part
 from tokverify.report.diff import behaves_alike, old_side
 from tokverify.report.run_summary import run_exit_code
+from tokverify.stores.model_file import ModelFile
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.check import CheckRequest, check_model
 from tokverify.tasks.declaration import open_declaration
@@ -123,6 +124,26 @@ def test_a_downloaded_model_is_repaired_by_its_name(sample, tmp_path):
     (snapshot / "sample-Q8_0.gguf").write_bytes((SAMPLE / "sample-broken.gguf").read_bytes())
     fix_model(NAME, tmp_path / "fixed.gguf", str(REFERENCE))
     assert (tmp_path / "fixed.gguf").exists()
+
+
+def test_a_repair_of_a_model_behind_an_address_says_how_to_download_it(sample, tmp_path):
+    file = ModelFile(path=tmp_path / "x", name="x", location="https://example.com/a b.gguf", is_partial=True)
+    with pytest.raises(UnsupportedError, match=r"; download it \(curl -fLO 'https://example.com/a b.gguf'\), and name"):
+        file.require_complete()
+
+
+def test_a_model_of_ollama_is_repaired_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "store"))
+    digest = "ab" * 32
+    manifest = tmp_path / "store" / "manifests" / "registry.ollama.ai" / "library" / "fox" / "latest"
+    blob = tmp_path / "store" / "blobs" / f"sha256-{digest}"
+    for path in (manifest, blob):
+        path.parent.mkdir(parents=True)
+    layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": 4}
+    manifest.write_text(json.dumps({"layers": [layer]}))
+    blob.write_bytes((SAMPLE / "sample-broken.gguf").read_bytes())
+    fix_model("ollama:fox", tmp_path / "fixed.gguf", str(REFERENCE))
+    assert run_exit_code(tokverify.verify_model(tmp_path / "fixed.gguf", str(REFERENCE))) == 0
 
 
 @pytest.mark.process
