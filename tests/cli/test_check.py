@@ -97,6 +97,27 @@ def test_settings_of_audit_and_chat_are_configured():
     assert "contains 'XX', with which no rule's code begins" in invoke("check").stderr
 
 
+@pytest.mark.parametrize("command", [["audit"], ["check", "--only", "audit"]])
+@pytest.mark.parametrize(("fail_on", "code"), [("none", 0), ("decoding", 1), ("error", 1), ("decoding,info", 1)])
+def test_findings_do_not_fail_if_nothing_is_to_fail(command: list[str], fail_on: str, code: int):
+    arguments = [*command, "sample-broken.gguf", "-r", "sample.tokenizer.model", "--fail-on", fail_on]
+    assert invoke(*arguments, "-o", "saved.json").exit_code == code
+    assert invoke("report", "show", "saved.json").exit_code == code
+    page = invoke("report", "show", "saved.json", "-f", "html")
+    assert (page.exit_code, "TV202" in page.stdout) == (code, True)
+
+
+def test_what_both_run_and_audit_report_is_accepted_by_a_baseline_and_waivers():
+    arguments = ["sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
+    accepted = ["--baseline", "known.yaml", "--update-baseline", "--reason", "waits"]
+    assert invoke("run", *arguments, *accepted).exit_code == 0
+    result = invoke("check", *arguments, "--baseline", "known.yaml", "-q")
+    assert (result.exit_code, result.stdout) == (1, "1 model: 1 fails (sample-broken: audit)\n")
+    Path("waivers.yaml").write_text("- {code: TV120, reason: waits}\n- {code: TV202, reason: waits}\n")
+    result = invoke("check", *arguments, "--baseline", "known.yaml", "--waivers", "waivers.yaml", "-q")
+    assert (result.exit_code, result.stdout) == (0, "1 model: everything that was checked agrees or is accepted\n")
+
+
 def test_a_named_reference_that_is_missing_is_not_a_pass():
     result = invoke("check", "sample.gguf", "-r", "absent.json", "-q", *FEW)
     assert result.exit_code == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tokverify.engine.special_text import FIM_TEXTS
+
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
@@ -26,5 +28,6 @@ ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in 
 
 def natural_id(settings: Settings, role: str) -> int | None:
     """Return the only token that is named like a role; None if there is none, or more than one."""
-    found = [settings.ids[text] for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text in settings.ids]
+    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role]
+    found = [settings.ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in settings.ids]
     return found[0] if len(found) == 1 else None

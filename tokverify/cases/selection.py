@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # Comparing a name with a hundred thousand others would take seconds.
 _MAX_CANDIDATES = 2000
 _MAX_LISTED = 30
+_EXPRESSION = re.compile(r"(?:^|\s)(?:and|or|not)\s|[()]")
 _WILDCARDS = frozenset("*?[")
 
 
@@ -103,6 +105,10 @@ def _suggest_pattern(pattern: str, cases: Sequence[Case]) -> str:
     wider = f"*{pattern.strip('*')}*"
     if any(_matches_any(case, [wider]) for case in cases):
         return f"{pattern!r} matches no complete id, did you mean {wider!r}?"
+    if _EXPRESSION.search(pattern):
+        return (
+            f"no id matches {pattern!r}; expressions with and, or and not are not supported, repeat -k instead of `or`"
+        )
     ids = [case.name if "/" in pattern else case.id for case in cases[:_MAX_CANDIDATES]]
     similar = get_close_matches(pattern.replace("*", ""), dict.fromkeys(ids), n=3)
     if similar:

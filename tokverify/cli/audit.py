@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import fail_on_option
+from tokverify.cli.case_options import fail_on_option, waivers_option
 from tokverify.cli.configured import fill_in_settings
-from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
+from tokverify.cli.options import ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.several import check_several, jobs_option
 from tokverify.cli.stream import write_text
@@ -90,7 +90,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 )
 @click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
 @fail_on_option
-@click.option("--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings, with reasons.")
+@waivers_option
 @click.option(
     "--explain",
     is_eager=True,
@@ -113,8 +113,8 @@ def audit(
     directory, or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
 
     The exit code is 0 if no finding has the lowest severity in --fail-on or a higher one, 1 if at least one does, and 2
-    if the file cannot be read; aspects and `none` in --fail-on have no effect here. A file that llama.cpp refuses is
-    checked as far as possible.
+    if the file cannot be read; aspects in --fail-on have no effect here. A file that llama.cpp refuses is checked as
+    far as possible.
     """
     found = find_models(models)
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
@@ -132,7 +132,7 @@ def _audit(options: AuditOptions) -> int:
         options.reference,
         select=options.select,
         ignore=options.ignore,
-        fail_on=lowest_severity(options.fail_on or FAIL_ON),
+        fail_on=lowest_severity(FAIL_ON if options.fail_on is None else options.fail_on),
         waivers=options.waivers,
         options=options.as_recorded(),
     )

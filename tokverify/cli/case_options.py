@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tokverify.cli.options import FilePath
+from tokverify.cli.options import PATH, FilePath
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
@@ -43,8 +43,15 @@ def fail_on_option(command: _Command) -> _Command:
         multiple=True,
         callback=_parse_fail_on,
         metavar="LIST",
-        help="Which differences between the tokenizers themselves, and which findings, fail: the lowest severity"
-        " (error, warning, info), aspects such as decoding, not-compared, or none (default: error).",
+        help="Which differences between the tokenizers themselves, and which findings of `audit`, fail: the lowest"
+        " severity (error, warning, info), aspects such as decoding, not-compared, or none (default: error).",
+    )(command)
+
+
+def waivers_option(command: _Command) -> _Command:
+    """Add the option that names the accepted findings."""
+    return click.option(
+        "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of `audit`, with reasons."
     )(command)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options
+from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options, waivers_option
 from tokverify.cli.configured import select_model
 from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions
@@ -34,6 +34,7 @@ class CheckOptions(ReportOptions):
     reference: str | None
     cases: tuple[SuiteSource, ...]
     baseline: Path | None
+    waivers: Path | None
     fail_on: tuple[str, ...] | None
     only: tuple[str, ...]
     max_failures: int | None
@@ -45,6 +46,7 @@ class CheckOptions(ReportOptions):
 @reference_option("What to compare with, as for `tokverify run`.")
 @cases_option("The texts to encode")
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
+@waivers_option
 @fail_on_option
 @click.option(
     "--only",
@@ -62,7 +64,7 @@ def check(*, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the res
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
     hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or
     pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
-    could not be performed.
+    could not be performed. A baseline accepts failures of `run`, and waivers accept findings of `audit`.
     """
     return _check(CheckOptions(**options), jobs)
 
@@ -105,5 +107,6 @@ def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:
         reference=options.reference or model.reference,
         cases=options.cases or model.cases,
         baseline=options.baseline or model.baseline,
+        waivers=options.waivers or model.waivers,
         fail_on=model.fail_on if options.fail_on is None else options.fail_on,
     )

@@ -24,6 +24,15 @@ _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
 
+_MEANT: Mapping[str, str] = {
+    "compare": "diff",
+    "help": "--help",
+    "test": "check",
+    "validate": "check",
+    "verify": "run",
+}
+"""What people call a command -> the command they mean."""
+
 _MODEL_SUFFIXES = frozenset({".gguf", ".json", ".model", ".tiktoken"})
 
 _MEMORY_MESSAGE = (
@@ -69,13 +78,18 @@ class TokverifyGroup(click.Group):
             UsageError: If there is no such command.
         """
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if near:
-                ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+            if meant := self._suggest_command(ctx, args[0]):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {meant!r}?")
             if _looks_like_model(args[0]):
                 ctx.fail(f"No such command {args[0]!r}. To verify this file, write `tokverify run {args[0]}`.")
         name, command, arguments = super().resolve_command(ctx, args)
         return name, command, replace_old_names(args[0], arguments)
+
+    def _suggest_command(self, ctx: click.Context, name: str) -> str | None:
+        """Return the command that is meant by a name that none has; None if it resembles nothing."""
+        known = self.list_commands(ctx)
+        near = get_close_matches(name, [*known, *_MEANT], n=1)
+        return _MEANT.get(near[0], near[0]) if near else None
 
     def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 - click's
         """Run a command line, or complete one for a shell."""

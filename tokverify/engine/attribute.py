@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
 from tokverify.engine.override import Override
-from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, EOM_TEXTS, EOT_TEXTS, FIM_TEXTS
+from tokverify.engine.special_text import (
+    ALWAYS_SHOWN_TEXTS,
+    ENDING_FIM_ROLES,
+    EOG_TEXTS,
+    EOM_TEXTS,
+    EOT_TEXTS,
+    FIM_TEXTS,
+)
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import find_not_utf8
@@ -75,7 +82,7 @@ class Attributes:
     def override(self, special_ids: dict[str, int]) -> set[int]:
         """Override attributes by the tokens' texts, fill special roles in the same way, and return the EOG ids."""
         self._fill_roles(special_ids)
-        eog_ids = {special_ids[role] for role in ("fim_pad", "fim_rep", "fim_sep") if role in special_ids}
+        eog_ids = {special_ids[role] for role in ENDING_FIM_ROLES if role in special_ids}
         for id in find_ids(self._ids, EOG_TEXTS):
             eog_ids.add(id)
             self._make_control(id)

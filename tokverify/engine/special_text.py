@@ -28,6 +28,8 @@ FIM_TEXTS: Mapping[str, tuple[str, ...]] = {
     "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
     "fim_sep": ("<|file_sep|>", "<|plamo:file_separator|>"),
 }  # fmt: skip
+ENDING_FIM_ROLES = ("fim_pad", "fim_rep", "fim_sep")
+"""The roles of infilling whose tokens end a generation."""
 EOT_TEXTS = (
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",
     "<EOT>", "_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>", "<end_of_utterance>",

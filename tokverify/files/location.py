@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -22,6 +25,7 @@ MAX_FILE_BYTES = 1 << 27
 """The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
 
 _MAX_LISTED = 5
+_MAX_CANDIDATES = 2000
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
 _TEKKEN = re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"')
 _TEKKEN_NAME = re.compile(r"tekken.*\.json")
@@ -43,6 +47,21 @@ def find_existing(location: str) -> Path | None:
         return path if location and path.exists() else None
     except (OSError, RuntimeError) as error:
         raise BrokenFileError(f"{location}: cannot be read ({error})") from error
+
+
+def suggest_file(path: Path) -> str:
+    """Suggest what to do about a file that does not exist: take the one beside it with a similar name, if any."""
+    names: list[str] = []
+    with suppress(OSError, ValueError):  # ValueError: a path that contains NUL
+        names = [other.name for other in islice(path.expanduser().parent.iterdir(), _MAX_CANDIDATES)]
+    same_kind = {_own_name(name): name for name in names if Path(name).suffix == path.suffix}
+    similar = get_close_matches(_own_name(path.name), same_kind, n=1)
+    return f"did you mean {str(path.with_name(same_kind[similar[0]]))!r}?" if similar else "check the path"
+
+
+def _own_name(name: str) -> str:
+    """Return the part of a file's name in which it differs from others of its kind."""
+    return Path(name).stem.removesuffix(".tokenizer")
 
 
 def files_in(directory: Path) -> list[Path]:

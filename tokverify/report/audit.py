@@ -93,8 +93,8 @@ class AuditReport:
     reference_sha256: Digest | None = None
     caveat: str = ""
     """What the reference cannot prove."""
-    fail_on: Severity = Severity.ERROR
-    """The lowest severity that makes the audit fail."""
+    fail_on: Severity | None = Severity.ERROR
+    """The lowest severity that makes the audit fail; None if no finding does."""
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +108,12 @@ def count_severity(report: AuditReport, severity: Severity) -> int:
 
 def audit_exit_code(report: AuditReport) -> int:
     """Return 1 if a finding has at least the severity `fail_on`, else 0."""
-    return int(any(finding.severity >= report.fail_on for finding in report.findings))
+    return int(any(fails_audit(finding.severity, report) for finding in report.findings))
+
+
+def fails_audit(severity: Severity, report: AuditReport) -> bool:
+    """Check whether findings of a severity make an audit fail."""
+    return report.fail_on is not None and severity >= report.fail_on
 
 
 def summarize_audit(report: AuditReport) -> Mapping[str, object]:

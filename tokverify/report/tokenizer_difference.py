@@ -79,8 +79,13 @@ def difference_fails(difference: TokenizerDifference, fail_on: Collection[str]) 
     return difference.aspect in fail_on or not severities.isdisjoint(fail_on)
 
 
-def lowest_severity(fail_on: Collection[str]) -> Severity:
-    """Return the lowest severity that is listed; an audit, which knows no aspects, fails at least on errors."""
+def lowest_severity(fail_on: Collection[str]) -> Severity | None:
+    """Return the lowest severity of findings that fail: that of the list, ERROR if it names only aspects.
+
+    None if the list is empty, so that no finding fails.
+    """
+    if not fail_on:
+        return None
     return next((severity for severity in Severity if severity.name.lower() in fail_on), Severity.ERROR)
 
 

@@ -31,7 +31,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    fail_on: Severity = Severity.ERROR,
+    fail_on: Severity | None = Severity.ERROR,
     waivers: str | Path | None = None,
     options: Mapping[str, object] | None = None,
 ) -> AuditReport:
@@ -42,7 +42,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         reference: A reference to check against; without one, only the file itself is checked.
         select: Beginnings of the codes of the rules to apply; all by default.
         ignore: Beginnings of the codes of rules to leave out.
-        fail_on: The lowest severity that makes the report fail.
+        fail_on: The lowest severity that makes the report fail; None if no finding does.
         waivers: The file of accepted findings.
         options: The options to record in the report.
 

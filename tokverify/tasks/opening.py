@@ -14,7 +14,7 @@ from tokverify import references
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
-from tokverify.files.location import find_existing
+from tokverify.files.location import find_existing, suggest_file
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.references.discovery import find_reference
 from tokverify.stores.location import find_model, is_stored
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20
+_FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +168,8 @@ def open_reference(
     """
     if isinstance(reference, OpenedReference):
         return reference
+    if reference is not None:
+        _require_existing(str(reference))
     if isinstance(model, OpenedReference):
         if reference is None:
             raise TokverifyError(
@@ -182,6 +185,12 @@ def open_reference(
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
     return OpenedReference(found=found)
+
+
+def _require_existing(location: str) -> None:
+    """Suggest another file if a location can only be a file, and does not exist."""
+    if location.endswith(_FILE_SUFFIXES) and ":" not in location and find_existing(location) is None:
+        raise TokverifyError(f"{location}: no such file; {suggest_file(Path(location))}")
 
 
 def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, found: FoundReference) -> None:

@@ -1,13 +1,16 @@
 """Rules on the GGUF file alone: for each, what triggers it, and what comes close and does not."""
 
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
 from support.rule_maker import CHATML, findings, good_bert, good_bpe, good_spm, good_t5
 from support.spec_maker import BYTE, BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec
+from tokverify.audit.marker_type import FAMILIES
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
+from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.files.gguf.declaration import Declaration
 from tokverify.report.finding import ERROR, INFO, WARNING
@@ -16,8 +19,12 @@ from tokverify.spec import TokenizerSpec
 BPE, SPM, BERT, T5 = good_bpe(), good_spm(), good_bert(), good_t5()
 
 
+def qwen_markers(type: int) -> dict[str, int]:
+    return {"<|im_start|>": 3, "<|im_end|>": 3, "<tool_call>": type, "</tool_call>": type}
+
+
 def qwen(opening: int, closing: int) -> TokenizerSpec:
-    return bpe_spec([], {"<|im_start|>": 3, "<|im_end|>": 3, "<tool_call>": opening, "</tool_call>": closing})
+    return bpe_spec([], qwen_markers(opening) | {"</tool_call>": closing})
 
 
 def mistral(type: int) -> TokenizerSpec:
@@ -83,6 +90,15 @@ TRIGGERS = [
         replace(SPM, special_ids={"bos": 1, "eos": 13}),
         ERROR,
         'is the ordinary token "<0x0A>": a generation ends',
+    ),
+    *(
+        (
+            "TV106",
+            replace(SPM, special_ids={"bos": 1, "eos": 2, role: 13}),
+            ERROR,
+            f"{role}_token_id, 13, is the ordinary",
+        )
+        for role in ("fim_pad", "fim_rep", "fim_sep")
     ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
@@ -150,10 +166,10 @@ TRIGGERS = [
     ("TV121", replace(T5, special_ids={"eos": 0, "unk": 2}), ERROR, 'eos is 0 "<pad>", which is named like pad'),
     ("TV121", replace(T5, special_ids={"eos": 1, "unk": 0}), ERROR, 'unk is 0 "<pad>"'),
     ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 2, "pad": 2}), INFO, 'pad is 2 "</s>"'),
-    ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED in Qwen/"),
+    ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED if converted from Qwen/"),
     ("TV122", qwen(CONTROL, CONTROL), WARNING, "typed CONTROL, but USER_DEFINED"),
-    ("TV122", mistral(USER_DEFINED), ERROR, "typed USER_DEFINED, but CONTROL in mistralai/"),
-    ("TV122", mistral(1), ERROR, "typed NORMAL, but CONTROL in mistralai/"),
+    ("TV122", mistral(USER_DEFINED), ERROR, "typed USER_DEFINED, but CONTROL if converted from mistralai/"),
+    ("TV122", mistral(1), ERROR, "typed NORMAL, but CONTROL if converted from mistralai/"),
     ("TV130", replace(BPE, general={"architecture": "no-such-architecture"}), WARNING, "no-such-architecture"),
     ("TV115", replace(T5, general={"architecture": "nomic-bert-moe"}), WARNING, "add_bos_token does not declare"),
     ("TV115", declared(BPE, pooling=True), WARNING, "add_eos_token does not declare"),
@@ -196,6 +212,7 @@ CLEAN = [
     ("TV106", BPE),
     ("TV106", SPM),
     ("TV106", BERT),
+    ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 2, "fim_pre": 13, "fim_mid": 13})),
     ("TV107", BPE),
     ("TV107", replace(BPE, merges=BPE.merges[:1], pre="llama-bpe")),
     ("TV107", replace(SPM, merges=None)),
@@ -267,6 +284,25 @@ def findings_so_far(code, subject):
     return list(audit(subject, [RULES[code]]).findings)
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_type_of_each_marker_is_checked_unless_llama_cpp_determines_it(family):
+    intact = {**dict.fromkeys(family.sign, CONTROL), **family.types}
+    assert findings("TV122", bpe_spec([], intact)) == []
+    determined = {*EOG_TEXTS, *chain.from_iterable(FIM_TEXTS.values())}
+    for text, type in family.types.items():
+        spec = bpe_spec([], intact | {text: CONTROL + USER_DEFINED - type})
+        found = {id for each in findings("TV122", spec) for id in each.ids}
+        assert found == (set() if text in determined else {spec.tokens.index(text)}), text
+
+
+def test_markers_of_infilling_are_checked_if_the_file_declares_their_roles():
+    spec = bpe_spec([], {**qwen_markers(USER_DEFINED), "<|fim_pad|>": USER_DEFINED, "<|fim_middle|>": USER_DEFINED})
+    roles = {"fim_pad": spec.tokens.index("<|fim_pad|>"), "fim_mid": spec.tokens.index("<|fim_middle|>")}
+    [found] = findings("TV122", replace(spec, special_ids=roles))
+    assert set(found.ids) == set(roles.values())
+    assert findings("TV122", replace(spec, special_ids={})) == []
+
+
 def test_every_rule_has_both():
     codes = {code for code in RULES if code < "TV200"}
     assert {row[0] for row in TRIGGERS} == codes
@@ -278,6 +314,15 @@ def test_ids_keys_and_repair():
     assert found.ids == (260,)
     assert found.keys == ("tokenizer.ggml.eos_token_id",)
     assert found.repair == "gguf-new-metadata --special-token-by-id eos ID MODEL FIXED"
+
+
+def test_the_repair_of_an_infilling_role_names_its_token():
+    spec = bpe_spec([], {"<|im_end|>": 3, "<|fim_pad|>": 3})
+    spec = replace(spec, special_ids={"eos": spec.tokens.index("<|im_end|>"), "fim_pad": 10})
+    [found] = [each for each in findings("TV106", spec) if each.ids == (10,)]
+    assert "a generation ends wherever the model writes it" in found.message
+    padding = spec.tokens.index("<|fim_pad|>")
+    assert found.repair == f"gguf-new-metadata --special-token-by-id fim_pad {padding} MODEL FIXED"
 
 
 def test_out_of_range_id_is_found_in_a_file_that_is_refused():

@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 _EFFECTS = {
     (TokenType.NORMAL, TokenType.CONTROL): (ERROR, "not matched in a chat, which falls apart into pieces"),
     (TokenType.NORMAL, TokenType.USER_DEFINED): (ERROR, "not matched in a chat, which falls apart into pieces"),
-    (TokenType.USER_DEFINED, TokenType.CONTROL): (ERROR, "matched in the texts of users too, who can forge turns"),
+    (TokenType.USER_DEFINED, TokenType.CONTROL): (ERROR, "matched in the texts of users too, who can forge it"),
     (TokenType.CONTROL, TokenType.USER_DEFINED): (WARNING, "not shown in an answer, so that programs miss it"),
 }
-"""(Effective type, type of the publisher) -> severity and effect."""
+"""(Effective type, type after a conversion) -> severity and effect."""
 _TYPES = (TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.NORMAL)
 
 
 @rule(code="TV122", name="wrong-marker-type", severity=ERROR)
 def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
-    """Require the types that publishers declare for markers of tools, reasoning, media, turns and infilling.
+    """Require the types that the publisher's files lead to for markers of tools, reasoning, media, turns and infilling.
 
     What it does:
-        Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 and 3, Mistral) by a combination of tokens that no
-        other family has, and compares the effective types of its markers with those in the publisher's
-        tokenizer_config.json. A marker typed NORMAL is an error, unless TV111 reports it; a control token typed
-        USER_DEFINED is an error; a user-defined one typed CONTROL is a warning.
+        Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 to 4, DeepSeek, gpt-oss, Phi 3 and 4, Mistral) by
+        a combination of tokens that no other family has, and compares the effective types of its markers with those
+        that llama.cpp's converter writes for the publisher's tokenizer_config.json. A marker typed NORMAL is an error,
+        unless TV111 reports it; a control token typed USER_DEFINED is an error; a user-defined one typed CONTROL is a
+        warning.
 
     Why it is bad:
         A NORMAL marker falls apart into pieces. A USER_DEFINED marker is matched even if special tokens are not parsed,
-        so a user can forge the end of a turn. A CONTROL token is not shown, so a program that looks for
+        so a user can forge one, such as the end of a turn. A CONTROL token is not shown, so a program that looks for
         `<tool_call>` in the answer does not find it.
 
     Example:
@@ -62,8 +63,9 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
             found.setdefault((family.name, family.source, actual, expected), []).append(id)
     for (name, source, actual, expected), ids in found.items():
         severity, effect = _EFFECTS[actual, expected]
+        markers = plural(len(ids), "marker")
         message = (
-            f"{plural(len(ids), 'marker')} of {name} typed {actual.name}, but {expected.name} in {source} ({effect}): "
+            f"{markers} of {name} typed {actual.name}, but {expected.name} if converted from {source} ({effect}): "
             f"{list_tokens(ids, settings.pieces)}"
         )
         yield Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=FIX)

@@ -9,6 +9,7 @@ from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.role_name import natural_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.special_text import ENDING_FIM_ROLES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
 from tokverify.verify.token_text import is_marker
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
     from tokverify.engine.family import Settings
 
-_ENDING = ("eos", "eot", "eom")
+_ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 _ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 
 
@@ -28,7 +29,7 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     What it does:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
         the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
-        a special token.
+        a special token. That includes the padding, repository and file tokens of infilling, which end a generation.
 
     Why it is bad:
         Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes

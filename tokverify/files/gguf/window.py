@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
 from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.files.location import suggest_file
 from tokverify.system.http_address import lacks_scheme, scheme_advice
 
 _WINDOW = 1 << 20
@@ -110,7 +111,7 @@ def open_gguf(path: Path) -> GgufFile:
         if stat.S_ISREG(status.st_mode) and status.st_size > 0:
             return GgufFile(_LocalFile(path, path.open("rb", buffering=0), status.st_size))
     except FileNotFoundError:
-        advice = scheme_advice(str(path)) if lacks_scheme(str(path)) else "check the path"
+        advice = scheme_advice(str(path)) if lacks_scheme(str(path)) else suggest_file(path)
         raise TokverifyError(f"{path}: no such file; {advice}") from None
     except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
         reason = getattr(error, "strerror", None) or error

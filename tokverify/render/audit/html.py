@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.html.page import page, version_list
-from tokverify.report.audit import audit_exit_code, count_severity
+from tokverify.report.audit import audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import command_line
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
@@ -47,7 +47,7 @@ def render(report: AuditReport) -> str:
 
 
 def _failing_severities(report: AuditReport) -> list[str]:
-    return [severity.name for severity in reversed(Severity) if severity >= report.fail_on]
+    return [severity.name for severity in reversed(Severity) if fails_audit(severity, report)]
 
 
 def _describe_sides(report: AuditReport) -> list[tuple[str, dict[str, object]]]:
