@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.paths import ROOT
 from tokverify.project import installation
 from tokverify.project.installation import install_command, requirement
 from tokverify.version import __version__
@@ -32,6 +33,23 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 )
 def test_the_requirement_follows_from_where_it_was_installed(tmp_path, direct_url, expected):
     assert requirement(direct_url, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "expected"),
+    [
+        ({}, "docs/index.md in the repository of tokverify"),
+        (
+            {"url": "https://example.com/t.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f"https://example.com/t/blob/{COMMIT}/docs/index.md",
+        ),
+        ({"url": ROOT.as_uri(), "dir_info": {}}, (ROOT / "docs/index.md").as_uri()),
+        ({"url": "file:///gone", "dir_info": {}}, "docs/index.md in the repository of tokverify"),
+    ],
+)
+def test_the_address_of_the_documentation_follows_from_it_as_well(monkeypatch, direct_url, expected):
+    monkeypatch.setattr(installation, "read_direct_url", lambda: direct_url)
+    assert installation.documentation() == expected
 
 
 def test_a_path_inside_the_repository_is_relative(tmp_path):

@@ -43,8 +43,6 @@ _MODULES = {"stream": "streaming"}
 """Commands whose module has another name: `stream` writes to stdout and stderr."""
 
 _EPILOG = """\
-Documentation: docs/index.md in the repository of tokverify; a first tour is docs/tutorial.md.
-
 \b
 Exit codes:
   0    everything compared agrees, or is a known failure
@@ -55,8 +53,9 @@ Exit codes:
 
 \b
 Shell completion:
-  bash, zsh  eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)", or zsh_source
-  fish       _TOKVERIFY_COMPLETE=fish_source tokverify | source
+  bash  eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)"
+  zsh   eval "$(_TOKVERIFY_COMPLETE=zsh_source tokverify)"
+  fish  _TOKVERIFY_COMPLETE=fish_source tokverify | source
 """
 
 

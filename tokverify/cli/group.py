@@ -67,6 +67,15 @@ class TokverifyGroup(click.Group):
             return command
         return super().get_command(ctx, cmd_name)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write where the documentation of this installation is, and then the epilog."""
+        from tokverify.project.installation import documentation
+
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"\b\nDocumentation:\n  {documentation()}")
+        super().format_epilog(ctx, formatter)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -39,7 +39,7 @@ class StreamOptions(ReportOptions):
 @click.option("--resume/--no-resume", default=True, help="Also resume decoding after each id (default).")
 @report_options(FORMATS["stream"], "Show all failures.")
 def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StreamOptions
-    """Check that ids that are decoded one by one give the right text.
+    """Check that decoding ids one by one gives the right text.
 
     MODEL is a tokenizer file or any other tokenizer, as for `tokverify run`. The pieces that its decoder returns are
     joined: nothing may be lost or duplicated, and there may be no U+FFFD that is not in the text. A tokenizer that

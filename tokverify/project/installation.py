@@ -18,6 +18,7 @@ from tokverify.system.git import git
 from tokverify.version import __version__
 
 _NAME = "tokverify"
+_DOCUMENTATION = "docs/index.md"
 
 
 def install_command(root: Path) -> str:
@@ -30,6 +31,18 @@ def install_command(root: Path) -> str:
     - From an index: this version.
     """
     return shlex.join(["pip", "install", requirement(read_direct_url(), root)])
+
+
+def documentation() -> str:
+    """Return the address of the documentation of this version, from how it was installed."""
+    direct_url = read_direct_url()
+    url, commit = direct_url.get("url", ""), direct_url.get("vcs_info", {}).get("commit_id")
+    if commit and urlsplit(url).scheme == "https":
+        return f"{url.removesuffix('.git')}/blob/{commit}/{_DOCUMENTATION}"
+    page = Path(url2pathname(unquote(urlsplit(url).path))) / _DOCUMENTATION
+    if urlsplit(url).scheme == "file" and page.is_file():
+        return page.as_uri()
+    return f"{_DOCUMENTATION} in the repository of tokverify"
 
 
 def read_direct_url() -> Mapping[str, Any]:
