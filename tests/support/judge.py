@@ -54,7 +54,7 @@ def judge(repaired: Path, intact: Path) -> list[str]:
     try:
         ours = LlamaCppTokenizer(repaired, find_library())
     except TokverifyError as error:
-        return [f"refused: {error}"]
+        return [f"refused: {str(error).removeprefix(f'{repaired}: ')}"]
     try:
         return list(_differences(ours, right, repaired, intact))
     finally:
