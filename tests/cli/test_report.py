@@ -340,9 +340,9 @@ def test_models_that_share_a_baseline_keep_each_others_updates(
 
 
 def block(page: str, language: str) -> str:
+    """Return the first block of a page in a language."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return found
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0]
 
 
 def test_the_documentation_shows_the_real_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
