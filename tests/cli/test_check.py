@@ -67,6 +67,20 @@ def test_a_part_that_cannot_be_performed_is_not_a_pass():
     assert (result.exit_code, result.stdout) == (2, "2 models: 1 could not be checked (absent: run, audit, chat)\n")
 
 
+def test_models_that_fail_and_models_that_could_not_be_checked_are_told_apart():
+    configure(model("bad", "sample-broken.gguf") + model("absent", "absent.gguf"))
+    result = invoke("check", "-q")
+    failing = "1 fails (bad: run, audit), 1 could not be checked (absent: run, audit, chat)"
+    assert (result.exit_code, result.stdout) == (2, f"2 models: {failing}\n")
+
+
+def test_the_verdict_says_what_was_not_compared():
+    configure(model("good", "sample.gguf").replace("sample.tokenizer.model", "rebuilt"))
+    result = invoke("check", "-q")
+    assert result.exit_code == 0
+    assert "agrees or is accepted; but the reference is rebuilt" in result.stdout
+
+
 def test_without_models_and_configuration_the_command_fails():
     result = invoke("check")
     assert result.exit_code == 2

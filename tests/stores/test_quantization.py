@@ -8,6 +8,10 @@ from tokverify.stores.quantization import has_quantization, is_later_part, model
     [
         ("gpt2", "gpt2"),
         ("gpt2-Q4_K_M", "gpt2"),
+        ("gpt2-fp16", "gpt2"),
+        ("gpt2.i1-Q4_K_M", "gpt2"),
+        ("gpt2-q4_1-imatrix", "gpt2"),
+        ("gpt2-Q2_K-XL", "gpt2"),
         ("gpt2-Q4_K_M-fixed", "gpt2"),
         ("gpt2-fixed", "gpt2"),
         ("gpt2.q8_0", "gpt2"),

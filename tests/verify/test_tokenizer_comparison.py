@@ -218,3 +218,11 @@ def test_the_most_severe_difference_comes_first():
 def test_byte_level_vocabularies_are_compared_in_the_same_way():
     actual, expected = (Encoder(bpe_spec(["a b"], {"<|turn|>": type})) for type in (1, CONTROL))
     assert [each.severity for each in differences(actual, expected, Aspect.TYPES)] == [ERROR]
+
+
+@pytest.mark.parametrize(("known", "count"), [(TokenType.NORMAL, 1), (TokenType.CONTROL, 0)])
+def test_an_undefined_type_is_an_unused_token_only_if_other_types_are_known(known: TokenType, count: int):
+    actual, expected = Typed("a", "b"), Typed("a", "c")
+    actual.types = (known, TokenType.UNDEFINED)
+    expected.types = (known, TokenType.NORMAL)
+    assert len(differences(actual, expected, Aspect.TYPES)) == count

@@ -7,7 +7,9 @@ import re
 from tokverify.text.command_line import REPAIRED
 
 _QUANTIZATION = re.compile(
-    r"[-._](?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|B?F16|F32|MXFP4(?:_MOE)?|NVFP4)(?:-imat)?$", re.IGNORECASE
+    r"[-._](?:UD-|i1-|imat-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*(?:-XL)?|TQ[12]_0|BF16|FP?16|FP?32|FP8|INT8|MXFP4(?:_MOE)?|NVFP4)"
+    r"(?:[-.]imat(?:rix)?)?$",
+    re.IGNORECASE,
 )
 _PART = re.compile(r"-(\d{5})-of-\d{5}$")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.audit.verdict import verdict as audit_verdict
 from tokverify.render.chat.verdict import verdict as chat_verdict
 from tokverify.render.run.verdict import reservations
 from tokverify.render.run.verdict import verdict as run_verdict
-from tokverify.report.check import Part, check_exit_code, model_exit_code, part_exit_code
+from tokverify.report.check import Part, model_exit_code, part_exit_code
 from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
@@ -29,8 +29,15 @@ def _outcome(report: CheckReport) -> str:
     failing = [model for model in report.models if model_exit_code(model)]
     if not failing:
         return f"{plural(len(report.models), 'model')}: everything that was checked agrees or is accepted"
-    names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in failing)
-    return f"{plural(len(report.models), 'model')}: {len(failing):,} {_WORDS[check_exit_code(report)]} ({names})"
+    outcomes = [_failing_models(failing, code) for code in (1, 2)]
+    return f"{plural(len(report.models), 'model')}: {', '.join(filter(None, outcomes))}"
+
+
+def _failing_models(failing: Sequence[ModelCheck], code: int) -> str:
+    """Count and name the models with an exit code; empty if there are none."""
+    concerned = [model for model in failing if model_exit_code(model) == code]
+    names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in concerned)
+    return f"{len(concerned):,} {_WORDS[code]} ({names})" if concerned else ""
 
 
 def _reservations(report: CheckReport) -> Iterator[str]:
