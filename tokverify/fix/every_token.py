@@ -5,11 +5,12 @@ A merge or a score may matter for a single token, which no sample of texts conta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
 from tokverify.fix.target_text import SUITE
+from tokverify.probe.frame import pack_texts
 from tokverify.report.run_summary import FAILING
 from tokverify.verify.comparison import verify_tokenizers
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.tokenizer import Tokenizer
 
-_CHARACTERS = 4_000
-"""The approximate length of a text of many tokens."""
 _MOST = 32
 """At most this many texts that differ are bisected at a time."""
 
@@ -29,7 +28,7 @@ def differing_cases(actual: Encoder, expected: Tokenizer) -> list[Case]:
     Tokens that are matched before the model runs are left out, because how depends on the options.
     """
     found: list[Case] = []
-    groups: list[Sequence[str]] = list(_pack(_ordinary_texts(actual)))
+    groups: list[Sequence[str]] = list(pack_texts(_ordinary_texts(actual)))
     while groups:
         failing = _failing(groups, actual, expected)[:_MOST]
         found += [_case(group) for group in failing if len(group) == 1]
@@ -46,19 +45,6 @@ def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
             continue
         if text.strip() and text not in added:
             yield text
-
-
-def _pack(texts: Iterable[str]) -> Iterator[list[str]]:
-    pack: list[str] = []
-    size = 0
-    for text in texts:
-        pack.append(text)
-        size += len(text) + 1
-        if size > _CHARACTERS:
-            yield pack
-            pack, size = [], 0
-    if pack:
-        yield pack
 
 
 def _failing(groups: Sequence[Sequence[str]], actual: Encoder, expected: Tokenizer) -> list[Sequence[str]]:

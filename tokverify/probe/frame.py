@@ -56,3 +56,17 @@ def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list
             pack, size = [], 0
     if pack:
         yield pack
+
+
+def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Group texts so that each group, joined by one character, has about `CHARACTERS`."""
+    pack: list[str] = []
+    size = 0
+    for text in texts:
+        pack.append(text)
+        size += len(text) + 1
+        if size > CHARACTERS:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.probe.convention import normal_ids
-from tokverify.probe.frame import CHARACTERS
+from tokverify.probe.frame import pack_texts
 
 if TYPE_CHECKING:
     from tokverify.probe.queries import Queries
@@ -48,7 +48,7 @@ def fit_scores(queries: Queries, spec: TokenizerSpec) -> TokenizerSpec:
         spec: A unigram tokenizer whose scores have about the right order.
     """
     starts = frozenset(id for id, token in enumerate(spec.tokens) if token.startswith("▁"))
-    packs = list(_ask(queries, _make_packs(_make_words(spec)), starts))
+    packs = list(_ask(queries, pack_texts(_make_words(spec)), starts))
     encoder = Encoder(spec)
     scores, best, fewest = list(spec.scores or ()), spec, -1
     for _ in range(_PASSES):
@@ -77,19 +77,6 @@ def _make_words(spec: TokenizerSpec) -> list[str]:
             parts = random.choices(short, k=random.randint(2, _MOST_PIECES))
         words["".join(parts)] = None
     return [word for word in words if len(word.split()) == 1]
-
-
-def _make_packs(words: Sequence[str]) -> Iterator[list[str]]:
-    pack: list[str] = []
-    size = 0
-    for word in words:
-        pack.append(word)
-        size += len(word) + 1
-        if size > CHARACTERS:
-            yield pack
-            pack, size = [], 0
-    if pack:
-        yield pack
 
 
 def _ask(queries: Queries, packs: Iterator[list[str]], starts: frozenset[int]) -> Iterator[_Pack]:
