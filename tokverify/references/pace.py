@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from tokverify.errors import BrokenFileError
 
 SECONDS = 5.0
-"""The processor time after which the pace is judged."""
+"""No speed is too slow until this much processor time has passed."""
 TEXTS_PER_SECOND, CHARACTERS_PER_SECOND = 500, 20_000
 """The slowest acceptable pace; with real patterns, it is at least ten times faster in one of the two ways."""
 
