@@ -45,6 +45,11 @@ class Facts:
             declared.setdefault("bos", declared["cls"])
         return {**(self.spec.special_ids if self.spec else {}), **declared}
 
+    @property
+    def gguf_spec(self) -> TokenizerSpec | None:
+        """What the reference declares; None if it does not declare everything as a GGUF file does."""
+        return self.spec if isinstance(self.expected, Declaring) else None
+
     @cached_property
     def pieces(self) -> Sequence[str]:
         """The stored strings, by id."""

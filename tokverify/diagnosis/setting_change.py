@@ -17,7 +17,6 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.files.gguf.values import FIELDS
 from tokverify.text.wording import quote
-from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
@@ -87,12 +86,12 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     for role, id in evidence.facts.special_ids.items():
         if id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES:
-            yield _special_id(evidence.spec, role, id, confirmed=True)
+            yield assign_role(evidence.spec, role, id, confirmed=True)
 
 
 def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Remove each role that the reference does not have, if it declares roles as a GGUF file does."""
-    if evidence.facts.spec is None or not isinstance(evidence.facts.expected, Declaring):
+    if evidence.facts.gguf_spec is None:
         return
     for role in evidence.spec.special_ids:
         if role in ROLES and role not in evidence.facts.special_ids:
@@ -122,7 +121,7 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
             candidates = [id for id, _ in evidence.missing.most_common(_GUESSES) if id in observed]
         for id in candidates:
             if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
-                yield _special_id(evidence.spec, role, id, confirmed=role in declared)
+                yield assign_role(evidence.spec, role, id, confirmed=role in declared)
 
 
 def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
@@ -131,8 +130,8 @@ def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[T
         for other, id in current.items():
             # A token may have several roles, but not one that is expected elsewhere.
             if other != role and role in current and id != current[role] and observed == {id}:
-                first, second = _special_id(evidence.spec, role, id, confirmed=False), current[role]
-                then = _special_id(evidence.spec, other, second, confirmed=False)
+                first, second = assign_role(evidence.spec, role, id, confirmed=False), current[role]
+                then = assign_role(evidence.spec, other, second, confirmed=False)
                 yield replace(first.then(then), cost=cost.EXCHANGED_IDS)
 
 
@@ -147,7 +146,8 @@ def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
     }
 
 
-def _special_id(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
+def assign_role(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
+    """Return the change that gives a role to a token; `confirmed` if the reference declares it."""
     return TokenizerChange(
         kind=f"{role}_id",
         sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
@@ -163,7 +163,7 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     if family and (family.pre or not family.uses_pre_tokenizer):
         return
     declared = evidence.facts.spec.pre if evidence.facts.spec else None
-    if declared == evidence.spec.pre and isinstance(evidence.facts.expected, Declaring):
+    if evidence.facts.gguf_spec is not None and declared == evidence.spec.pre:
         return
     old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
     texts = [target.text for target in evidence.targets]

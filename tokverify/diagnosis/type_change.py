@@ -25,7 +25,6 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
-from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -74,8 +73,8 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
 
     Unlike other references, these also declare which tokens are bytes or unused, which matters for decoding.
     """
-    reference = evidence.facts.spec
-    if reference is None or reference.types is None or not isinstance(evidence.facts.expected, Declaring):
+    reference = evidence.facts.gguf_spec
+    if reference is None or reference.types is None:
         return _differing_types(evidence)
     unknown = evidence.facts.special_ids.get("unk")
     patches: dict[int, TokenPatch] = {}
@@ -260,8 +259,8 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
 
 def _reference_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
-    if isinstance(facts.expected, Declaring) and facts.spec is not None and facts.spec.types is not None:
-        return [TokenType(type) for type in facts.spec.types]
+    if facts.gguf_spec is not None and facts.gguf_spec.types is not None:
+        return [TokenType(type) for type in facts.gguf_spec.types]
     if facts.added_tokens is not None and (facts.spec is None or not depends_on_types(spec)):
         added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
         return [added.get(id, TokenType.NORMAL) for id in range(len(spec.tokens))]

@@ -39,6 +39,8 @@ class Attribute(IntFlag):
     BYTE = 32
 
 
+ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
+"""The attributes of the tokens that ordinary texts consist of."""
 VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).value
 """The attributes of tokens that represent their own text."""
 

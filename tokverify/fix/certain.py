@@ -7,22 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
-from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
 from tokverify.diagnosis import TokenizerChange
-from tokverify.engine.attribute import Attribute
+from tokverify.diagnosis.setting_change import assign_role
+from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
-from tokverify.text.wording import plural, quote
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.diagnosis import Facts
     from tokverify.engine.encoder import Encoder
-    from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
 
 _BYTES = 256
-_ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 _COST = 1.0
 
 
@@ -58,14 +56,14 @@ def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
     """End generations with the token that is named like an end, or the only control token, instead of any other."""
     settings = encoder.settings
     eos = settings.special_ids.get("eos")
-    if eos is None or not (settings.attributes[eos] & _ORDINARY or _has_other_role(settings.pieces[eos])):
+    if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
     id = natural_id(settings, "eos")
     if id is None:
         controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
         id = controls[0] if len(controls) == 1 else None
     if id is not None and id != eos:
-        yield _set_role("eos", id, settings)
+        yield assign_role(encoder.spec, "eos", id, confirmed=False)
 
 
 def _has_other_role(text: str) -> bool:
@@ -78,17 +76,7 @@ def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange
     ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
     if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
         return
-    yield _set_role("eot", ends[0], settings)
-
-
-def _set_role(role: str, id: int, settings: Settings) -> TokenizerChange:
-    return TokenizerChange(
-        kind=f"{role}_id",
-        sentence=f"making token {id} {quote(settings.pieces[id])} the {role} token ({key_of(role)})",
-        cost=_COST,
-        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
-        gguf_command=set_special_id(role, id),
-    )
+    yield assign_role(encoder.spec, "eot", ends[0], confirmed=False)
 
 
 def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:

@@ -13,7 +13,6 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates
 from tokverify.files.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
-from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
     from tokverify.diagnosis import Facts
@@ -36,10 +35,10 @@ class TokenList:
     @cached_property
     def settings(self) -> Settings | None:
         """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
-        if not isinstance(self._facts.expected, Declaring) or self._facts.spec is None:
+        if self._facts.gguf_spec is None:
             return None
         try:
-            return resolve(self._facts.spec)
+            return resolve(self._facts.gguf_spec)
         except TokverifyError:
             return None
 

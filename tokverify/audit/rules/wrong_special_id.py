@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.role_name import natural_id
 from tokverify.audit.rule import rule
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import ENDING_FIM_ROLES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
-_ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 
 
 @rule(code="TV106", name="wrong-special-id", severity=ERROR)
@@ -70,7 +69,7 @@ def _used_roles(settings: Settings) -> list[str]:
 
 
 def _is_special(settings: Settings, id: int) -> bool:
-    return not settings.attributes[id] & _ORDINARY or is_marker(settings.pieces[id])
+    return not settings.attributes[id] & ORDINARY or is_marker(settings.pieces[id])
 
 
 def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
