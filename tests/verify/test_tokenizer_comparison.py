@@ -228,7 +228,7 @@ def test_what_the_reference_does_not_know_is_listed():
         "the types of tokens: silent does not know them",
         "bos and eos: silent does not name them",
         "the tokens that end a generation: silent does not name them",
-        "the reference (silent) does not know which tokens to add to a text",
+        "the tokens added around a text: silent does not know them",
     ]
 
 

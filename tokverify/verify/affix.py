@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _TEXT = "a"
 
 
-def affixes_of(tokenizer: Tokenizer, side: str) -> Affixes:
-    """Return the ids that a tokenizer, on a side with a name, adds before and after a text.
+def affixes_of(tokenizer: Tokenizer) -> Affixes:
+    """Return the ids that a tokenizer adds before and after a text.
 
     Raises:
         NotComparedError: If it does not know them, or they do not follow from the ids of a text.
     """
     if not tokenizer.adds_special:
-        raise NotComparedError(f"the {side} ({tokenizer.name}) does not know which tokens to add to a text")
+        raise NotComparedError(f"the tokens added around a text: {tokenizer.name} does not know them")
     try:
         inner = tokenizer.encode(_TEXT, add_special=False, parse_special=True)
         around = split_around(tokenizer.encode(_TEXT, add_special=True, parse_special=True), inner)
@@ -46,8 +46,7 @@ def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[T
     Raises:
         NotComparedError: As `affixes_of` does.
     """
-    sides = affixes_of(actual, "model"), affixes_of(expected, "reference")
-    for place, ours, theirs in zip(("before", "after"), *sides, strict=True):
+    for place, ours, theirs in zip(("before", "after"), affixes_of(actual), affixes_of(expected), strict=True):
         if ours != theirs:
             message = f"the model adds {_list(ours, actual)} {place} a text, the reference {_list(theirs, expected)}"
             ids = list(dict.fromkeys([*ours, *theirs]))
