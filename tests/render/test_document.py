@@ -54,7 +54,7 @@ def test_title_and_verdict():
 
 def test_only_a_report_that_scrolls_out_of_sight_repeats_its_command():
     repair = Command("repair", ("tokverify", "fix", "model.gguf"))
-    for lines, is_repeated in ((39, False), (40, True)):
+    for lines, is_repeated in ((59, False), (60, True)):
         text = [Section([Code(["line"] * lines), CommandLine(repair)])]
         shown = draw_table(Document("t", "2 cases: 1 mismatch", 1, text, reminder=[repair]), RenderOptions())
         assert shown.count("repair: tokverify fix model.gguf\n") == 1 + is_repeated

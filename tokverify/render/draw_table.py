@@ -53,7 +53,7 @@ STYLES: Mapping[Style, str] = {
 """Style -> how rich shows it."""
 
 _INDENT = 2
-_SCREEN_LINES = 40
+_SCREEN_LINES = 60
 """A report with more lines has scrolled out of sight when it ends."""
 
 
