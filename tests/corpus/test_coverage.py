@@ -13,11 +13,7 @@ from tokverify.corpus.coverage import (
     is_sampled,
 )
 from tokverify.corpus.document import Document
-from tokverify.corpus.feature import (
-    find_branches,
-    find_script_pairs,
-    pre_tokenizer_of,
-)
+from tokverify.corpus.feature import find_branches, pre_tokenizer_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -61,10 +57,11 @@ def test_which_documents_are_sampled_depends_on_the_document_alone():
     assert 8 < len(sampled) < 40
 
 
-def test_documents_outside_the_sample_count_only_with_their_ids(encoder: Encoder):
+def test_documents_outside_the_sample_count_without_branches(encoder: Encoder):
     text = next(f"漢a {row}" for row in range(100) if not is_sampled(Document(600, f"漢a {row}"), 512))
     coverage = record(encoder, Document(600, text))
-    assert coverage.script_pairs == coverage.branches == ()
+    assert coverage.branches == ()
+    assert coverage.script_pairs == ("Han Latin",)
     assert covered_ids(coverage) == sorted(set(encoder.encode(text)))
 
 
@@ -82,20 +79,6 @@ def test_branches_are_the_alternatives_that_match():
 def test_only_tokenizers_with_a_pre_tokenizer_have_branches(encoder: Encoder):
     assert pre_tokenizer_of(encoder) == PRE_TOKENIZERS["qwen2"]
     assert pre_tokenizer_of(Encoder(made_vocabulary.spm())) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("plain ASCII", set()),
-        ("漢字", set()),
-        ("a漢b", {"Latin Han", "Han Latin"}),
-        ("aб漢", {"Latin Cyrillic", "Cyrillic Han"}),
-        ("a 漢", set()),
-    ],
-)
-def test_script_pairs(text: str, pairs: set[str]):
-    assert find_script_pairs(text) == pairs
 
 
 def test_a_description_counts_tokens_and_merges(encoder: Encoder):
