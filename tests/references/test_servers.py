@@ -15,9 +15,12 @@ from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
+from tokverify.report.consequence import Level, Outcome
+from tokverify.report.diff import diff_exit_code
 from tokverify.system import http_connection
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import CONNECTIONS
+from tokverify.tasks.diff import diff_tokenizers
 
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 TEXTS = ("", "Hello  world", "a<turn>b\N{LLAMA}", "\0")
@@ -133,6 +136,32 @@ def test_a_difference_is_found_diagnosed_and_shown_with_the_texts_of_the_server(
 def test_other_commands_do_not_mistake_a_hidden_vocabulary_for_an_empty_one(start, arguments):
     result = CliRunner().invoke(main, [*arguments, start("vllm").address, "-f", "json"], catch_exceptions=False)
     assert "does not list its tokens" in result.output
+
+
+@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+def test_texts_are_compared_with_a_server_that_does_not_list_its_tokens_on_either_side(start, kind):
+    address, cases = start(kind).address, load_cases()[::7]
+    for old, new, code in [(address, MODEL, 0), (MODEL, address, 0), (address, BROKEN, 1), (BROKEN, address, 1)]:
+        report = diff_tokenizers(old, new, cases)
+        assert diff_exit_code(report) == code
+        assert (report.parts, len(report.not_compared)) == ((), 1)
+        assert report.not_compared[0].endswith("does not list its tokens")
+        outcomes = {each.level: each.outcome for each in report.consequences}
+        assert outcomes[Level.VOCABULARY] is outcomes[Level.SPECIAL] is Outcome.UNKNOWN
+        assert outcomes[Level.IDS] is (Outcome.BROKEN if code else Outcome.VALID)
+        assert outcomes[Level.TEXT] is (Outcome.VALID if kind in DECODING else Outcome.UNKNOWN)
+
+
+@pytest.mark.parametrize("arguments", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
+@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+def test_a_server_that_does_not_list_its_tokens_is_the_model(start, kind, arguments):
+    address = start(kind).address
+    command, *options = arguments
+    codes = [
+        CliRunner().invoke(main, [command, model, "-r", reference, *options]).exit_code
+        for model, reference in [(address, MODEL), (MODEL, address), (address, BROKEN), (BROKEN, address)]
+    ]
+    assert codes == [0, 0, 1, 1]
 
 
 def test_requests_share_connections_and_run_at_the_same_time(start, encoder):
