@@ -16,6 +16,7 @@ from tokverify.corpus.document import Document
 from tokverify.corpus.feature import find_branches, pre_tokenizer_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import VARIABLE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
 TEXTS = ("Hello, world 123", "漢字 and Latin", "  spaces\n\n", "Ελληνικά漢字", "")
@@ -69,6 +70,15 @@ def test_documents_without_text_are_recorded(encoder: Encoder):
     recorder = CoverageRecorder(encoder, "document")
     recorder.add([Document(0, None, array("I", [5, 9]))], EncodedBatch.from_lists([[5, 9]]))
     assert covered_ids(recorder.coverage()) == [5, 9]
+
+
+@pytest.mark.parametrize("engine", ["auto", "python"])
+def test_both_engines_record_the_same_ids(monkeypatch: pytest.MonkeyPatch, encoder: Encoder, engine: str):
+    monkeypatch.setenv(VARIABLE, engine)
+    recorder = CoverageRecorder(encoder, "row")
+    for lists in ([], [[]], [[3, 900, 3], [], [7]]):
+        recorder.add([Document(0, "")] * len(lists), EncodedBatch.from_lists(lists))
+    assert covered_ids(recorder.coverage()) == [3, 7, 900]
 
 
 def test_branches_are_the_alternatives_that_match():

@@ -105,7 +105,7 @@ def _mark_ids(ids: memoryview, table: NDArray[np.uint8]) -> None:
     mark = getattr(usable_native_module(), "mark_ids", None)  # in half the time
     if mark is None:
         table[np.frombuffer(ids, np.uint32)] = 1
-    else:
+    elif ids:  # an empty array can be at an address that the module refuses
         mark(ids, table)
 
 
