@@ -79,7 +79,9 @@ def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] 
 
 def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
     if text is None and ids is None:
-        raise TokverifyError(f"{files[0].path}: its columns cannot be read; name the one with the texts with --text")
+        raise TokverifyError(
+            f"{files[0].path}: its columns cannot be read; name the one with the texts with --text-column"
+        )
     return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
 
 
@@ -101,4 +103,6 @@ def _detect(path: str, candidates: Sequence[str]) -> str:
         return candidates[0]
     if not candidates:
         raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
-    raise TokverifyError(f"{path}: several columns may contain the texts; choose with --text: {list_items(candidates)}")
+    raise TokverifyError(
+        f"{path}: several columns may contain the texts; choose with --text-column: {list_items(candidates)}"
+    )
