@@ -249,3 +249,13 @@ def test_several_columns(tmp_path):
     result = verify(MODEL, tmp_path / "b.parquet")
     assert result.exit_code == 2
     assert "several columns may contain the texts; choose with --text-column: left, right" in result.stderr
+
+
+def test_flat_files_of_ids_between_others(data):
+    (data / "model.bin").write_bytes(b"x")
+    result = verify(MODEL, data)
+    assert result.exit_code == 2
+    assert (
+        f"{data}/model.bin: a file with such a name contains only ids; verify these files separately" in result.stderr
+    )
+    assert verify(MODEL, data / "*.parquet").exit_code == 0

@@ -40,7 +40,8 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     flat = [file for file in files if SOURCES[file.format].has_ids]
     if flat and (len(flat) < len(files) or text or ids):
         raise TokverifyError(
-            f"{flat[0].path}: contains only ids; verify such files separately, without --text-column or --ids-column"
+            f"{flat[0].path}: a file with such a name contains only ids; verify these files separately, without"
+            " --text-column or --ids-column, and name the others with a pattern such as *.parquet"
         )
     if flat:
         return ChosenColumns(Columns(), "", reads_ids=True)
