@@ -7,7 +7,15 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
-from support.server_stand_ins import STAND_INS, LlamaCppPythonStandIn, OvmsStandIn, SglangStandIn, VllmStandIn
+from support.server_stand_ins import (
+    STAND_INS,
+    FirstOvmsStandIn,
+    LaterSglangStandIn,
+    LlamaCppPythonStandIn,
+    OvmsStandIn,
+    SglangStandIn,
+    VllmStandIn,
+)
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.cli import main
@@ -67,6 +75,33 @@ def test_every_kind_of_server_encodes_with_both_values_of_add_special(start, enc
         expected = [encoder.encode(text, **modes) for text in TEXTS]
         assert [found.tokenizer.encode(text, **modes) for text in TEXTS] == expected
         assert found.tokenizer.encode_many(TEXTS, **modes) == expected
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["selected", "detected"])
+@pytest.mark.parametrize(("kind", "stand_in"), [("sglang", LaterSglangStandIn), ("ovms", FirstOvmsStandIn)])
+def test_other_versions_of_a_server_encode_the_same(start, encoder, kind, stand_in, named):
+    address = start(stand_in).address
+    tokenizer = open_reference(f"{kind}+{address}" if named else address).tokenizer
+    for add_special in (False, True):
+        modes = {"add_special": add_special, "parse_special": True}
+        expected = [encoder.encode(text, **modes) for text in TEXTS]
+        assert [tokenizer.encode(text, **modes) for text in TEXTS] == expected
+        assert tokenizer.encode_many(TEXTS, **modes) == expected
+
+
+def test_sglang_gets_many_texts_in_one_request(start, encoder):
+    stand_in = start("sglang")
+    tokenizer = open_reference(stand_in.address).tokenizer
+    texts = [case.text for case in load_cases()[:300]]
+    modes = {"add_special": True, "parse_special": True}
+    sent = len(stand_in.requests)
+    assert tokenizer.encode_many(texts, **modes) == encoder.encode_many(texts, **modes)
+    assert len(stand_in.requests) - sent == 2
+    answer = stand_in.answer
+    stand_in.answer = lambda path, body: answer(path, body) if b"bad" not in body else {"tokens": [[-1], [1]]}
+    good, bad = tokenizer.encode_many(["a", "bad"], **modes)
+    assert good == encoder.encode("a", add_special=True)
+    assert isinstance(bad, EncodeError)
 
 
 @pytest.mark.parametrize("kind", DECODING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from tokverify.references.command_protocol import (
 from tokverify.references.piece_bytes import recognize_storage
 from tokverify.references.reference import FoundReference
 from tokverify.spec import TokenType
+from tokverify.text.sequence import split_batches
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class CommandTokenizer:
         problems = [_find_problem(text) for text in texts]
         valid = [text for text, problem in zip(texts, problems, strict=True) if problem is None]
         results: list[list[int] | Failure] = []
-        for batch in _split(valid):
+        for batch in split_batches(valid, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST):
             results += self._program.ask_each(ENCODE, batch, options)
         encoded = iter(results)
         return [next(encoded) if problem is None else problem for problem in problems]
@@ -270,15 +271,3 @@ def _find_problem(text: str) -> EncodeError | None:
     except EncodeError as error:
         return error
     return None
-
-
-def _split(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split texts into batches of limited size."""
-    start = characters = 0
-    for at, text in enumerate(texts):
-        if at > start and (at - start >= _TEXTS_PER_REQUEST or characters + len(text) > _CHARACTERS_PER_REQUEST):
-            yield texts[start:at]
-            start, characters = at, 0
-        characters += len(text)
-    if start < len(texts):
-        yield texts[start:]
