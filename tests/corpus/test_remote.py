@@ -140,3 +140,8 @@ def test_a_server_that_does_not_answer(server, monkeypatch):
 def test_a_missing_file_on_a_server(server):
     with pytest.raises(TokverifyError, match=r"missing\.parquet: "):
         find_files([f"{server.address}/missing.parquet"])
+
+
+def test_a_server_that_cannot_be_reached():
+    with pytest.raises(TokverifyError, match=r"a\.parquet: cannot be read .*connect"):
+        find_files(["http://127.0.0.1:9/a.parquet"])

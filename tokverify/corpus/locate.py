@@ -85,13 +85,26 @@ def _find_behind_url(location: str) -> FoundFiles:
     with raised_as(TokverifyError, f"{location}: cannot be read"):
         if _WILDCARDS & set(inner):
             names = system.glob(inner, detail=True)
-        elif system.isfile(inner):
-            names = {inner: system.info(inner)}
         else:
-            return _select(location, _files_below(system, inner))
+            info = _info(system, inner)
+            if info is None or info["type"] == "directory":
+                return _select(location, _files_below(system, inner))
+            names = {inner: info}
     if not names:
         raise TokverifyError(f"{location}: no file matches; check the pattern")
     return FoundFiles(tuple(_named(_remote_file(system, name, info)) for name, info in names.items()), 0)
+
+
+def _info(system: Any, name: str) -> dict[str, Any] | None:  # noqa: ANN401 - fsspec has no types
+    """Describe a file; None if there is none. Unlike `isfile`, this fails if the server cannot be reached."""
+    try:
+        info: dict[str, Any] = system.info(name)
+    except FileNotFoundError as error:
+        # subtle: over HTTP, every failure is this error, with its cause.
+        if error.__cause__ is not None:
+            raise error.__cause__ from error
+        return None
+    return info
 
 
 def _files_below(system: Any, directory: str) -> Iterator[CorpusFile]:  # noqa: ANN401 - fsspec has no types
