@@ -19,6 +19,7 @@ pub mod error;
 pub mod hash;
 pub mod id_buffer;
 pub mod long_cache;
+pub mod mark;
 pub mod merge;
 pub mod model;
 pub mod models;
