@@ -83,7 +83,10 @@ mod tests {
         let words = ["a", "word", "Z", "5", "1066", " ", " ", ".", "...", "_", "(", "The"];
         let spaces = ["a", "5", "-", " ", " ", "  ", "\n", "\t", "\r\n", "\x0b", "\x1c", "\x1f", "\x7f", "\0"];
         let quotes = ["a", "1", " ", "'", "'s", "'re", "'ll", "'l", "'D", "'t", "''", "s"];
-        let others = ["a", "word", "5", "the", ". ", " ", "é", "’", "\u{a0}", "\u{3000}", "你", "½", "😀", "'ve"];
+        let others = [
+            "a", "word", "5", "the", ". ", " ", "é", "’", "\u{a0}", "\u{3000}", "你", "½", "😀", "'ve", "“", "”", "—",
+            "\u{2027}", "\u{2028}", "\u{200f}",
+        ];
         let mut state = 1_u32;
         for parts in [&words[..], &spaces, &quotes, &others] {
             for length in 0..6000 {
