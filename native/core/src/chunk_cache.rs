@@ -24,7 +24,7 @@ const IN_ARENA: u64 = 8 << COUNT_SHIFT;
 const SMALLEST: usize = 1 << 11;
 const LARGEST: usize = 1 << 17;
 /// How many times as large a table becomes at once: touching new memory takes long.
-const GROWTH: usize = 16;
+const GROWTH: usize = 4;
 /// The number of ids after which the arena is emptied.
 const ARENA: usize = 1 << 22;
 
