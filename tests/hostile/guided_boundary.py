@@ -10,7 +10,7 @@ It needs atheris, and a module that records which branches run. With stable Rust
 Copy its `lib_native.so` to `tokverify/_native.abi3.so` and preload the library that atheris installs:
 
     LD_PRELOAD=.venv/lib/python3.11/site-packages/ubsan_with_fuzzer.so \\
-      .venv/bin/python tests/hostile/guided_boundary.py -max_total_time=60
+      .venv/bin/python tests/hostile/guided_boundary.py -max_total_time=60 -len_control=0 -max_len=4000
 
 Options and output are those of libFuzzer. Each round is one of `native_boundary.py`, with bytes in place of chance.
 """
