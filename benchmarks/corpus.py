@@ -4,8 +4,12 @@
     python benchmarks/corpus.py model.gguf other.gguf data/ -j 2        # against encoding with both
 
 Prints seconds, seconds of processor time (which a busy machine changes less), the ratios of both, and the memory of the
-largest worker. Opening the tokenizers is included on both sides. `--repeat 4` names each file four times, by links.
+largest worker. Opening the tokenizers is included on both sides. `--parts 4` measures both ways in turn, each on a
+quarter of the files at a time, so that other work on the machine affects them alike. `--repeat 4` names each file four
+times, by links.
 """
+
+from __future__ import annotations
 
 import argparse
 import os
@@ -14,16 +18,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow.parquet as pq
 
 from tokverify import open_model
 from tokverify.tasks.corpus import verify_corpus
+
+if TYPE_CHECKING:
+    from tokverify.report.corpus import CorpusReport
 
 _ROWS = 512
 
@@ -72,11 +81,26 @@ def encode_only(tokenizers: list[str], column: str, paths: list[Path], jobs: int
         sum(pool.map(partial(encode_file, tokenizers, column), paths))
 
 
-def measure(run: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds that something takes, and those that all processors were busy with it."""
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """How long something took."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+    """The seconds that all processors were busy with it."""
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.seconds + other.seconds, self.processor + other.processor)
+
+    def describe(self, megabytes: float) -> str:
+        return f"{self.seconds:8.2f} s  {self.processor:8.2f} s CPU  {megabytes / self.seconds:7.1f} MB/s"
+
+
+def measure(run: Callable[[], object]) -> Spent:
+    """Measure a call."""
     start, before = time.perf_counter(), sum(os.times()[:4])
     run()
-    return time.perf_counter() - start, sum(os.times()[:4]) - before
+    return Spent(time.perf_counter() - start, sum(os.times()[:4]) - before)
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -98,6 +122,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a directory of Parquet or JSON Lines files")
     parser.add_argument("--text", default="text", metavar="COLUMN")
     parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("--parts", type=int, default=1, help="measure both ways on so many parts of the files in turn")
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="name each file several times")
     parser.add_argument("--no-bare", dest="bare", action="store_false", help="do not encode without tokverify")
     options = parser.parse_args()
@@ -107,20 +132,32 @@ def main() -> None:
 
 
 def compare(options: argparse.Namespace, paths: list[Path]) -> None:
+    """Measure both ways on one part of the files after the other, and print the sums so far."""
     is_json = options.reference.endswith(".json")
     tokenizers = [options.reference] if is_json else [options.model, options.reference]
-    reports = []
-    verify = partial(verify_corpus, options.model, options.reference, paths, text=options.text, jobs=options.jobs)
-    whole, whole_cpu = measure(lambda: reports.append(verify()))
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    (report,) = reports
-    megabytes = report.bytes / 1e6
-    print(f"{megabytes:,.0f} MB in {report.documents:,} documents, {report.differing:,} differ", flush=True)
-    print(f"corpus         {whole:8.2f} s  {whole_cpu:8.2f} s CPU  {megabytes / whole:7.1f} MB/s  {memory:,.0f} MiB")
-    if options.bare:
-        bare, bare_cpu = measure(partial(encode_only, tokenizers, options.text, paths, options.jobs))
-        print(f"encoding only  {bare:8.2f} s  {bare_cpu:8.2f} s CPU  {megabytes / bare:7.1f} MB/s")
-        print(f"ratio          {whole / bare:8.2f}    {whole_cpu / bare_cpu:8.2f}")
+    reports: list[CorpusReport] = []
+    whole, bare = Spent(), Spent()
+    for number in range(options.parts):
+        part = paths[number :: options.parts]
+        verify = partial(verify_corpus, options.model, options.reference, part, text=options.text, jobs=options.jobs)
+        whole += measure(lambda verify=verify: reports.append(verify()))
+        if number == 0:  # later, the largest process may be one that encoded only
+            memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        if options.bare:
+            bare += measure(partial(encode_only, tokenizers, options.text, part, options.jobs))
+        print_sums(reports, memory, whole, bare if options.bare else None)
+
+
+def print_sums(reports: list[CorpusReport], memory: float, whole: Spent, bare: Spent | None) -> None:
+    megabytes = sum(report.bytes for report in reports) / 1e6
+    documents, differing = (sum(getattr(report, name) for report in reports) for name in ("documents", "differing"))
+    print(f"{megabytes:,.0f} MB in {documents:,} documents, {differing:,} differ")
+    print(f"corpus         {whole.describe(megabytes)}  {memory:,.0f} MiB", flush=True)
+    if bare:
+        print(f"encoding only  {bare.describe(megabytes)}")
+        print(
+            f"ratio          {whole.seconds / bare.seconds:8.2f}    {whole.processor / bare.processor:8.2f}", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Trial:
     """
 
     def __init__(self, arguments: Sequence[str], state: Path, seconds: float, seed: int) -> None:
-        self._arguments = [*arguments, "--text", "text", "-f", "json"]
+        self._arguments = [*arguments, "--text-column", "text", "-f", "json"]
         self._state = state
         self._seconds = seconds
         self._chance = random.Random(seed)  # noqa: S311 - not for cryptography

@@ -148,6 +148,14 @@ class TypeListing(Protocol):
         """
 
 
+@runtime_checkable
+class RoleListing(Protocol):
+    """Knows whether a role has no token, while a role that others do not name in `special_ids` may have one."""
+
+    def lists_role(self, role: str) -> bool:
+        """Whether `special_ids` has the role if any token has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationEnds:
     """The tokens that end a generation."""

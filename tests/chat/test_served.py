@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
-from support.server_stand_ins import VllmStandIn
+from support.server_stand_ins import LaterSglangStandIn, SglangStandIn, VllmStandIn
 from support.stand_in import StandIn
 from tokverify import check_chat, load_gguf
 from tokverify.cli import main
@@ -35,9 +35,10 @@ def conversations(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("stand_in", [VllmStandIn, LaterSglangStandIn])
 @pytest.mark.parametrize("is_equal", [True, False])
-def test_the_messages_of_vllm_are_compared(model, encoder, conversations, is_equal):
-    with VllmStandIn(encoder) as running:
+def test_messages_are_compared(model, encoder, conversations, stand_in, is_equal):
+    with stand_in(encoder) as running:
         running.template = VllmStandIn.template if is_equal else "other"
         report = check_chat(model, running.address, conversations=conversations)
     (result,) = report.results
@@ -45,6 +46,14 @@ def test_the_messages_of_vllm_are_compared(model, encoder, conversations, is_equ
     kinds = {finding.kind for finding in report.findings}
     assert ("drift" in kinds) is not is_equal
     assert any("templates other than the server's default one" in reason for reason in report.not_checked)
+
+
+def test_a_server_that_takes_no_messages_is_not_compared(model, encoder, conversations):
+    with SglangStandIn(encoder) as running:
+        report = check_chat(model, running.address, conversations=conversations)
+    assert [result.expected for result in report.results] == [None]
+    assert "drift" not in {finding.kind for finding in report.findings}
+    assert any("its version does not render" in reason for reason in report.not_checked)
 
 
 def test_the_template_of_llama_server_is_compared(model, encoder, conversations):

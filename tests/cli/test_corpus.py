@@ -191,7 +191,7 @@ def test_equal_texts_with_different_wrong_ids_have_their_own_examples(tmp_path):
     ids = tokverify.load_model(MODEL).encode("some text", add_special=True, parse_special=True)
     table = pa.table({"text": ["some text"] * 2, "ids": [ids[1:], [ids[0], *ids]]})
     pa.parquet.write_table(table, tmp_path / "a.parquet")
-    result = corpus(MODEL, tmp_path / "a.parquet", "--ids", "ids", "--text", "text", "-f", "json")
+    result = corpus(MODEL, tmp_path / "a.parquet", "--ids-column", "ids", "--text-column", "text", "-f", "json")
     report = json.loads(result.stdout)
     places = {example["case"]: example["place"].rpartition(": ")[2] for example in report["examples"]}
     found = {cause["cause"]: [places[case] for case in cause["cases"]] for cause in report["causes"]}
@@ -219,8 +219,14 @@ def test_progress_as_json_lines(data):
         ([MODEL, "nothing.parquet"], "nothing.parquet: cannot be read: No such file or directory"),
         ([MODEL, "{data}", "--shard", "4/3"], "'4/3' is not a part"),
         ([MODEL, "{data}", "--sample", "0"], "'0' is not a share"),
-        ([MODEL, "{data}", "--text", "body"], 'the column "body" does not exist; columns with texts: text (--text)'),
-        ([MODEL, "{data}", "--text", "id"], 'the column "id" contains int64; columns with texts: text (--text)'),
+        (
+            [MODEL, "{data}", "--text-column", "body"],
+            'the column "body" does not exist; columns with texts: text (--text-column)',
+        ),
+        (
+            [MODEL, "{data}", "--text-column", "id"],
+            'the column "id" contains int64; columns with texts: text (--text-column)',
+        ),
         (["missing.gguf", "{data}"], "missing.gguf"),
         (["status", "{data}"], "contains no plan.json"),
     ],

@@ -1,5 +1,6 @@
 """Options under the names they had in the previous version."""
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -24,9 +25,14 @@ def test_an_argument_after_two_dashes_is_no_option():
     assert replace_old_names("fuzz", ["--", "--count"]) == ["--", "--count"]
 
 
+def written(parameter: click.Parameter) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
 def test_new_names_exist_and_old_ones_do_not():
     commands = dict(list_commands())
     for command, names in RENAMED.items():
-        options = {option for parameter in commands[command].params for option in parameter.opts}
+        parts = [each for name, each in commands.items() if name.split()[0] == command]
+        options = {option for part in parts for parameter in part.params for option in written(parameter)}
         assert set(names.values()) <= options
         assert set(names).isdisjoint(options)

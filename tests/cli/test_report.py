@@ -169,7 +169,7 @@ def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
     "command",
     [
         ["fuzz", BROKEN, "-r", REFERENCE, "--texts", "500"],
-        ["diff", MODEL, BROKEN, "-k", "tabs/*", "--corpus", str(ROOT / "README.md")],
+        ["diff", MODEL, BROKEN, "-k", "tabs/*", "--lines", str(ROOT / "README.md")],
         ["diff", MODEL, BROKEN, "-k", "seed/*", "--fuzz", "0.2s"],
     ],
     ids=["fuzz", "diff", "diff with fuzz"],

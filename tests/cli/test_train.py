@@ -78,7 +78,8 @@ def test_from_a_corpus_to_a_verified_file(run, tmp_path: Path):
 def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, arguments: list[str]):
     for output in ("one", "two"):
         result = run(*arguments, str(SAMPLE_TEXT), "-o", output, "--vocab-size", "700", "-q")
-        assert (result.exit_code, result.output) == (0, "")
+        assert (result.exit_code, result.stdout.count("\n"), result.stderr) == (0, 1, "")
+        assert " match" in result.stdout
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
     assert first == second
     verified = CliRunner().invoke(main, ["run", "one/tokenizer.gguf", "--suite", "scripts", "-q"])
@@ -111,7 +112,7 @@ def test_a_difference_is_exit_code_1_and_everything_is_written(run, tmp_path: Pa
 
     # If `▁` is not a token, llama.cpp treats one inside a text as the beginning of a word.
     monkeypatch.setattr(wordpiece, "UNEQUAL", wordpiece.UNEQUAL[1:])
-    result = run("wordpiece", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "500", "-q")
+    result = run("wordpiece", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "500")
     assert result.exit_code == 1
     assert " mismatch" in result.stdout
     assert "note      a `▁` in a text: GGUF marks the pieces that begin words with it" in result.stdout

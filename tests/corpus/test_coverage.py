@@ -13,13 +13,10 @@ from tokverify.corpus.coverage import (
     is_sampled,
 )
 from tokverify.corpus.document import Document
-from tokverify.corpus.feature import (
-    find_branches,
-    find_script_pairs,
-    pre_tokenizer_of,
-)
+from tokverify.corpus.feature import find_branches, pre_tokenizer_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import VARIABLE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
 TEXTS = ("Hello, world 123", "漢字 and Latin", "  spaces\n\n", "Ελληνικά漢字", "")
@@ -61,10 +58,11 @@ def test_which_documents_are_sampled_depends_on_the_document_alone():
     assert 8 < len(sampled) < 40
 
 
-def test_documents_outside_the_sample_count_only_with_their_ids(encoder: Encoder):
+def test_documents_outside_the_sample_count_without_branches(encoder: Encoder):
     text = next(f"漢a {row}" for row in range(100) if not is_sampled(Document(600, f"漢a {row}"), 512))
     coverage = record(encoder, Document(600, text))
-    assert coverage.script_pairs == coverage.branches == ()
+    assert coverage.branches == ()
+    assert coverage.script_pairs == ("Han Latin",)
     assert covered_ids(coverage) == sorted(set(encoder.encode(text)))
 
 
@@ -72,6 +70,15 @@ def test_documents_without_text_are_recorded(encoder: Encoder):
     recorder = CoverageRecorder(encoder, "document")
     recorder.add([Document(0, None, array("I", [5, 9]))], EncodedBatch.from_lists([[5, 9]]))
     assert covered_ids(recorder.coverage()) == [5, 9]
+
+
+@pytest.mark.parametrize("engine", ["auto", "python"])
+def test_both_engines_record_the_same_ids(monkeypatch: pytest.MonkeyPatch, encoder: Encoder, engine: str):
+    monkeypatch.setenv(VARIABLE, engine)
+    recorder = CoverageRecorder(encoder, "row")
+    for lists in ([], [[]], [[3, 900, 3], [], [7]]):
+        recorder.add([Document(0, "")] * len(lists), EncodedBatch.from_lists(lists))
+    assert covered_ids(recorder.coverage()) == [3, 7, 900]
 
 
 def test_branches_are_the_alternatives_that_match():
@@ -82,20 +89,6 @@ def test_branches_are_the_alternatives_that_match():
 def test_only_tokenizers_with_a_pre_tokenizer_have_branches(encoder: Encoder):
     assert pre_tokenizer_of(encoder) == PRE_TOKENIZERS["qwen2"]
     assert pre_tokenizer_of(Encoder(made_vocabulary.spm())) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("plain ASCII", set()),
-        ("漢字", set()),
-        ("a漢b", {"Latin Han", "Han Latin"}),
-        ("aб漢", {"Latin Cyrillic", "Cyrillic Han"}),
-        ("a 漢", set()),
-    ],
-)
-def test_script_pairs(text: str, pairs: set[str]):
-    assert find_script_pairs(text) == pairs
 
 
 def test_a_description_counts_tokens_and_merges(encoder: Encoder):

@@ -10,18 +10,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
 from support.corpus_worker import start_slowly, start_worker
-from support.paths import ROOT
+from support.paths import DATA, ROOT, SAMPLE
 from tokverify.corpus.plan import divide
 from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units
 from tokverify.errors import TokverifyError
+from tokverify.report.codec import encode
+from tokverify.tasks.corpus import verify_corpus
 
 # Ray does not wait for the processes that it has stopped.
 pytestmark = [
@@ -102,6 +105,40 @@ def test_a_run_goes_on_without_a_node_that_dies(tmp_path: Path, cluster: Cluster
     tally: Tally = merge(results)
     assert len(results) == len(units) > 50
     assert (tally.documents, tally.differing, tally.unreadable) == (300, 200, 0)
+
+
+def test_the_report_after_the_loss_of_a_node_is_that_of_an_undisturbed_run(tmp_path: Path, cluster: Cluster):
+    """Byte for byte; all documents differ, so that the report has causes and examples of which few are kept."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lines = DATA.joinpath("sample_text.txt").read_text("utf-8").splitlines()[::3]
+    for number in range(40):
+        texts = [" ".join([*lines[start:], *lines[:start], str(number)]) for start in range(4)]
+        write_json_lines(folder / f"{number}.jsonl", texts)
+    verify = partial(verify_corpus, SAMPLE / "sample-broken.gguf", str(SAMPLE / "sample.tokenizer.model"), [folder])
+    loss = Thread(target=kill_at_work, args=(cluster.nodes[1],), daemon=True)
+    loss.start()
+    disturbed = verify(ray=cluster.address, jobs=2)
+    assert not loss.is_alive()
+    assert cluster.nodes[1].wait() == -signal.SIGKILL
+    quiet = verify(jobs=1)
+    assert disturbed.differing == disturbed.documents == 160
+    assert encode(disturbed) == encode(quiet)
+
+
+def kill_at_work(node: subprocess.Popen[bytes]) -> None:
+    """Kill a node as soon as a worker on it has something to do."""
+    while not any(b"_Actor.run" in title for title in list_titles(node.pid)):
+        time.sleep(0.05)
+    os.killpg(node.pid, signal.SIGKILL)
+
+
+def list_titles(process: int) -> Iterator[bytes]:
+    """Yield the command lines of the processes that a process has started, and of those that these have started."""
+    with suppress(OSError):
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            yield Path(f"/proc/{child}/cmdline").read_bytes()
+            yield from list_titles(int(child))
 
 
 def wait_for_workers(announced: Path, count: int) -> None:

@@ -152,7 +152,7 @@ TABLE = [
     ([GOOD, BROKEN, "-k", "seed/*", "-f", "json"], 1, '"kind": "diff"'),
     ([GOOD, BROKEN, "-k", "seed/*", "-f", "markdown"], 1, "## ❌"),
     ([GOOD, BROKEN, "-k", "seed/*", "-q", "--fuzz", "1s"], 1, "generated"),
-    ([GOOD, BROKEN, "-k", "seed/*", "-q", "--corpus", __file__], 1, "of the corpus change"),
+    ([GOOD, BROKEN, "-k", "seed/*", "-q", "--lines", __file__], 1, "of the corpus change"),
 ]
 
 

@@ -151,10 +151,32 @@ def check_strings(source: random.Random) -> None:
     assert (ends[0], results[0]) == (ends[1], results[1])
 
 
+def check_marks(source: random.Random) -> None:
+    """Mark the pairs of classes in a text of any characters; refuse tables of another size, and ids outside of one."""
+    mark_pairs, mark_ids = native_module().mark_pairs, native_module().mark_ids
+    characters = "".join(chr(source.randrange(0xD800)) for _ in range(source.randint(0, 20)))
+    pairs = bytearray(1 << 16)
+    is_new, unknown = mark_pairs((characters,), bytearray(b"\xff") * 0x110000, pairs)
+    assert is_new == any(pairs) == (characters != "")
+    assert unknown == [*dict.fromkeys(character for character in map(ord, characters) if character in {*unknown})]
+    assert {ord(character) for character in characters if not character.isascii()} <= {*unknown}
+    ids = array("I", (source.randrange(1 << 32) for _ in range(source.randint(1, 4))))
+    for call in (
+        lambda: mark_pairs((characters,), bytearray(abs(number(source)) % 99), pairs),
+        lambda: mark_ids(ids, pairs),
+    ):
+        try:
+            call()
+            assert max(ids) < len(pairs)
+        except REFUSED:
+            continue
+
+
 def run(seed: int) -> None:
     """Do one round; a failure is an assertion, or an exception that is not expected."""
     source = random.Random(seed)  # noqa: S311
     check_strings(source)
+    check_marks(source)
     declaration = declare(source)
     module = native_module()
     try:

@@ -279,15 +279,17 @@ def test_a_configuration_may_not_run_a_program(monkeypatch):
     assert open_reference(ConfiguredLocation(f"command:{command}")).tokenizer.name == "small"
 
 
-def test_pieces_without_bytes_are_read_like_those_of_the_model():
+@pytest.mark.parametrize(("piece", "alone_bytes"), [("▁a", b" a"), ("a▁", "a▁".encode())])
+def test_pieces_without_bytes_are_read_as_usual_or_like_those_of_the_model(piece, alone_bytes):
     from tokverify.tasks.opening import open_model
 
-    tokens = [{"piece": piece} for piece in ["<unk>", "<s>", "▁a", "a", "b", "c", "é"]]
+    tokens = [{"piece": piece} for piece in ["<unk>", "<s>", piece, "a", "b", "c", "é"]]
     arguments = [*ARGUMENTS, f"tokens={json.dumps({'tokens': tokens})}"]
     model = open_model(SAMPLE / "sample.gguf")
     alone = load(Request(shlex.join(arguments))).tokenizer
     beside = load(Request(shlex.join(arguments), spec=model.spec)).tokenizer
-    assert (alone.token_bytes(2), beside.token_bytes(2)) == ("▁a".encode(), b" a")
+    assert alone.token_bytes(2) == alone_bytes
+    assert beside.token_bytes(2) == piece.replace("▁", " ").encode()
     with pytest.raises(UnsupportedError, match=r"^small does not list the types of its tokens$"):
         beside.token_types()
 

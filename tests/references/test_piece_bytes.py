@@ -1,6 +1,7 @@
 import pytest
 
-from tokverify.references.piece_bytes import piece_bytes
+from tokverify.engine.byte_level import byte_pieces
+from tokverify.references.piece_bytes import piece_bytes, recognize_storage
 
 BYTE_LEVEL = [{"type": "ByteLevel"}]
 METASPACE = [{"type": "Metaspace", "replacement": "▁"}]
@@ -31,3 +32,23 @@ WORDPIECE = [{"type": "WordPiece", "prefix": "##"}]
 )
 def test_a_piece_represents_what_its_stages_produce(stages, piece, expected):
     assert piece_bytes(stages)(piece) == expected
+
+
+@pytest.mark.parametrize(
+    ("pieces", "piece", "expected"),
+    [
+        (["<s>", *byte_pieces(), "Ġfox"], "Ġfox", b" fox"),
+        (["[CLS]", "fox", "##es"], "##es", b"es"),
+        (["<s>", "<0x00>", "<0xFF>", "▁fox"], "<0x0A>", b"\n"),
+        (["<s>", "▁fox", "##"], "##▁fox", b"## fox"),
+        (["▁fox"], "<0x0A>", b"<0x0A>"),
+        (["▁fox"], "\udcff", b"\xff"),
+    ],
+)
+def test_the_usual_ways_to_store_pieces_are_recognized(pieces, piece, expected):
+    assert recognize_storage(pieces)(piece) == expected
+
+
+def test_pieces_that_are_stored_in_another_way_are_not_recognized():
+    assert recognize_storage(["fox", "a", "b"]) is None
+    assert recognize_storage([*map(str, range(200)), "##1"]) is None

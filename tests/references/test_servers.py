@@ -7,7 +7,15 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
-from support.server_stand_ins import STAND_INS, LlamaCppPythonStandIn, OvmsStandIn, SglangStandIn, VllmStandIn
+from support.server_stand_ins import (
+    STAND_INS,
+    FirstOvmsStandIn,
+    LaterSglangStandIn,
+    LlamaCppPythonStandIn,
+    OvmsStandIn,
+    SglangStandIn,
+    VllmStandIn,
+)
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.cli import main
@@ -15,9 +23,12 @@ from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
+from tokverify.report.consequence import Level, Outcome
+from tokverify.report.diff import diff_exit_code
 from tokverify.system import http_connection
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import CONNECTIONS
+from tokverify.tasks.diff import diff_tokenizers
 
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 TEXTS = ("", "Hello  world", "a<turn>b\N{LLAMA}", "\0")
@@ -64,6 +75,33 @@ def test_every_kind_of_server_encodes_with_both_values_of_add_special(start, enc
         expected = [encoder.encode(text, **modes) for text in TEXTS]
         assert [found.tokenizer.encode(text, **modes) for text in TEXTS] == expected
         assert found.tokenizer.encode_many(TEXTS, **modes) == expected
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["selected", "detected"])
+@pytest.mark.parametrize(("kind", "stand_in"), [("sglang", LaterSglangStandIn), ("ovms", FirstOvmsStandIn)])
+def test_other_versions_of_a_server_encode_the_same(start, encoder, kind, stand_in, named):
+    address = start(stand_in).address
+    tokenizer = open_reference(f"{kind}+{address}" if named else address).tokenizer
+    for add_special in (False, True):
+        modes = {"add_special": add_special, "parse_special": True}
+        expected = [encoder.encode(text, **modes) for text in TEXTS]
+        assert [tokenizer.encode(text, **modes) for text in TEXTS] == expected
+        assert tokenizer.encode_many(TEXTS, **modes) == expected
+
+
+def test_sglang_gets_many_texts_in_one_request(start, encoder):
+    stand_in = start("sglang")
+    tokenizer = open_reference(stand_in.address).tokenizer
+    texts = [case.text for case in load_cases()[:300]]
+    modes = {"add_special": True, "parse_special": True}
+    sent = len(stand_in.requests)
+    assert tokenizer.encode_many(texts, **modes) == encoder.encode_many(texts, **modes)
+    assert len(stand_in.requests) - sent == 2
+    answer = stand_in.answer
+    stand_in.answer = lambda path, body: answer(path, body) if b"bad" not in body else {"tokens": [[-1], [1]]}
+    good, bad = tokenizer.encode_many(["a", "bad"], **modes)
+    assert good == encoder.encode("a", add_special=True)
+    assert isinstance(bad, EncodeError)
 
 
 @pytest.mark.parametrize("kind", DECODING)
@@ -133,6 +171,32 @@ def test_a_difference_is_found_diagnosed_and_shown_with_the_texts_of_the_server(
 def test_other_commands_do_not_mistake_a_hidden_vocabulary_for_an_empty_one(start, arguments):
     result = CliRunner().invoke(main, [*arguments, start("vllm").address, "-f", "json"], catch_exceptions=False)
     assert "does not list its tokens" in result.output
+
+
+@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+def test_texts_are_compared_with_a_server_that_does_not_list_its_tokens_on_either_side(start, kind):
+    address, cases = start(kind).address, load_cases()[::7]
+    for old, new, code in [(address, MODEL, 0), (MODEL, address, 0), (address, BROKEN, 1), (BROKEN, address, 1)]:
+        report = diff_tokenizers(old, new, cases)
+        assert diff_exit_code(report) == code
+        assert (report.parts, len(report.not_compared)) == ((), 1)
+        assert report.not_compared[0].endswith("does not list its tokens")
+        outcomes = {each.level: each.outcome for each in report.consequences}
+        assert outcomes[Level.VOCABULARY] is outcomes[Level.SPECIAL] is Outcome.UNKNOWN
+        assert outcomes[Level.IDS] is (Outcome.BROKEN if code else Outcome.VALID)
+        assert outcomes[Level.TEXT] is (Outcome.VALID if kind in DECODING else Outcome.UNKNOWN)
+
+
+@pytest.mark.parametrize("arguments", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
+@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+def test_a_server_that_does_not_list_its_tokens_is_the_model(start, kind, arguments):
+    address = start(kind).address
+    command, *options = arguments
+    codes = [
+        CliRunner().invoke(main, [command, model, "-r", reference, *options]).exit_code
+        for model, reference in [(address, MODEL), (MODEL, address), (address, BROKEN), (BROKEN, address)]
+    ]
+    assert codes == [0, 0, 1, 1]
 
 
 def test_requests_share_connections_and_run_at_the_same_time(start, encoder):

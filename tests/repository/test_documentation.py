@@ -94,7 +94,9 @@ def test_unknown_reports_missing_options_and_commands():
     assert unknown(["tokverify", "run", "model.gguf", "--baseline=x", "-q", "|", "head", "-x"]) == []
     assert unknown(["tokverify", "cases", "check", "--nonsense", "x"]) == ["--nonsense"]
     assert unknown(["tokverify", "nonsense"]) == ["nonsense"]
-    assert unknown(["tokverify", "corpus", "model.gguf", "data/", "--ids", "ids", "--nonsense"]) == ["--nonsense"]
+    assert unknown(["tokverify", "corpus", "model.gguf", "data/", "--ids-column", "ids", "--nonsense"]) == [
+        "--nonsense"
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=by_name)

@@ -19,7 +19,7 @@ COMMANDS = {
     "run": ["run", MODEL, "-r", REFERENCE],
     "audit": ["audit", MODEL, "-r", REFERENCE],
     "fuzz": ["fuzz", MODEL, "-r", REFERENCE, "--texts", "3000"],
-    "diff": ["diff", f"{SAMPLE}/sample.gguf", MODEL, "--corpus", "tests/data/sample_text.txt"],
+    "diff": ["diff", f"{SAMPLE}/sample.gguf", MODEL, "--lines", "tests/data/sample_text.txt"],
 }
 
 

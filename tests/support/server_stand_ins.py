@@ -11,6 +11,10 @@ from jinja2.sandbox import SandboxedEnvironment
 from support.stand_in import StandIn
 
 
+class RefusedRequestError(Exception):
+    """The server answers with the status that is the argument."""
+
+
 class _HttpStandIn(StandIn):
     """A server with a route for each path."""
 
@@ -20,6 +24,12 @@ class _HttpStandIn(StandIn):
         if path not in self.routes:
             raise NotImplementedError
         return self.routes[path](self, json.loads(body or b"{}"))
+
+    def answer_or_refuse(self, path: str, body: bytes):
+        try:
+            return super().answer_or_refuse(path, body)
+        except RefusedRequestError as refused:
+            return refused.args[0], {"error": {"message": "no"}}
 
     def ids(self, text: str, *, add_special: bool) -> list[int]:
         return self.encoder.encode(text, add_special=add_special, parse_special=True)
@@ -51,18 +61,38 @@ class VllmStandIn(_HttpStandIn):
     routes: ClassVar = {"/v1/models": _models("vllm"), "/tokenize": tokenize, "/detokenize": detokenize}
 
 
-class SglangStandIn(_HttpStandIn):
-    """As in SGLang's `TokenizeRequest` and `DetokenizeRequest`."""
+class SglangStandIn(VllmStandIn):
+    """As in `srt/entrypoints/openai/serving_tokenize.py` of early versions, which do not know `messages`."""
 
     def tokenize(self, asked):
-        tokens = self.ids(asked["prompt"], add_special=asked.get("add_special_tokens", True))
-        return {"tokens": tokens, "count": len(tokens), "max_model_len": 4096}
+        if "prompt" not in asked:
+            raise RefusedRequestError(422)
+        prompt, add_special = asked["prompt"], asked.get("add_special_tokens", True)
+        if isinstance(prompt, list):
+            tokens = [self.ids(text, add_special=add_special) for text in prompt]
+        else:
+            tokens = self.ids(prompt, add_special=add_special)
+        return {"tokens": tokens, "max_model_len": 4096}
 
     def detokenize(self, asked):
         hidden = set() if not asked.get("skip_special_tokens", True) else set(self.encoder.special_ids.values())
         return {"text": self.text([id for id in asked["tokens"] if id not in hidden])}
 
     routes: ClassVar = {"/v1/models": _models("sglang"), "/tokenize": tokenize, "/detokenize": detokenize}
+
+
+class LaterSglangStandIn(SglangStandIn):
+    """As in later versions, which know `messages`, ignore `add_special_tokens`, and refuse texts that are all empty."""
+
+    def tokenize(self, asked):
+        asked.pop("add_special_tokens", None)
+        if "messages" in asked:
+            return VllmStandIn.tokenize(self, asked)
+        if not any(asked["prompt"]):
+            raise RefusedRequestError(400)
+        return SglangStandIn.tokenize(self, asked)
+
+    routes: ClassVar = {**SglangStandIn.routes, "/tokenize": tokenize}
 
 
 class TeiStandIn(_HttpStandIn):
@@ -95,6 +125,12 @@ class OvmsStandIn(_HttpStandIn):
         return {"object": "list", "data": [{"id": name, "owned_by": "OVMS"} for name in self.names]}
 
     routes: ClassVar = {"/v3/models": models, "/v3/tokenize": tokenize}
+
+
+class FirstOvmsStandIn(OvmsStandIn):
+    """With the other paths in that documentation."""
+
+    routes: ClassVar = {"/v1/models": OvmsStandIn.models, "/v1/tokenize": OvmsStandIn.tokenize}
 
 
 class LlamaCppPythonStandIn(_HttpStandIn):

@@ -26,7 +26,7 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\ns
         ("text.txt", ["train", "bpe", "text.txt", "-o", "out"]),
         ("text.txt", ["stats", GGUF, "text.txt"]),
         ("text.txt", ["fuzz", GGUF, "--corpus", "text.txt"]),
-        ("text.txt", ["diff", GGUF, GGUF, "--corpus", "text.txt"]),
+        ("text.txt", ["diff", GGUF, GGUF, "--lines", "text.txt"]),
         ("text.txt", ["encode", GGUF, "--file", "text.txt"]),
         ("report.json", ["report", "show", "report.json"]),
         ("ref/tokenizer_config.json", ["run", GGUF, "-r", "ref"]),

@@ -30,6 +30,13 @@ class Typed(FakeTokenizer):
         return self.ends
 
 
+class Complete(Typed):
+    """A tokenizer that has no token for a role that it does not name."""
+
+    def lists_role(self, role):
+        return True
+
+
 def differences(actual: Tokenizer, expected: Tokenizer, aspect: Aspect) -> list[TokenizerDifference]:
     found = compare_tokenizers(actual, expected, compare_vocabularies(actual, expected)).differences
     return [difference for difference in found if difference.aspect is aspect]
@@ -91,7 +98,7 @@ def test_sizes_are_shown_and_left_to_the_tokens_that_only_one_side_has():
         ("word", USER_DEFINED, 1, ERROR),
         ("word", CONTROL, USER_DEFINED, ERROR),
         ("word", USER_DEFINED, CONTROL, ERROR),
-        ("<|turn|>", CONTROL, USER_DEFINED, INFO),
+        ("<|turn|>", CONTROL, USER_DEFINED, ERROR),
         ("<|turn|>", USER_DEFINED, CONTROL, ERROR),
         ("word", UNUSED, 1, ERROR),
         ("<unused1>", UNUSED, 1, INFO),
@@ -99,19 +106,38 @@ def test_sizes_are_shown_and_left_to_the_tokens_that_only_one_side_has():
     ],
 )
 def test_a_different_type_is_an_error_if_a_text_or_its_decoding_can_show_it(piece, actual, expected, severity):
-    (found,) = differences(
-        encoder({piece: 0.0}, {piece: actual}), encoder({piece: 0.0}, {piece: expected}), Aspect.TYPES
-    )
-    assert (found.severity, found.ids) == (severity, (259,))
+    sides = [encoder({piece: 0.0}, {piece: type}) for type in (actual, expected)]
+    for one, other in (sides, reversed(sides)):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert (found.severity, found.ids) == (severity, (259,))
+
+
+@pytest.mark.parametrize(
+    ("in_file", "in_source", "severity"), [(CONTROL, USER_DEFINED, INFO), (USER_DEFINED, CONTROL, ERROR)]
+)
+def test_a_converter_may_type_what_looks_like_a_special_token_as_a_control_token(in_file, in_source, severity):
+    source = typed_like(encoder({"<|turn|>": 0.0}), {259: TokenType(in_source)})
+    file = encoder({"<|turn|>": 0.0}, {"<|turn|>": in_file})
+    for one, other in ((file, source), (source, file)):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert (found.severity, found.ids) == (severity, (259,))
+
+
+def typed_like(encoder: Encoder, changed: dict[int, TokenType]) -> Typed:
+    """Return a tokenizer that is no GGUF file, with the same types except for some tokens."""
+    tokenizer = Typed(*encoder.pieces)
+    tokenizer.types = tuple(changed.get(id, type) for id, type in enumerate(encoder.token_types()))
+    return tokenizer
 
 
 def test_a_type_that_only_llama_cpp_overrides_is_a_warning():
-    reference = Typed(*encoder({"<|im_end|>": 0.0}).pieces)
-    reference.types = (TokenType.UNDEFINED,) * 259 + (TokenType.USER_DEFINED,)
-    actual = encoder({"<|im_end|>": 0.0}, {"<|im_end|>": USER_DEFINED})
-    (found,) = [each for each in differences(actual, reference, Aspect.TYPES) if 259 in each.ids]
-    assert found.severity is WARNING
-    assert "llama.cpp overrides it" in found.message
+    source = typed_like(encoder({"<|im_end|>": 0.0}), {259: TokenType.USER_DEFINED})
+    file = encoder({"<|im_end|>": 0.0}, {"<|im_end|>": USER_DEFINED})
+    for one, other, declaring in ((file, source, "the file"), (source, file, "the reference")):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert found.severity is WARNING
+        assert f"{declaring} declares what" in found.message
+        assert "llama.cpp overrides it" in found.message
 
 
 def test_tokens_whose_types_differ_in_the_same_way_are_one_difference():
@@ -126,6 +152,7 @@ def test_a_reference_that_only_knows_its_added_tokens_says_nothing_about_bytes()
     reference = Typed(*encoder({}).pieces)
     reference.types = (TokenType.CONTROL,) * 3
     assert differences(encoder({}), reference, Aspect.TYPES) == []
+    assert differences(reference, encoder({}), Aspect.TYPES) == []
 
 
 @pytest.mark.parametrize(
@@ -143,12 +170,28 @@ def test_a_reference_that_only_knows_its_added_tokens_says_nothing_about_bytes()
     ],
 )
 def test_special_ids_are_compared_by_role(actual, expected, severities):
-    sides = [FakeTokenizer("a", "b", "c", special_ids=ids) for ids in (actual, expected)]
-    assert [difference.severity for difference in differences(*sides, Aspect.SPECIAL_IDS)] == severities
+    sides = [Complete("a", "b", "c", special_ids=ids) for ids in (actual, expected)]
+    for one, other in (sides, reversed(sides)):
+        assert [difference.severity for difference in differences(one, other, Aspect.SPECIAL_IDS)] == severities
+
+
+def test_a_role_that_a_side_may_have_without_naming_it_is_not_compared():
+    ids = {"bos": 0, "eos": 1, "pad": 1}
+    silent, naming = FakeTokenizer("a", "b"), Complete("a", "b", special_ids=ids, adds_special=False)
+    for one, other in ((silent, naming), (naming, silent)):
+        compared = compare_tokenizers(one, other, compare_vocabularies(one, other))
+        assert compared.differences == []
+        assert "bos and eos: fake does not name them" in compared.not_compared
+
+
+def test_a_role_that_only_the_model_has_is_named():
+    actual, expected = Complete("a", "b", special_ids={"eos": 1}), Complete("a", "b")
+    (found,) = differences(actual, expected, Aspect.SPECIAL_IDS)
+    assert found.message == 'eos is 1 "b" in the model, but the reference has none'
 
 
 def test_an_eos_that_the_model_lacks_but_that_ends_its_generations_is_a_warning():
-    actual = Typed("a", "<|eot_id|>")
+    actual = Complete("a", "<|eot_id|>")
     actual.ends = GenerationEnds(frozenset({1}), are_all=True)
     (found,) = differences(actual, FakeTokenizer("a", "<|eot_id|>", special_ids={"eos": 1}), Aspect.SPECIAL_IDS)
     assert found.severity is WARNING
@@ -185,7 +228,7 @@ def test_what_the_reference_does_not_know_is_listed():
         "the types of tokens: silent does not know them",
         "bos and eos: silent does not name them",
         "the tokens that end a generation: silent does not name them",
-        "the reference (silent) does not know which tokens to add to a text",
+        "the tokens added around a text: silent does not know them",
     ]
 
 

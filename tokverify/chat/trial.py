@@ -133,7 +133,10 @@ def _explain_not_checked(ours: Collection[str], reference: ChatReference | None)
     if reference is None:
         yield "differences from a reference: none was given; name one with -r"
     elif isinstance(reference.tokenizer, ChatRendering):
-        yield "templates other than the server's default one, and conversations that the server would continue"
+        yield (
+            "templates other than the server's default one, and conversations that the server would continue or that "
+            "its version does not render"
+        )
     elif not reference.templates:
         yield "differences from the reference's template: there is none next to the reference"
     if reference and not reference.tokenizer.parses_special:

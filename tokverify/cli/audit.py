@@ -10,9 +10,9 @@ import click
 
 from tokverify.cli.case_options import fail_on_option, waivers_option
 from tokverify.cli.configured import fill_in_settings
-from tokverify.cli.options import ModelCommand, models_argument, reference_option, report_options
+from tokverify.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.cli.several import check_several, jobs_option
+from tokverify.cli.several import check_several
 from tokverify.cli.stream import write_text
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
@@ -82,9 +82,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 
 @click.command(cls=ModelCommand)
 @models_argument(required=True)
-@reference_option(
-    "Also check against this reference, as for `tokverify run`. Without one, only the file itself is checked."
-)
+@reference_option("to compare with", "; without one, only the file itself is checked")
 @click.option(
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
 )
@@ -99,12 +97,12 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="CODE",
     help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
 )
-@jobs_option
-@report_options(FORMATS["audit"], "Show all ids.")
+@jobs_option(1)
+@report_options(FORMATS["audit"])
 def audit(
     *,
     models: tuple[Path | str, ...],
-    jobs: int | None,
+    jobs: int,
     **options: Any,  # noqa: ANN401 - by type in AuditOptions
 ) -> int:
     """Check the tokenizer in the GGUF file MODEL with static rules.

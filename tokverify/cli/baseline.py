@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from tokverify.cli.options import PATH
+from tokverify.cli.locations import PATH
 from tokverify.cli.output import UNRECORDED, ReportOptions
 from tokverify.system.output_file import check_writable
 

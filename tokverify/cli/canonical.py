@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import MODEL, PATH, reference_option, report_options
+from tokverify.cli.locations import MODEL, PATH
+from tokverify.cli.options import reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import StatusLine
 from tokverify.render.kinds import FORMATS, present
@@ -31,7 +32,7 @@ class CanonicalOptions(ReportOptions):
 @click.command()
 @click.argument("log", type=PATH)
 @click.argument("model", type=MODEL)
-@reference_option("Encode the texts with this tokenizer, as for `tokverify run`, instead of MODEL.")
+@reference_option("to encode the texts with instead of MODEL")
 @click.option(
     "--field",
     "fields",
@@ -47,7 +48,7 @@ class CanonicalOptions(ReportOptions):
     metavar="N",
     help="Show N sequences for each cause.",
 )
-@report_options(FORMATS["canonical"], "Also show settings; fold nothing.")
+@report_options(FORMATS["canonical"])
 def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
     """Check whether logged ids are the encoding of their own text.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tokverify.cli.options import PATH, FilePath
+from tokverify.cli.locations import PATH, FilePath
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
@@ -64,10 +64,13 @@ def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple
         raise click.BadParameter(str(error)) from error
 
 
-def cases_option(use: str) -> Callable[[_Command], _Command]:
-    """Build the `--cases` option; `use` begins its help text."""
-    help = f"{use}: a suite or a directory of suites, or `shipped` for those that come with tokverify (default)."
-    return click.option("--cases", multiple=True, type=SUITES, metavar="PATH", help=help)
+cases_option = click.option(
+    "--cases",
+    multiple=True,
+    type=SUITES,
+    metavar="PATH",
+    help="The cases: a suite or a directory of suites, or `shipped` for those that come with tokverify (default).",
+)
 
 
 def selection_options(command: _Command) -> _Command:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import SUITES, selection_options
-from tokverify.cli.options import json_option, no_color_option
+from tokverify.cli.options import json_option, no_color_option, verbose_option
 from tokverify.cli.record import record
 from tokverify.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message
@@ -28,7 +28,7 @@ def cases() -> None:
 @click.argument("paths", nargs=-1, type=SUITES)
 @selection_options
 @json_option
-@click.option("-v", "--verbose", is_flag=True, help="Show long texts in full.")
+@verbose_option
 @no_color_option
 def list_(  # noqa: PLR0913 - one parameter for each option
     *,

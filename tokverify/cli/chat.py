@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from tokverify.cli.configured import fill_in_settings
-from tokverify.cli.options import PATH, ModelCommand, configured_model_argument, reference_option, report_options
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.render.kinds import FORMATS, present
 
@@ -25,11 +26,9 @@ class ChatOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @configured_model_argument
-@reference_option(
-    "Compare with this tokenizer and its template, from tokenizer_config.json or chat_template.jinja next to it."
-)
+@reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
-@report_options(FORMATS["chat"], "Show the output of each template, and where the two diverge.")
+@report_options(FORMATS["chat"])
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Check the chat templates of MODEL on a set of conversations.
 

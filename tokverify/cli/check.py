@@ -10,9 +10,10 @@ import click
 
 from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options, waivers_option
 from tokverify.cli.configured import select_model
-from tokverify.cli.options import PATH, ModelCommand, models_argument, reference_option, report_options
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions
-from tokverify.cli.several import check_several, jobs_option
+from tokverify.cli.several import check_several
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.project.configuration_file import FILE
 from tokverify.project.configuration_reader import find_configuration
@@ -43,8 +44,8 @@ class CheckOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @models_argument(required=False)
-@reference_option("What to compare with, as for `tokverify run`.")
-@cases_option("The texts to encode")
+@reference_option("to compare with")
+@cases_option
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
 @waivers_option
 @fail_on_option
@@ -55,10 +56,10 @@ class CheckOptions(ReportOptions):
     help="Perform only this part. Can be repeated.",
 )
 @max_failures_options
-@jobs_option
+@jobs_option(1)
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
-@report_options(FORMATS["check"], "Show everything that `run`, `audit` and `chat` show with -v, even if it agrees.")
-def check(*, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
+@report_options(FORMATS["check"])
+def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
     """Perform run, audit and chat as configured, with one verdict.
 
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
@@ -69,7 +70,7 @@ def check(*, jobs: int | None, **options: Any) -> int:  # noqa: ANN401 - the res
     return _check(CheckOptions(**options), jobs)
 
 
-def _check(options: CheckOptions, jobs: int | None) -> int:
+def _check(options: CheckOptions, jobs: int) -> int:
     from tokverify.tasks.check import CheckRequest
 
     models = [_override(model, options) for model in _find_models(options)]

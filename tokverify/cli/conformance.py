@@ -36,10 +36,10 @@ class ConformanceOptions(ReportOptions):
     metavar="LOCATION",
     help="The engine, as for `tokverify run -r`, such as 'command:./my-engine --model model.gguf'.",
 )
-@texts_option(_TEXTS, "Also compare N generated texts.")
+@texts_option(_TEXTS)
 @seed_option
 @fail_on_option
-@report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
+@report_options(FORMATS["run"])
 def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ConformanceOptions
     """Check that an engine encodes as llama.cpp does.
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import cases_option
-from tokverify.cli.options import PATH, no_color_option, quiet_option, seed_option, texts_option
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import (
+    force_option,
+    format_option,
+    no_color_option,
+    output_option,
+    quiet_option,
+    seed_option,
+    texts_option,
+    verbose_option,
+)
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -23,35 +33,28 @@ _STRINGS = 2000
 
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
-@click.option("-o", "--output", "target", type=PATH, required=True, metavar="OUT", help="The file to write.")
-@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-@click.option("--unexplained", is_flag=True, help="Write OUT even if it differs from IN for an unknown reason.")
+@output_option("the converted tokenizer; the suffix determines its format.", required=True)
+@force_option
+@click.option("--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason.")
 @click.option(
-    "--strict", is_flag=True, help="Do not write OUT if anything differs, even if all differences are explained."
+    "--strict", is_flag=True, help="Do not write the result if anything differs, even if all differences are explained."
 )
 @click.option("--bos-token", "bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
 @click.option("--eos-token", "eos", metavar="TOKEN", help="Declare this token as EOS.")
 @click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
 @click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
-@texts_option(_STRINGS, "Verify with N generated texts in addition to the cases.")
+@texts_option(_STRINGS)
 @seed_option
-@cases_option("The texts to verify with")
-@click.option("--with-config", is_flag=True, help="If OUT is a tokenizer.json, also write its tokenizer_config.json.")
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(list(FORMATS["convert"])),
-    default="table",
-    help="The format of the report (default: table).",
-)
+@cases_option
+@click.option("--with-config", is_flag=True, help="Also write the tokenizer_config.json of a tokenizer.json.")
+@format_option(FORMATS["convert"])
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="Show all causes, and the texts that identify the pre-tokenizer.")
+@verbose_option
 @no_color_option
 def convert(  # noqa: PLR0913 - one parameter for each option
     *,
     source: Path,
-    target: Path,
+    output: Path,
     force: bool,
     unexplained: bool,
     strict: bool,
@@ -63,23 +66,23 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     seed: int,
     cases: Sequence[SuiteSource],
     with_config: bool,
-    format_name: str,
+    format_name: str | None,
     quiet: bool,
     verbose: bool,
     no_color: bool,
 ) -> int:
     """Convert a tokenizer file into another format, and verify it.
 
-    The suffix of OUT determines the format: .gguf or .json. IN is a tokenizer.json, a sentencepiece .model, a .tiktoken
-    with its pattern (FILE.tiktoken:cl100k_base), or a GGUF file.
+    IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with its pattern (FILE.tiktoken:cl100k_base), or a GGUF
+    file. The suffix of FILE determines the format of the result: .gguf or .json.
 
-    Before OUT is written, the result is verified against IN with the shipped cases and with generated texts. Everything
-    that the format of OUT cannot express is listed, with the number of differences it explains. If that explains all
-    differences, OUT is written with a warning. The exit code is 0 if OUT was written, 1 if it differs from IN and was
-    not written, and 2 if the command could not run.
+    Before the result is written, it is verified against IN with the shipped cases and with generated texts. Everything
+    that its format cannot express is listed, with the number of differences it explains. If that explains all
+    differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it differs
+    from IN and was not written, and 2 if the command could not run.
     """
     if unexplained and strict:
-        raise click.UsageError("--unexplained writes OUT even if it differs, and --strict does not; use one of them")
+        raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
     from tokverify.convert.special_tokens import SpecialTokens
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
@@ -87,7 +90,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     with ProgressBar(enabled=not quiet) as bar:
         conversion = convert_tokenizer(
             source,
-            target,
+            output,
             select_cases(cases),
             force=force,
             unexplained=unexplained,
@@ -99,5 +102,5 @@ def convert(  # noqa: PLR0913 - one parameter for each option
             on_progress=bar.update,
         )
     shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
-    write_text(FORMATS["convert"][format_name](conversion, shown))
+    write_text(FORMATS["convert"][format_name or "table"](conversion, shown))
     return conversion_exit_code(conversion)

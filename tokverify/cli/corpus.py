@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.corpus_progress import PROGRESS, CorpusProgressLine
-from tokverify.cli.options import MODEL, PATH, json_option, reference_option, report_options
+from tokverify.cli.locations import MODEL, PATH, SUITE_PATH
+from tokverify.cli.options import jobs_option, json_option, parse_special_option, reference_option, report_options
 from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, present
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tokverify.corpus.plan import Shard
 
 _ALL_PERCENT = 100
-_VERBOSE = "Also show settings; fold nothing."
 
 
 class _CorpusGroup(click.Group):
@@ -53,9 +53,6 @@ def _parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) -
     raise click.BadParameter(f"{value!r} is not a share; write one, such as 0.05 or 5%", ctx, param)
 
 
-_jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Use N workers (default: one for each processor)."
-)
 _max_differences_option = click.option(
     "--max-differences",
     type=click.IntRange(0),
@@ -68,7 +65,7 @@ _judge_option = click.option(
     "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
 )
 _distill_option = click.option(
-    "--distill", type=PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
+    "--distill", type=SUITE_PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
 )
 _progress_option = click.option(
     "--progress",
@@ -116,18 +113,28 @@ def corpus() -> None:
 @corpus.command()
 @click.argument("model", type=MODEL)
 @click.argument("data", nargs=-1, required=True)
-@reference_option("What to compare with, as for `tokverify run`.")
-@click.option("--text", metavar="COLUMN", help="The column with the texts, such as `meta.body` (default: detected).")
-@click.option("--ids", metavar="COLUMN", help="Verify the ids in this column: the corpus is already tokenized.")
-@click.option("--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on).")
+@reference_option("to compare with")
 @click.option(
-    "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the texts (default: on)."
+    "--text-column",
+    "text",
+    metavar="COLUMN",
+    help="The column with the texts, such as `meta.body` (default: detected).",
 )
+@click.option(
+    "--ids-column",
+    "ids",
+    metavar="COLUMN",
+    help="Verify the ids in this column: the corpus is already tokenized.",
+)
+@click.option(
+    "--bos-eos/--no-bos-eos", "add_special", default=True, help="Add BOS and EOS as each side does (default: on)."
+)
+@parse_special_option
 @click.option(
     "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
 )
 @_max_differences_option
-@_jobs_option
+@jobs_option(None)
 @click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
 @click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
 @_judge_option
@@ -135,7 +142,7 @@ def corpus() -> None:
 @click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
 @click.option("--timing", is_flag=True, help="Also report how fast the workers were.")
 @_progress_option
-@report_options(FORMATS["corpus"], _VERBOSE)
+@report_options(FORMATS["corpus"])
 def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
     """Compare MODEL and its reference on all documents in DATA.
 
@@ -193,7 +200,7 @@ def status(*, directory: Path, as_json: bool) -> None:
 @_max_differences_option
 @_judge_option
 @_distill_option
-@report_options(FORMATS["corpus"], _VERBOSE)
+@report_options(FORMATS["corpus"])
 def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
     """Write the report of all results that are stored in DIRECTORIES.
 
@@ -215,9 +222,9 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 @_max_differences_option
 @_judge_option
 @_distill_option
-@_jobs_option
+@jobs_option(None)
 @_progress_option
-@report_options(FORMATS["corpus"], _VERBOSE)
+@report_options(FORMATS["corpus"])
 def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
     """Verify again what could not be read in the runs of --state DIRECTORY, and what is missing."""
     from tokverify.tasks.corpus_state import retry_corpus

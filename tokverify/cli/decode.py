@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.json_lines import ids_of, map_lines
-from tokverify.cli.options import file_option, json_lines_option, json_option, model_argument
+from tokverify.cli.options import file_option, json_lines_option, json_option, model_argument, stop_at_eos_option
 from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import write_bytes, write_text
 from tokverify.text.visible import visible
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @model_argument
 @click.argument("ids", nargs=-1)
 @file_option
-@click.option("--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS.")
+@stop_at_eos_option
 @click.option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
 @json_option
-@json_lines_option("Each line of the input is a JSON list of ids, or an object with `ids`; write one object for each.")
+@json_lines_option
 def decode(  # noqa: PLR0913 - one parameter for each option
     *, model: Path, ids: Sequence[str], file: Path | None, stop_at_eos: bool, raw: bool, as_json: bool, json_lines: bool
 ) -> None:
@@ -35,8 +35,9 @@ def decode(  # noqa: PLR0913 - one parameter for each option
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     Without IDS or --file, the ids are read from stdin: integers separated by spaces, commas or newlines, with or
-    without brackets, or what `tokverify encode` writes. Spaces, newlines and control characters in the text are made
-    visible, except with --raw, --json and --jsonl.
+    without brackets, or what `tokverify encode` writes. With --jsonl, each line is a JSON list of ids, or an object
+    with `ids`. Spaces, newlines and control characters in the text are made visible, except with --raw, --json and
+    --jsonl.
     """
     from tokverify.tasks.encode import decode_ids
     from tokverify.tasks.opening import open_model

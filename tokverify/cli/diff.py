@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.case_options import cases_option, selection_options
-from tokverify.cli.options import PATH, parse_seconds, report_options, seed_option
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import parse_seconds, report_options, seed_option
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
@@ -57,12 +58,13 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.command()
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
-@cases_option("The texts to encode")
+@cases_option
 @selection_options
 @click.option("--fuzz", callback=parse_seconds, metavar="TIME", help="Also fuzz for this time, such as 30s.")
 @seed_option
 @click.option(
-    "--corpus",
+    "--lines",
+    "corpus",
     multiple=True,
     type=PATH,
     metavar="FILE",
@@ -75,7 +77,7 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
     metavar="LEVELS",
     help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
 )
-@report_options(FORMATS["diff"], "Show every change; fold nothing.")
+@report_options(FORMATS["diff"])
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
     """Compare two tokenizers, such as an old one A and a new one B.
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--ids", "part", flag_value="ids", help="Write only the ids, separated by spaces.")
 @click.option("--count", "part", flag_value="count", help="Write only the number of tokens.")
 @json_option
-@json_lines_option("Each line of the input is a JSON string, or an object with `text`; write one object for each.")
+@json_lines_option
 @no_color_option
 def encode(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -60,8 +60,8 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
 
     Without TEXT or --file, the text is read from stdin, unchanged, including a newline at the end. It need not be valid
-    UTF-8: the ids are those that llama.cpp gives for these bytes. `tokverify decode` reads any output of this command
-    except that of --count.
+    UTF-8: the ids are those that llama.cpp gives for these bytes. With --jsonl, each line is a JSON string, or an
+    object with `text`. `tokverify decode` reads any output of this command except that of --count.
     """
     from tokverify.tasks.encode import encode_text
     from tokverify.tasks.opening import open_model

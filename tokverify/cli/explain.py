@@ -15,6 +15,7 @@ from tokverify.cli.options import (
     no_color_option,
     parse_special_option,
     reference_option,
+    stop_at_eos_option,
 )
 from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import render_options, write_text
@@ -24,9 +25,9 @@ from tokverify.cli.stream import render_options, write_text
 @model_argument
 @click.argument("text", required=False)
 @file_option
-@reference_option("Also show the stages of this reference.")
+@reference_option("whose stages to show, too")
 @click.option("--decode", metavar="IDS", help="Explain how these ids become a text, such as '818 5279'.")
-@click.option("--stop-at-eos", is_flag=True, help="With --decode, stop before the first token that ends a generation.")
+@stop_at_eos_option
 @add_special_option
 @parse_special_option
 @click.option("--full", is_flag=True, help="Show every word, even in long texts.")

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import cases_option
+from tokverify.cli.locations import GGUF_PATH
 from tokverify.cli.options import (
-    GGUF_PATH,
     ModelCommand,
+    force_option,
+    format_option,
     model_argument,
     no_color_option,
+    output_option,
     quiet_option,
     reference_option,
+    thorough_option,
 )
 from tokverify.cli.stream import write_text
 
@@ -26,20 +30,13 @@ if TYPE_CHECKING:
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("The tokenizer to agree with, as for `tokverify run`.")
-@click.option("-o", "--output", type=GGUF_PATH, metavar="FIXED", help="The file to write; MODEL is never changed.")
-@cases_option("The texts to verify with")
+@reference_option("to agree with")
+@output_option("the repaired GGUF file; MODEL is never changed.", GGUF_PATH)
+@cases_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
-@click.option("--force", is_flag=True, help="Overwrite FIXED if it exists.")
-@click.option("--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up.")
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    help="The format of the report (default: table).",
-)
+@force_option
+@thorough_option
+@format_option(["table", "json"])
 @quiet_option
 @no_color_option
 def fix(  # noqa: PLR0913 - one parameter for each option
@@ -51,7 +48,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     dry_run: bool,
     force: bool,
     thorough: bool,
-    format_name: str,
+    format_name: str | None,
     quiet: bool,
     no_color: bool,
 ) -> int:
@@ -60,9 +57,9 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     MODEL is a GGUF file.
 
     tokverify searches for the cause of failures, as `tokverify run` does, and writes the part of the repair that GGUF
-    can express to FIXED, one fault after the other. Tensors and all other metadata are copied byte for byte. The copy
+    can express to FILE, one fault after the other. Tensors and all other metadata are copied byte for byte. The copy
     is compared with the reference by all cases, by generated texts for each token that was changed, by decoding, and by
-    the bytes, types and roles of all tokens as far as the reference reveals them, before it is named FIXED.
+    the bytes, types and roles of all tokens as far as the reference reveals them, before it is named FILE.
 
     The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
     could not run. With --dry-run, it is 1 if something differs now.
@@ -76,7 +73,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     del no_color  # The text has no colors.
     if output is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or use --dry-run")
-    is_table = format_name == "table"
+    is_table = format_name != "json"
     result = fix_model(
         model,
         None if dry_run else output,

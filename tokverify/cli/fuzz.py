@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.case_options import fail_on_option
+from tokverify.cli.locations import PATH, SUITE_PATH
 from tokverify.cli.options import (
-    PATH,
     ModelCommand,
+    diagnose_option,
+    force_option,
+    jobs_option,
     model_argument,
     parse_seconds,
     reference_option,
     report_options,
     seed_option,
+    texts_option,
 )
 from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import FuzzLine
@@ -68,7 +72,7 @@ class FuzzOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("What to compare with, as for `tokverify run`.")
+@reference_option("to compare with")
 @click.option(
     "--time",
     "seconds",
@@ -76,7 +80,7 @@ class FuzzOptions(ReportOptions):
     metavar="TIME",
     help="Stop after this time, such as 90s or 5m (default: 60s, unless --texts is given).",
 )
-@click.option("--texts", "count", type=click.IntRange(1), metavar="N", help="Stop after N texts.")
+@texts_option(None, least=1)
 @click.option(
     "--until-coverage",
     callback=_parse_share,
@@ -95,12 +99,12 @@ class FuzzOptions(ReportOptions):
 @click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
 @fail_on_option
-@click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures at the end (default).")
+@diagnose_option
 @click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Use N processes.")
-@click.option("--save", type=PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
-@click.option("--force", is_flag=True, help="Let --save overwrite a file.")
-@report_options(FORMATS["fuzz"], "Also show settings; fold nothing.")
+@jobs_option(1)
+@click.option("--save", type=SUITE_PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
+@force_option
+@report_options(FORMATS["fuzz"])
 def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
     """Search for texts that two tokenizers encode differently.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.cli.options import PATH
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import force_option
 from tokverify.cli.stream import write_text
 from tokverify.text.visible import visible_message
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("directory", type=PATH, default=".")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@force_option
 def init(*, directory: Path, force: bool) -> None:
     """Set up a repository: tokverify.toml and a GitHub workflow.
 

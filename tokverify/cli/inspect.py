@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import json_option, model_argument, no_color_option
+from tokverify.cli.options import json_option, model_argument, no_color_option, verbose_option
 from tokverify.cli.stream import render_options, write_text
 from tokverify.report.inspect import TokenList
 
@@ -20,7 +20,7 @@ from tokverify.report.inspect import TokenList
     help="List tokens by id, such as 5,107-137, or by a pattern of their stored text, such as '*_of_*'.",
 )
 @json_option
-@click.option("-v", "--verbose", is_flag=True, help="Show everything in full.")
+@verbose_option
 @no_color_option
 def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
     """Show MODEL's sizes, token types, special tokens and settings.

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import GGUF_PATH, PATH, no_color_option, quiet_option, seed_option, texts_option
+from tokverify.cli.locations import GGUF_PATH, PATH
+from tokverify.cli.options import (
+    force_option,
+    format_option,
+    no_color_option,
+    output_option,
+    quiet_option,
+    reference_option,
+    seed_option,
+    texts_option,
+    verbose_option,
+)
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import render_options, write_text
 from tokverify.render.kinds import FORMATS
@@ -16,10 +27,8 @@ _TEXTS = 1000
 
 
 @click.command()
-@click.option(
-    "-r", "--reference", required=True, metavar="LOCATION", help="The tokenizer to learn, as for `tokverify run`."
-)
-@click.option("-o", "--output", "target", type=GGUF_PATH, required=True, metavar="OUT", help="The GGUF file to write.")
+@reference_option("to learn", required=True)
+@output_option("the GGUF file.", GGUF_PATH, required=True)
 @click.option(
     "--vocab",
     "vocabulary",
@@ -28,30 +37,23 @@ _TEXTS = 1000
     help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
 )
 @click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
-@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-@texts_option(_TEXTS, "Verify with N generated texts.")
+@force_option
+@texts_option(_TEXTS)
 @seed_option
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=click.Choice(list(FORMATS["learn"])),
-    default="table",
-    help="The format of the report (default: table).",
-)
+@format_option(FORMATS["learn"])
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="Show all added tokens.")
+@verbose_option
 @no_color_option
 def learn(  # noqa: PLR0913 - one parameter for each option
     *,
     reference: str,
-    target: Path,
+    output: Path,
     vocabulary: Path | None,
     ids_only: bool,
     force: bool,
     count: int,
     seed: int,
-    format_name: str,
+    format_name: str | None,
     quiet: bool,
     verbose: bool,
     no_color: bool,
@@ -70,7 +72,7 @@ def learn(  # noqa: PLR0913 - one parameter for each option
     with StatusLine(enabled=not quiet) as line:
         learning = learn_tokenizer(
             reference,
-            target,
+            output,
             vocabulary=vocabulary,
             ids_only=ids_only,
             force=force,
@@ -79,5 +81,5 @@ def learn(  # noqa: PLR0913 - one parameter for each option
             on_progress=line.show,
         )
     shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
-    write_text(FORMATS["learn"][format_name](learning, shown))
+    write_text(FORMATS["learn"][format_name or "table"](learning, shown))
     return learning_exit_code(learning)

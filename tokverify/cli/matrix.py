@@ -30,7 +30,7 @@ _PLACEHOLDER = "{name}"
 _CANNOT_RUN = 2
 
 
-def run_configured(given: Mapping[str, Any], jobs: int | None, *, allow_outside: bool) -> int:
+def run_configured(given: Mapping[str, Any], jobs: int, *, allow_outside: bool) -> int:
     """Verify the configured models and return the highest exit code.
 
     Args:

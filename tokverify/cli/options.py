@@ -5,97 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
+from tokverify.cli.locations import LOCATION, MODEL, PATH, FilePath
 from tokverify.cli.output import STDOUT, ReportFile
-
-if TYPE_CHECKING:
-    import os
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
-
-
-class FilePath(click.Path):
-    """A path that must not be empty, since Python treats the empty path as the current directory."""
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Reject an empty name.
-
-        Raises:
-            UsageError: If the name is empty.
-        """
-        if value == "":
-            self.fail("the name is empty; name a file or a directory", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class _GgufPath(FilePath):
-    """The path of a GGUF file to write."""
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Reject a name that promises another kind of file.
-
-        Raises:
-            UsageError: If the name is empty, or ends like that of a report or a tokenizer.json.
-        """
-        from tokverify.render.kinds import SUFFIXES
-
-        suffix = Path(value).suffix
-        if suffix.lower() in SUFFIXES:
-            self.fail(f"{Path(value)} will be a GGUF file; end its name in .gguf instead of {suffix}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class _Location(FilePath):
-    """The path of a model, or the location of a tokenizer that is not a file."""
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Keep a location such as the address of a server as it is, since a path would drop one of its slashes.
-
-        Raises:
-            UsageError: If the name is empty.
-        """
-        from tokverify.references import is_location
-
-        return value if isinstance(value, str) and is_location(value) else super().convert(value, param, ctx)
-
-
-class _Model(_Location):
-    """The path or location of a model, or the name of a configured one."""
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Replace the name of a configured model, unless there is such a file, by the path of the model.
-
-        Raises:
-            TokverifyError: If the configuration is not valid.
-        """
-        from tokverify.cli.configured import find_configured
-
-        path = super().convert(value, param, ctx)
-        if (
-            isinstance(path, str)
-            or Path(value).name != str(value)
-            or Path(value).exists()
-            or (ctx and ctx.resilient_parsing)
-        ):
-            return path
-        configured = find_configured(Path(value), allow_outside=True)
-        if configured and not (ctx and any(option.name == "allow_outside" for option in ctx.command.params)):
-            # A command with that option checks this itself, once it knows all options.
-            configured = find_configured(Path(value))
-        return configured.model if configured else path
 
 
 class ModelCommand(click.Command):
@@ -132,11 +51,6 @@ class TextCommand(click.Command):
             raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
 
 
-PATH = FilePath(path_type=Path)
-GGUF_PATH = _GgufPath(path_type=Path)
-LOCATION = _Location(path_type=Path)
-MODEL = _Model(path_type=Path)
-
 model_argument = click.argument("model", type=MODEL)
 
 
@@ -162,19 +76,18 @@ def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | 
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
 SEED_HELP = "The seed of generated texts: the same one generates the same texts."
+QUIET_HELP = "Show only the verdict."
+FORCE_HELP = "Overwrite existing files."
+
 seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
-
-
-def texts_option(default: int, help: str) -> Callable[[_Command], _Command]:
-    """Add the option for the number of generated texts, for commands that generate them besides their main work."""
-    return click.option(
-        "--texts", "count", type=click.IntRange(0), default=default, show_default=True, metavar="N", help=help
-    )
-
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help=QUIET_HELP)
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
+force_option = click.option("--force", is_flag=True, help=FORCE_HELP)
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+json_lines_option = click.option(
+    "--jsonl", "json_lines", is_flag=True, help="Read JSON Lines, and write a JSON object for each line."
+)
 file_option = click.option("--file", type=PATH, metavar="PATH", help="Read the input from a file.")
 add_special_option = click.option(
     "--add-special/--no-add-special", help="Add BOS and EOS as the file declares (default: off)."
@@ -182,40 +95,81 @@ add_special_option = click.option(
 parse_special_option = click.option(
     "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the text (default: on)."
 )
+stop_at_eos_option = click.option(
+    "--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS."
+)
+diagnose_option = click.option(
+    "--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default)."
+)
+thorough_option = click.option(
+    "--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up."
+)
 
 
-def reference_option(help: str) -> Callable[[_Command], _Command]:
-    """Build the option that names a reference."""
-    return click.option("-r", "--reference", metavar="LOCATION", help=help)
-
-
-def json_lines_option(help: str) -> Callable[[_Command], _Command]:
-    """Build the option that reads and writes JSON Lines."""
-    return click.option("--jsonl", "json_lines", is_flag=True, help=help)
-
-
-def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command], _Command]:
-    """Build the options of a report.
+def reference_option(role: str, note: str = "", *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Build the option that names a reference.
 
     Args:
-        formats: The formats to choose from.
-        verbose: The help text of -v.
+        role: What the command does with the reference, for the help text.
+        note: The rest of the help text.
+        required: Whether the option must be given.
     """
+    help = f"The reference {role}, as for `tokverify run`{note}."
+    return click.option("-r", "--reference", metavar="LOCATION", required=required, help=help)
+
+
+def texts_option(default: int | None, *, least: int = 0) -> Callable[[_Command], _Command]:
+    """Build the option for the number of generated texts; `default` is None if something else limits it."""
+    return click.option(
+        "--texts",
+        "count",
+        type=click.IntRange(least),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help="Compare N generated texts.",
+    )
+
+
+def jobs_option(default: int | None) -> Callable[[_Command], _Command]:
+    """Build the option for the number of processes; None is one for each processor."""
+    return click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1),
+        default=default,
+        show_default="one for each processor" if default is None else True,
+        metavar="N",
+        help="Use N processes.",
+    )
+
+
+def output_option(
+    result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False
+) -> Callable[[_Command], _Command]:
+    """Build the option that says where the result of a command goes.
+
+    Args:
+        result: What the result is, for the help text.
+        kind: The type of the path.
+        metavar: FILE, or DIR if the result consists of several files.
+        required: Whether the option must be given.
+    """
+    help = f"Write the result to this {'directory' if metavar == 'DIR' else 'file'}: {result}"
+    return click.option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
+
+
+def format_option(formats: Iterable[str], default: str | None = None) -> Callable[[_Command], _Command]:
+    """Build the option that chooses the format of the report."""
+    help = "The format of the report (default: table)."
+    return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), default=default, help=help)
+
+
+def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the options of a report, which can be written in these formats."""
     options = (
-        click.option(
-            "-f",
-            "--format",
-            "format_name",
-            type=click.Choice(list(formats)),
-            help="The format of the report (default: table).",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            type=PATH,
-            metavar="FILE",
-            help="Write the report to a file; a name such as x.json implies the format, `-` is stdout.",
-        ),
+        format_option(formats),
+        output_option("the report; a name such as x.json implies the format, `-` is stdout."),
         click.option(
             "--report",
             "reports",
@@ -225,7 +179,7 @@ def report_options(formats: Iterable[str], verbose: str) -> Callable[[_Command],
             help="Also write the report to this file; `-` is stdout. Can be repeated.",
         ),
         quiet_option,
-        click.option("-v", "--verbose", is_flag=True, help=verbose),
+        verbose_option,
         no_color_option,
     )
 

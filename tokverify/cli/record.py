@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.cli.case_options import cases_option, selection_options
-from tokverify.cli.options import PATH, model_argument, no_color_option, reference_option
+from tokverify.cli.options import model_argument, no_color_option, output_option, reference_option
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.stream import render_options, write_text
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@reference_option("The reference whose ids to record, as for `tokverify run`.")
-@cases_option("The suites to record in")
+@reference_option("whose ids to record")
+@cases_option
 @selection_options
 @click.option("--name", metavar="NAME", help="The name to record the ids under (default: the name of MODEL).")
-@click.option("-o", "--output", type=PATH, metavar="DIR", help="Write copies of the suites to this directory.")
+@output_option("copies of the suites.", metavar="DIR")
 @no_color_option
 def record(  # noqa: PLR0913 - one parameter for each option
     *,

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from tokverify.cli.stream import write_stderr
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
+    "corpus": {
+        "--add-special": "--bos-eos",
+        "--ids": "--ids-column",
+        "--no-add-special": "--no-bos-eos",
+        "--text": "--text-column",
+    },
     "convert": {"--count": "--texts", "--bos": "--bos-token", "--eos": "--eos-token"},
+    "diff": {"--corpus": "--lines"},
     "fuzz": {"--count": "--texts", "--decode": "--decoding"},
     "learn": {"--count": "--texts"},
 }

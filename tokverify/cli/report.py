@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.cli.baseline import BaselineOptions, baseline_options, check_baseline
-from tokverify.cli.options import PATH, report_options
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
@@ -33,7 +34,7 @@ def report() -> None:
 @report.command()
 @click.argument("file", type=PATH)
 @baseline_options
-@report_options(FORMATS["run"], "Show everything that the command itself shows with -v.")
+@report_options(FORMATS["run"])
 def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
@@ -73,7 +74,7 @@ def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None
 @report.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@report_options(FORMATS["report diff"], "Has no effect, since nothing is ever folded.")
+@report_options(FORMATS["report diff"])
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 

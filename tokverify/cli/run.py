@@ -18,11 +18,18 @@ from tokverify.cli.case_options import (
 )
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.matrix import run_configured
-from tokverify.cli.options import ModelCommand, models_argument, reference_option, report_options
+from tokverify.cli.options import (
+    ModelCommand,
+    diagnose_option,
+    jobs_option,
+    models_argument,
+    report_options,
+    thorough_option,
+)
 from tokverify.cli.output import write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.cli.run_options import RunOptions
-from tokverify.cli.several import check_several, jobs_option
+from tokverify.cli.several import check_several
 from tokverify.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.stores.location import find_models
@@ -32,28 +39,31 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 
 @click.command(cls=ModelCommand)
 @models_argument(required=False)
-@reference_option(
-    "What to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
+@click.option(
+    "-r",
+    "--reference",
+    metavar="LOCATION",
+    help="The reference to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
     " FILE.tiktoken:PATTERN, transformers:PATH, env:PACKAGE:PATH, command:PROGRAM, or `expect` for what the cases"
-    " themselves expect. Detected by default."
+    " themselves expect. Detected by default.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
-@cases_option("The texts to encode")
+@cases_option
 @selection_options
 @last_failed_option
 @max_failures_options
 @fail_on_option
-@click.option("--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default).")
-@click.option("--thorough", is_flag=True, help="Let the diagnosis try twenty times as much before it gives up.")
+@diagnose_option
+@thorough_option
 @baseline_options
-@jobs_option
+@jobs_option(1)
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
-@report_options(FORMATS["run"], "Also show matching cases and settings; fold nothing.")
+@report_options(FORMATS["run"])
 def run(  # the rest of the options is in RunOptions
     *,
     models: tuple[Path | str, ...],
-    jobs: int | None,
+    jobs: int,
     allow_outside: bool,
     **options: Any,  # noqa: ANN401
 ) -> int:

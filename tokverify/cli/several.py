@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import click
-
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
@@ -17,19 +15,15 @@ if TYPE_CHECKING:
     from tokverify.project.configuration import ConfiguredModel
     from tokverify.tasks.check import CheckRequest
 
-jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work on N models at a time, each in its own process."
-)
 
-
-def check_several(options: ReportOptions, requests: Sequence[CheckRequest], jobs: int | None) -> int:
+def check_several(options: ReportOptions, requests: Sequence[CheckRequest], jobs: int) -> int:
     """Check models, write the reports that the options name, and return the exit code."""
     from tokverify.tasks.check import check_models
 
     models = [request.model for request in requests]
     check_reports(options, FORMATS["check"], [path for model in models for path in _inputs(model)])
     with ProgressBar(enabled=not options.quiet) as progress:
-        report = check_models(requests, progress.update, jobs=jobs or 1)
+        report = check_models(requests, progress.update, jobs=jobs)
     recorded = options.as_recorded()
     if "model" in recorded:
         recorded["model"] = [str(model.model) for model in models]

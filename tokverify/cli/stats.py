@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tokverify.cli.options import PATH, report_options
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
@@ -34,7 +35,7 @@ class StatsOptions(ReportOptions):
     metavar="OTHER",
     help="Another tokenizer to compare with. Can be repeated.",
 )
-@report_options(FORMATS["stats"], "Show each language, each indentation, and the digests of the tokenizers.")
+@report_options(FORMATS["stats"])
 def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StatsOptions
     """Measure how many tokens MODEL needs for texts.
 

@@ -33,11 +33,11 @@ class StreamOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("Another tokenizer to check in the same way, as for `tokverify run`; none is looked for.")
-@cases_option("The texts to encode and decode")
+@reference_option("to check in the same way", "; none is looked for")
+@cases_option
 @selection_options
 @click.option("--resume/--no-resume", default=True, help="Also resume decoding after each id (default).")
-@report_options(FORMATS["stream"], "Show all failures.")
+@report_options(FORMATS["stream"])
 def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StreamOptions
     """Check that decoding ids one by one gives the right text.
 

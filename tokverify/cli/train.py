@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.options import PATH, SEED_HELP
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import FORCE_HELP, QUIET_HELP, SEED_HELP
 from tokverify.cli.progress import StatusLine
 from tokverify.cli.stream import write_text
 from tokverify.train import TRAINERS
@@ -50,18 +51,23 @@ def _add_command(name: str, trainer: Trainer) -> None:
 def _options(trainer: Trainer) -> list[click.Parameter]:
     sizes = [f"{trainer.vocab_size:,}", *(f"{size:,} with --preset {name}" for name, size in trainer.presets.items())]
     options = [
-        click.Option(["-o", "--output"], required=True, type=PATH, metavar="DIR", help="The directory to write."),
+        click.Option(
+            ["-o", "--output"],
+            required=True,
+            type=PATH,
+            metavar="DIR",
+            help="Write the result to this directory: the tokenizer in each format, and the report.",
+        ),
         click.Option(
             ["--vocab-size"],
             type=click.IntRange(1, LARGEST_VOCAB_SIZE),
             metavar="N",
-            help=f"The number of tokens in total, if the corpus is large enough (default: {'; '.join(sizes)}).",
+            show_default="; ".join(sizes),
+            help="The number of tokens in total, if the corpus is large enough.",
         ),
         click.Option(["--seed"], type=int, default=0, show_default=True, metavar="N", help=SEED_HELP),
-        click.Option(["--force"], is_flag=True, help="Overwrite files in DIR."),
-        click.Option(
-            ["-q", "--quiet"], is_flag=True, help="Show only the verdict, and nothing if the ids are the same."
-        ),
+        click.Option(["--force"], is_flag=True, help=FORCE_HELP),
+        click.Option(["-q", "--quiet"], is_flag=True, help=QUIET_HELP),
     ]
     if trainer.uses_min_frequency:
         options.append(
@@ -118,15 +124,14 @@ def _tracing_options() -> list[click.Option]:
 
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401
-    from tokverify.render.train import render
+    from tokverify.render.train import render, render_verdict
     from tokverify.report.train import training_exit_code
     from tokverify.tasks.train import train_tokenizer
 
     with StatusLine(enabled=not quiet) as line:
         training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
     exit_code = training_exit_code(training)
-    if exit_code or not quiet:
-        write_text(render(training, output))
+    write_text(render_verdict(training) if quiet else render(training, output))
     return exit_code
 
 

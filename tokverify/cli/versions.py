@@ -35,7 +35,7 @@ class VersionsOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("What to compare with: a tokenizer.json, a directory or hub id with one, or transformers:LOCATION.")
+@reference_option("to compare with", ": a tokenizer.json, a directory or hub id with one, or transformers:LOCATION")
 @click.option(
     "--env",
     "environments",
@@ -45,10 +45,10 @@ class VersionsOptions(ReportOptions):
     help="The packages of an environment, such as tokenizers==0.21.0 or 'transformers==4.57.0 tiktoken'."
     " Can be repeated.",
 )
-@cases_option("The texts to encode")
+@cases_option
 @selection_options
 @fail_on_option
-@report_options(FORMATS["versions"], "Show all cases that differ.")
+@report_options(FORMATS["versions"])
 def versions(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VersionsOptions
     """Show which versions of a library produce which ids.
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from tokverify.cli.options import PATH, reference_option
+from tokverify.cli.locations import PATH
+from tokverify.cli.options import reference_option
 from tokverify.cli.stream import write_stderr
 
 
 @click.command()
 @click.argument("model", type=PATH, required=False)
-@reference_option("The tokenizer to compare with; by default, one is looked for as by `tokverify run`.")
+@reference_option("to compare with", "; by default, one is looked for")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Serve on this port of 127.0.0.1."
 )

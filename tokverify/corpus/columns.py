@@ -40,27 +40,29 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     flat = [file for file in files if SOURCES[file.format].has_ids]
     if flat and (len(flat) < len(files) or text or ids):
         raise TokverifyError(
-            f"{flat[0].path}: contains only ids; verify such files separately, without --text or --ids"
+            f"{flat[0].path}: contains only ids; verify such files separately, without --text-column or --ids-column"
         )
     if flat:
         return ChosenColumns(Columns(), "", reads_ids=True)
     tables = [file for file in files if SOURCES[file.format].columns]
     if not tables:
         if text or ids:
-            raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text' if text else '--ids'}")
+            raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text-column' if text else '--ids-column'}")
         return ChosenColumns(Columns(), "")
     found = _first_columns(tables)
     if found is None:
         return _trust(tables, text, ids)
     path, columns = found
     if text is not None:
-        _require(path, columns, "--text", text, lambda column: column.has_text)
+        _require(path, columns, "--text-column", text, lambda column: column.has_text)
     if ids is not None:
-        _require(path, columns, "--ids", ids, lambda column: column.has_ids)
+        _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
     if text is not None or ids is not None:
         return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
     name = _detect(path, [column.path for column in columns if column.has_text])
-    return ChosenColumns(Columns(name), f"the texts are read from the column {quote(name)}, which --text can change")
+    return ChosenColumns(
+        Columns(name), f"the texts are read from the column {quote(name)}, which --text-column can change"
+    )
 
 
 def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] | None:
@@ -86,7 +88,7 @@ def _require(path: str, columns: Sequence[Column], option: str, name: str, fits:
     if named and fits(named):
         return
     fitting = list_items(column.path for column in columns if fits(column)) or "none"
-    what = "texts" if option == "--text" else "lists of ids"
+    what = "texts" if option == "--text-column" else "lists of ids"
     problem = f"contains {named.type}" if named else "does not exist"
     raise TokverifyError(f"{path}: the column {quote(name)} {problem}; columns with {what}: {fitting} ({option})")
 
@@ -98,5 +100,5 @@ def _detect(path: str, candidates: Sequence[str]) -> str:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids")
+        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
     raise TokverifyError(f"{path}: several columns may contain the texts; choose with --text: {list_items(candidates)}")

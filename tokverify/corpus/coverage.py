@@ -1,7 +1,7 @@
 """Record which tokens, pre-tokenizer alternatives and pairs of scripts occur in documents.
 
-Every token counts. Alternatives and pairs of scripts are looked for in the first `SAMPLED_CHARACTERS` of a sample of
-the documents, because that takes much longer than encoding. Whether a document belongs to the sample depends on the
+Every token and every pair of scripts counts. Alternatives are looked for in the first `SAMPLED_CHARACTERS` of a sample
+of the documents, because that takes much longer than encoding. Whether a document belongs to the sample depends on the
 document alone, so the result does not depend on how a corpus is divided.
 """
 
@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokverify.corpus.feature import find_branches, find_script_pairs, pre_tokenizer_of
+from tokverify.corpus.feature import find_branches, pre_tokenizer_of
+from tokverify.corpus.script_pair import ScriptPairs
+from tokverify.engine.engine_choice import usable_native_module
 from tokverify.fuzz.coverage import CoverageCounter
 from tokverify.report.corpus import CorpusCoverage
 from tokverify.report.fields import Count
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokverify.corpus.document import Document
     from tokverify.engine.batch import EncodedBatch
     from tokverify.tokenizer import Tokenizer
@@ -44,7 +48,7 @@ class Coverage:
     script_pairs: tuple[str, ...] = ()
     """Such as `Latin Han`, sorted."""
     sampled: Count = 0
-    """How many documents were examined for these two."""
+    """How many documents were examined for the alternatives."""
 
 
 def add_coverage(left: Coverage, right: Coverage) -> Coverage:
@@ -69,40 +73,47 @@ class CoverageRecorder:
 
     def __init__(self, tokenizer: Tokenizer, place: str) -> None:
         self._first = FIRST[place]
-        self._seen = np.zeros(tokenizer.vocab_size, dtype=bool)
+        self._seen = np.zeros(tokenizer.vocab_size, np.uint8)
         self._pre_tokenizer = pre_tokenizer_of(tokenizer)
         self._branches: set[str] = set()
-        self._pairs: set[str] = set()
+        self._pairs = ScriptPairs()
         self._sampled = 0
 
     def add(self, documents: Sequence[Document], ids: EncodedBatch) -> None:
         """Record a batch of documents and their ids, which must be in the vocabulary."""
-        self._seen[np.frombuffer(ids.ids, np.uint32)] = True
+        _mark_ids(ids.ids, self._seen)
+        texts = [document.text for document in documents if document.text is not None]
+        self._pairs.add([text for text in texts if not text.isascii()])
         for document in documents:
             if document.text is not None and is_sampled(document, self._first):
-                self._examine(document.text[:SAMPLED_CHARACTERS])
-
-    def _examine(self, text: str) -> None:
-        self._sampled += 1
-        self._pairs |= find_script_pairs(text)
-        if self._pre_tokenizer:
-            self._branches |= find_branches(self._pre_tokenizer, text)
+                self._sampled += 1
+                if self._pre_tokenizer:
+                    self._branches |= find_branches(self._pre_tokenizer, document.text[:SAMPLED_CHARACTERS])
 
     def coverage(self) -> Coverage:
         """Return everything recorded so far."""
         return Coverage(
             tokens=np.packbits(self._seen, bitorder="little").tobytes(),
             branches=tuple(sorted(self._branches)),
-            script_pairs=tuple(sorted(self._pairs)),
+            script_pairs=tuple(sorted(self._pairs.pairs())),
             sampled=self._sampled,
         )
+
+
+def _mark_ids(ids: memoryview, table: NDArray[np.uint8]) -> None:
+    """Set the bytes of ids in a table to 1."""
+    mark = getattr(usable_native_module(), "mark_ids", None)  # in half the time
+    if mark is None:
+        table[np.frombuffer(ids, np.uint32)] = 1
+    elif ids:  # an empty array can be at an address that the module refuses
+        mark(ids, table)
 
 
 def is_sampled(document: Document, first: int) -> bool:
     """Check whether a document belongs to the sample: one of 1,024 by a hash, and those before row `first`."""
     text = document.text or ""
-    beginning = f"{len(text)} {text[:_HASHED_CHARACTERS]}".encode("utf-8", "surrogatepass")
-    return document.row < first or zlib.crc32(beginning) % _RATE == 0
+    beginning = text[:_HASHED_CHARACTERS].encode("utf-8", "surrogatepass")
+    return document.row < first or zlib.crc32(beginning, len(text)) % _RATE == 0
 
 
 def covered_ids(coverage: Coverage) -> list[int]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokverify.corpus.script_pair import find_script_pairs
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.stats.script import script_of_line
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
@@ -39,34 +38,24 @@ def find_branches(pre_tokenizer: PreTokenizer, text: str) -> set[str]:
     return {hit.alternative or UNMATCHED for hit in hits if hit}
 
 
-def find_script_pairs(text: str) -> set[str]:
-    """Return the pairs of different scripts whose letters are neighbors in a text, in order, such as `Latin Han`."""
-    if text.isascii():
-        return set()
-    scripts = {(_script(left), _script(right)) for left, right in set(pairwise(text))}
-    return {f"{left} {right}" for left, right in scripts if left and right and left != right}
-
-
-@cache
-def _script(character: str) -> str | None:
-    return script_of_line(character)
-
-
 def find_features(pre_tokenizer: PreTokenizer | None, text: str) -> set[str]:
     """Return the features of a text as texts for people."""
     branches = find_branches(pre_tokenizer, text) if pre_tokenizer else set()
     return {*map(BRANCH.__add__, branches), *map(SCRIPTS.__add__, find_script_pairs(text))}
 
 
-def locate_features(pre_tokenizer: PreTokenizer | None, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the features of a text, from its beginning, each with the part of the text around it."""
-    if pre_tokenizer:
-        traced = trace_pre_tokens(pre_tokenizer, text)
-        chunks = [chunk for chunk, _ in traced]
-        for index, (_, pre_token) in enumerate(traced):
-            if pre_token.hit:
-                around = chunks[max(0, index - _PRE_TOKENS) : index + _PRE_TOKENS + 1]
-                yield BRANCH + (pre_token.hit.alternative or UNMATCHED), "".join(around)
+def locate_branches(pre_tokenizer: PreTokenizer, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the features of a text that are alternatives, from its beginning, each with the pre-tokens around it."""
+    traced = trace_pre_tokens(pre_tokenizer, text)
+    chunks = [chunk for chunk, _ in traced]
+    for index, (_, pre_token) in enumerate(traced):
+        if pre_token.hit:
+            around = chunks[max(0, index - _PRE_TOKENS) : index + _PRE_TOKENS + 1]
+            yield BRANCH + (pre_token.hit.alternative or UNMATCHED), "".join(around)
+
+
+def locate_script_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the features of a text that are pairs of scripts, from its beginning, each with the text around it."""
     for index, (left, right) in enumerate(pairwise(text)):
         if not (left.isascii() and right.isascii()):
             for pair in find_script_pairs(left + right):

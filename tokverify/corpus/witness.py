@@ -6,7 +6,7 @@ place where it occurs. So the result does not depend on how a corpus is divided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from tokverify.corpus.batch import Batch, Occurrence
 from tokverify.corpus.coverage import FIRST, SAMPLED_CHARACTERS, is_sampled
-from tokverify.corpus.feature import find_features, locate_features, pre_tokenizer_of
+from tokverify.corpus.feature import BRANCH, find_branches, locate_branches, locate_script_pairs, pre_tokenizer_of
+from tokverify.corpus.script_pair import ScriptPairs
 from tokverify.verify.affix import affixes_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Witness:
     tokens: tuple[int, ...] = ()
     """Ids that occur in it, and in no document before."""
     features: tuple[str, ...] = ()
-    """Features, as of `find_features`, that occur in it and in no sampled document before."""
+    """Features, as of `find_features`, that occur in it and in no document before; alternatives only if sampled."""
 
 
 class _Place(NamedTuple):
@@ -90,6 +91,7 @@ class WitnessRecorder:
         self._first_rows = FIRST[place]
         self._mode = mode
         self._pre_tokenizer = pre_tokenizer_of(encoder)
+        self._pairs = ScriptPairs()
         before, after = affixes_of(encoder) if mode.add_special else ((), ())
         self._affixes = len(before), len(after)
         self._seen = np.zeros(encoder.vocab_size, dtype=bool)
@@ -108,8 +110,8 @@ class WitnessRecorder:
                 part = batch.part(found.document)
                 is_new[part] &= batch.ids[part] != found.token
         for document in documents:
-            if document.text is not None and is_sampled(document, self._first_rows):
-                self._add_features(document.row, document.text[:SAMPLED_CHARACTERS])
+            if document.text is not None:
+                self._add_features(document, document.text)
 
     def witnesses(self) -> tuple[Witness, ...]:
         """Return everything recorded so far."""
@@ -131,8 +133,15 @@ class WitnessRecorder:
                 left.append(each)
         return left
 
-    def _add_features(self, row: int, text: str) -> None:
-        if find_features(self._pre_tokenizer, text) <= self._first.keys():
-            return
-        for feature, excerpt in locate_features(self._pre_tokenizer, text):
+    def _add_features(self, document: Document, text: str) -> None:
+        if not text.isascii() and self._pairs.add([text]):
+            self._keep_features(document.row, locate_script_pairs(text))
+        beginning = text[:SAMPLED_CHARACTERS]
+        if self._pre_tokenizer and is_sampled(document, self._first_rows):
+            branches = map(BRANCH.__add__, find_branches(self._pre_tokenizer, beginning))
+            if not self._first.keys() >= set(branches):
+                self._keep_features(document.row, locate_branches(self._pre_tokenizer, beginning))
+
+    def _keep_features(self, row: int, located: Iterable[tuple[str, str]]) -> None:
+        for feature, excerpt in located:
             self._first.setdefault(feature, _Place(self._path, row, excerpt))

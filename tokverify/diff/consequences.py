@@ -13,6 +13,7 @@ from tokverify.errors import EncodeError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.consequence import ACTIONS, Consequence, Level, Outcome, Witness
 from tokverify.text.wording import list_items, plural
+from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
@@ -42,7 +43,7 @@ class _Consequences:
         self._old, self._new, self._report = old, new, report
         self._versions = Versions(old.tokenizer, new.tokenizer)
         self._specials = SpecialTokens(old, new, report.parts)
-        self._samples = list(dict.fromkeys(self._list_samples()))
+        self._samples = list(filter(self._versions.supports, dict.fromkeys(self._list_samples())))
         self._short = find_short_samples(old, new)
 
     def _list_samples(self) -> Iterator[Sample]:
@@ -63,6 +64,8 @@ class _Consequences:
 
     def _vocabulary(self) -> Consequence:
         level = Level.VOCABULARY
+        if hidden := why_hidden(self._old.tokenizer, self._new.tokenizer):
+            return Consequence(level, Outcome.UNKNOWN, hidden)
         try:
             changed = _find_changed_ids(self._old.tokenizer, self._new.tokenizer)
         except EncodeError as error:
@@ -76,7 +79,7 @@ class _Consequences:
         # A token that only continues a word does not occur at the beginning of a text.
         texts = [context + text for text in _token_texts(self._old.tokenizer, pieces) for context in ("", _LETTER)]
         samples = [sample for text in texts for sample in self._versions.modes(text)]
-        witness = shortest_witness(
+        witness = self._find_witness(
             [*samples, *self._short, *self._samples],
             lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()),
         )
@@ -89,7 +92,7 @@ class _Consequences:
         changed = self._specials.list_changes()
         # A flag of a control token, such as `lstrip`, changes only what is around it.
         shows = self._differs_only_with_options if self._specials.changed_tokens else self._changes_special_tokens
-        witness = shortest_witness(self._samples, shows)
+        witness = self._find_witness(self._samples, shows)
         if changed:
             return self._broken(level, f"changed: {list_items(changed)}", len(changed), witness)
         if witness:
@@ -104,7 +107,7 @@ class _Consequences:
         return self._versions.old(sample).ids != self._versions.new(sample).ids
 
     def _differs_only_with_options(self, sample: Sample) -> bool:
-        plain = Sample(sample.text, add_special=False, parse_special=False)
+        plain = self._versions.modes(sample.text)[0]
         return sample != plain and self._differs(sample) and not self._differs(plain)
 
     def _changes_special_tokens(self, sample: Sample) -> bool:
@@ -117,6 +120,8 @@ class _Consequences:
         return self._by_texts(Level.IDS, self._differs, "other ids", "the same ids")
 
     def _text(self) -> Consequence:
+        if reason := self._versions.why_not_decoded:
+            return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
         return self._by_texts(Level.TEXT, self._damages, "another text after decoding", "the same text after decoding")
 
     def _damages(self, sample: Sample) -> bool:
@@ -143,7 +148,7 @@ class _Consequences:
             kind = plural(len(self._samples), "text") if showing else plural(len(SHORT_TEXTS), "short text")
             count = len(showing or short)
             reason = f"{count:,} of {kind} have {broken}"
-            return self._broken(level, reason, count, shortest_witness([*short, *showing], shows))
+            return self._broken(level, reason, count, self._find_witness([*short, *showing], shows))
         if not samples:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
         compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
@@ -151,6 +156,9 @@ class _Consequences:
             reason = f"{list_items(changed)} changed, which a comparison turns off; without it, {compared}"
             return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, compared)
+
+    def _find_witness(self, samples: Iterable[Sample], shows: Callable[[Sample], bool]) -> Sample | None:
+        return shortest_witness(samples, lambda sample: self._versions.supports(sample) and shows(sample))
 
     def _broken(self, level: Level, reason: str, count: int, sample: Sample | None) -> Consequence:
         witness = sample and self._witness(sample, with_text=level is Level.TEXT)

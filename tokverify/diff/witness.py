@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokverify.diff.merge_text import conflict_texts
 from tokverify.diff.neighbor_text import neighbor_texts
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.fuzz.shrink import shrink
 from tokverify.tokenizer import LlamaCppDecoding, pieces_of
 from tokverify.verify.failure import FAILURES
+from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
@@ -33,6 +35,8 @@ _TEXTS = (
 )  # fmt: skip
 """Texts that show a change of a normalizer, a pre-tokenizer or the handling of spaces."""
 _SEPARATOR = " "
+_LETTER = "a"
+_MODES = (Mode(False, False), Mode(False, True), Mode(True, True))
 _IN_PIECES = frozenset({"tokens", "types", "scores", "added tokens", "merges"})
 
 
@@ -43,6 +47,8 @@ class Encoding:
     ids: tuple[int, ...] | None
     text: bytes | None
     """The decoded bytes."""
+    is_supported: bool = True
+    """Whether the tokenizer supports the sample, which otherwise proves nothing."""
 
 
 class Versions:
@@ -50,8 +56,7 @@ class Versions:
 
     def __init__(self, old: Tokenizer, new: Tokenizer) -> None:
         self._decoders = {True: (old, _decoder(old, new)), False: (new, _decoder(new, old))}
-        self.adds_special = old.adds_special and new.adds_special
-        self.parses_special = old.parses_special and new.parses_special
+        self._modes = Modes(old, new)
         self._encode = cache(self._compute)
 
     def old(self, sample: Sample) -> Encoding:
@@ -68,20 +73,34 @@ class Versions:
         return None if ids is None else self._decode(ids, is_old=False)
 
     def modes(self, text: str) -> list[Sample]:
-        """Return the samples of a text: plain, and with each option that both versions support."""
-        samples = [Sample(text, add_special=False, parse_special=False)]
-        if self.parses_special:
-            samples.append(Sample(text, add_special=False, parse_special=True))
-        if self.adds_special:
-            samples.append(Sample(text, add_special=True, parse_special=self.parses_special))
-        return samples
+        """Return the samples of a text: plain, and with each option, as far as both versions support that."""
+        chosen = (self._modes.choose(text, mode) for mode in _MODES)
+        return [Sample(text, *mode) for mode in dict.fromkeys(chosen)]
+
+    def supports(self, sample: Sample) -> bool:
+        """Whether both versions support the options of a sample, and its text."""
+        mode = Mode(sample.add_special, sample.parse_special)
+        is_possible = self._modes.choose(sample.text, mode) == mode
+        return is_possible and self.old(sample).is_supported and self.new(sample).is_supported
+
+    @cached_property
+    def why_not_decoded(self) -> str:
+        """Why one of the versions does not decode at all; empty if both do."""
+        for tokenizer, decode in self._decoders.values():
+            try:
+                decode(tokenizer.encode(_LETTER, add_special=False, parse_special=True))
+            except UnsupportedError as error:
+                return str(error)
+            except EncodeError:
+                continue
+        return ""
 
     def _compute(self, sample: Sample, *, is_old: bool) -> Encoding:
         tokenizer, _ = self._decoders[is_old]
         try:
             ids = tokenizer.encode(sample.text, add_special=sample.add_special, parse_special=sample.parse_special)
-        except FAILURES:
-            return Encoding(None, None)
+        except FAILURES as failure:
+            return Encoding(None, None, is_supported=isinstance(failure, EncodeError))
         return Encoding(tuple(ids), self._decode(ids, is_old=is_old))
 
     def _decode(self, ids: Sequence[int], *, is_old: bool) -> bytes | None:

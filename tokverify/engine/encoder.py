@@ -132,6 +132,10 @@ class Encoder(PieceDecoder):
         """The effective special ids by role, llama.cpp's defaults included."""
         return self.settings.special_ids
 
+    def lists_role(self, role: str) -> bool:  # noqa: ARG002 - the protocol has it
+        """Whether `special_ids` has the role if any token has it: a file without a role declares no token for it."""
+        return True
+
     @cached_property
     def control_texts(self) -> frozenset[str]:
         """The texts of the added tokens that are matched only with `parse_special`."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.command_process import Program
 from tokverify.references.command_protocol import (
@@ -24,13 +23,16 @@ from tokverify.references.command_protocol import (
     STREAM_IDS,
     TOKENS,
 )
+from tokverify.references.piece_bytes import recognize_storage
 from tokverify.references.reference import FoundReference
 from tokverify.spec import TokenType
+from tokverify.text.sequence import split_batches
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.references.command_protocol import Failure, ListedToken, Operation, Result
+    from tokverify.references.piece_bytes import PieceBytes
     from tokverify.references.reference import Request
 
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
@@ -40,7 +42,6 @@ _TOKENS_PER_REQUEST = 8192
 _TEXTS_PER_REQUEST = 256
 _CHARACTERS_PER_REQUEST = 1 << 20
 _ATTRIBUTES = {
-    TokenType.CONTROL: Attribute.CONTROL,
     TokenType.UNKNOWN: Attribute.UNKNOWN,
     TokenType.USER_DEFINED: Attribute.USER_DEFINED,
     TokenType.BYTE: Attribute.BYTE,
@@ -70,8 +71,8 @@ class CommandTokenizer:
 
     Args:
         program: The running program.
-        settings: Those of the model that is verified. Without the bytes of its tokens, the program's pieces are
-            assumed to be stored like the model's; without either, as plain text.
+        settings: Those of the model that is verified. If the program does not say which bytes its tokens represent,
+            and its pieces are not stored in a usual way, they are assumed to be stored like the model's.
     """
 
     decodes_as_llama_cpp = False
@@ -112,7 +113,7 @@ class CommandTokenizer:
         problems = [_find_problem(text) for text in texts]
         valid = [text for text, problem in zip(texts, problems, strict=True) if problem is None]
         results: list[list[int] | Failure] = []
-        for batch in _split(valid):
+        for batch in split_batches(valid, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST):
             results += self._program.ask_each(ENCODE, batch, options)
         encoded = iter(results)
         return [next(encoded) if problem is None else problem for problem in problems]
@@ -192,14 +193,18 @@ class CommandTokenizer:
             raise TokverifyError(f"{self.name} cannot list its tokens ({token})")
         return token
 
+    @cached_property
+    def _storage(self) -> PieceBytes | None:
+        return recognize_storage([token.piece for token in self._tokens if token])
+
     def _read_piece(self, token: ListedToken) -> bytes:
-        """Return the bytes of a piece that is stored like the pieces of the model."""
-        if self._settings is None:
+        """Return the bytes of a piece without bytes, which is stored as usual or like the pieces of the model."""
+        if token.type is not TokenType.CONTROL and self._storage:
+            return self._storage(token.piece)
+        if token.type is TokenType.CONTROL or self._settings is None:
             return token.piece.encode(errors="surrogateescape")
-        family = self._settings.family
-        is_byte = token.type is TokenType.UNDEFINED and family.has_byte_pieces and BYTE_PIECE.fullmatch(token.piece)
-        attribute = Attribute.BYTE if is_byte else _ATTRIBUTES.get(token.type, Attribute.NORMAL)
-        return family.token_bytes(token.piece, attribute.value, self._settings)
+        attribute = _ATTRIBUTES.get(token.type, Attribute.NORMAL)
+        return self._settings.family.token_bytes(token.piece, attribute.value, self._settings)
 
     def _require(self, capability: str, problem: str) -> None:
         if capability not in self._program.hello.capabilities:
@@ -266,15 +271,3 @@ def _find_problem(text: str) -> EncodeError | None:
     except EncodeError as error:
         return error
     return None
-
-
-def _split(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split texts into batches of limited size."""
-    start = characters = 0
-    for at, text in enumerate(texts):
-        if at > start and (at - start >= _TEXTS_PER_REQUEST or characters + len(text) > _CHARACTERS_PER_REQUEST):
-            yield texts[start:at]
-            start, characters = at, 0
-        characters += len(text)
-    if start < len(texts):
-        yield texts[start:]

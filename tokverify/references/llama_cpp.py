@@ -20,7 +20,16 @@ from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
-from tokverify.references.llama_cpp_worker import ATTRIBUTES, DECODE, ENCODE, EOG_IDS, LENGTH, PIECES, TOKEN_BYTES
+from tokverify.references.llama_cpp_worker import (
+    ATTRIBUTES,
+    DECODE,
+    ENCODE,
+    EOG_IDS,
+    LENGTH,
+    PIECES,
+    ROLES,
+    TOKEN_BYTES,
+)
 from tokverify.references.reference import FoundReference
 from tokverify.spec import AddedToken
 from tokverify.system.library_error import summary
@@ -78,6 +87,10 @@ class LlamaCppTokenizer:
         self.special_ids: Mapping[str, int] = description["special_ids"]
         self.flags: Mapping[str, bool] = description["flags"]
         return child
+
+    def lists_role(self, role: str) -> bool:
+        """Whether `special_ids` has the role if any token has it."""
+        return role in ROLES
 
     def close(self) -> None:
         """End the child process; it is restarted when needed."""

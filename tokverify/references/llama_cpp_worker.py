@@ -38,7 +38,8 @@ _LOAD_SECONDS = 300.0
 _ERROR_LEVEL = 4
 _MAX_ERRORS = 100
 # Not eot and fim_*: if several texts qualify, llama.cpp takes the first one in a hash table, which is arbitrary.
-_ROLES = ("bos", "eos", "sep", "pad", "mask")
+ROLES = ("bos", "eos", "sep", "pad", "mask")
+"""The roles that llama.cpp exposes."""
 _FLAGS = ("add_bos", "add_eos", "add_sep")
 
 
@@ -106,7 +107,7 @@ def _declare(c: Any) -> None:  # noqa: ANN401 - a CDLL has whatever attributes i
     c.llama_vocab_is_eog.restype = flag
     for function in (c.llama_vocab_get_text, c.llama_vocab_get_attr, c.llama_vocab_is_eog):
         function.argtypes = [pointer, integer]
-    for name in ("n_tokens", *_ROLES):
+    for name in ("n_tokens", *ROLES):
         getattr(c, f"llama_vocab_{name}").argtypes = [pointer]
     for name in _FLAGS:
         getattr(c, f"llama_vocab_get_{name}").argtypes = [pointer]
@@ -164,7 +165,7 @@ class Vocabulary:
 
     def description(self) -> bytes:
         """Return the size, the special ids and the flags, as JSON."""
-        ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in _ROLES}
+        ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in ROLES}
         flags = {name: getattr(self._c, f"llama_vocab_get_{name}")(self._vocab) for name in _FLAGS}
         known = {role: id for role, id in ids.items() if id >= 0}
         return json.dumps({"vocab_size": self._size, "special_ids": known, "flags": flags}).encode()

@@ -1,15 +1,22 @@
-"""Find the bytes that a piece of a HuggingFace tokenizer represents, based on the tokenizer's own stages."""
+"""Find the bytes that a piece represents, based on the stages of a HuggingFace tokenizer or on all its pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.byte_level import byte_alphabet, byte_pieces
 from tokverify.engine.special_text import BYTE_PIECE
 
 PieceBytes = Callable[[str], bytes]
 """Maps a piece to the bytes that it represents inside a text."""
+
+_SPACE = "▁"
+_CONTINUATION = "##"
+_ALPHABET_SHARE = 0.75
+"""How much of the GPT-2 alphabet is in a byte-level vocabulary: some bytes do not occur in UTF-8."""
+_CONTINUING_SHARE = 0.01
+"""How many of the pieces of a WordPiece vocabulary continue a word."""
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
@@ -24,6 +31,20 @@ def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
     if "WordPiece" in types:
         return _wordpiece_decoder(types["WordPiece"]["prefix"])
     return _text_decoder(_space_mark(stages), byte_fallback="ByteFallback" in types)
+
+
+def recognize_storage(pieces: Collection[str]) -> PieceBytes | None:
+    """Recognize how pieces are stored by what is typical of each way; None if it is none of those known."""
+    if any(piece.startswith(_SPACE) for piece in pieces):
+        known = set(pieces)
+        return _text_decoder(_SPACE, byte_fallback={"<0x00>", "<0xFF>"} <= known)
+    alphabet = set(byte_pieces())
+    if len(alphabet.intersection(pieces)) >= _ALPHABET_SHARE * len(alphabet):
+        return _byte_level_decoder()
+    continuing = sum(piece.startswith(_CONTINUATION) for piece in pieces)
+    if continuing > _CONTINUING_SHARE * len(pieces):
+        return _wordpiece_decoder(_CONTINUATION)
+    return None
 
 
 def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
@@ -44,7 +65,7 @@ def _byte_level_decoder() -> PieceBytes:
     def decode(piece: str) -> bytes:
         # A piece with a character outside the alphabet represents itself, as in the library's decoder.
         codes = [bytes_of.get(ord(character)) for character in piece]
-        return piece.encode() if None in codes else bytes(code for code in codes if code is not None)
+        return _encode(piece) if None in codes else bytes(code for code in codes if code is not None)
 
     return decode
 
@@ -53,7 +74,8 @@ def _wordpiece_decoder(prefix: str) -> PieceBytes:
     """Decode a piece that continues a word by its `prefix`; any other begins a word, after a space."""
 
     def decode(piece: str) -> bytes:
-        return piece.removeprefix(prefix).encode() if piece.startswith(prefix) else b" " + piece.encode()
+        text = piece.removeprefix(prefix) if piece.startswith(prefix) else f" {piece}"
+        return _encode(text)
 
     return decode
 
@@ -62,6 +84,11 @@ def _text_decoder(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
     def decode(piece: str) -> bytes:
         if byte_fallback and (match := BYTE_PIECE.fullmatch(piece)):
             return bytes([int(match[1], 16)])
-        return (piece.replace(mark, " ") if mark else piece).encode()
+        return _encode(piece.replace(mark, " ") if mark else piece)
 
     return decode
+
+
+def _encode(piece: str) -> bytes:
+    """Encode a piece whose bytes need not be UTF-8, which are surrogates then."""
+    return piece.encode("utf-8", "surrogateescape")

@@ -35,13 +35,24 @@ def render(training: Training, output: Path) -> str:
     return trace + "".join(f"{visible_message(line)}\n" for line in lines)
 
 
+def render_verdict(training: Training) -> str:
+    """Render one line that sums the verification up."""
+    held = f"; {_count_points(training.checklist)}" if training.checklist else ""
+    return f"{visible_message(verdict(training.report) + held)}\n"
+
+
+def _count_points(points: Sequence[ChecklistPoint]) -> str:
+    """Say how many points of the checklist hold, and why others do not."""
+    missing = sum(not point.holds and point.is_learned for point in points)
+    held = f"{sum(point.holds for point in points)} of {len(points)} points of the design document hold"
+    return f"{held}; the corpus lacks the words of {missing}" if missing else held
+
+
 def _describe_checklist(points: Sequence[ChecklistPoint]) -> Iterator[str]:
     """Show whether each point to verify holds, and the tokens of its text."""
     if not points:
         return
-    missing = sum(not point.holds and point.is_learned for point in points)
-    held = f"{sum(point.holds for point in points)} of {len(points)} points of the design document hold"
-    yield f"checklist {held}{f'; the corpus lacks the words of {missing}' if missing else ''}"
+    yield f"checklist {_count_points(points)}"
     for point in points:
         result = "yes" if point.holds else "lacks" if point.is_learned else "NO"
         pieces = " ".join(visible(token.piece) for token in point.tokens)

@@ -67,9 +67,9 @@ class CorpusCoverage:
     branches: tuple[str, ...] = ()
     """The alternatives of the pre-tokenizer's patterns that matched in the sampled documents."""
     script_pairs: tuple[str, ...] = ()
-    """The scripts that met in the sampled documents, such as `Latin Han`."""
+    """The scripts whose letters were neighbors, such as `Latin Han`."""
     sampled: Count = 0
-    """How many documents were examined for branches and pairs of scripts."""
+    """How many documents were examined for branches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,13 @@ from tokverify.cases.loading import load_cases
 from tokverify.diff.compare import compare_versions
 from tokverify.diff.revision import path_here, revision_of
 from tokverify.diff.version import Version
-from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.errors import TokverifyError
 from tokverify.files.location import file_and_rest, find_existing
 from tokverify.files.tokenizer_file import read_spec
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.stores.location import is_stored
 from tokverify.system.input_file import read_verbatim
 from tokverify.tasks.opening import OpenedModel, engine_version, open_tokenizer
-from tokverify.tokenizer import why_hidden
 from tokverify.verify.side import side_of
 from tokverify.version import __version__
 
@@ -118,8 +117,6 @@ def _is_file(location: str) -> bool:
 
 def _open(location: str) -> Version:
     opened = open_tokenizer(location)
-    if reason := why_hidden(opened.tokenizer):
-        raise UnsupportedError(f"{location}: {reason}, which `diff` compares; compare texts with `tokverify run`")
     if isinstance(opened, OpenedModel):
         side = replace(side_of(opened.encoder), source=location)
         return Version(opened.encoder, side, opened.spec, path=opened.path, file=location)

@@ -1,8 +1,8 @@
-"""Compare sequences item by item."""
+"""Compare sequences item by item, and split lists of texts into batches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import ne
 
@@ -11,3 +11,15 @@ def common_length(left: Sequence[object], right: Sequence[object]) -> int:
     """Count the leading items that two sequences share; the index of their first difference."""
     differences = compress(count(), map(ne, left, right))
     return next(differences, min(len(left), len(right)))
+
+
+def split_batches(texts: Sequence[str], max_texts: int, max_characters: int) -> Iterator[Sequence[str]]:
+    """Split texts into batches of limited size; a text that is longer than a batch may be has one of its own."""
+    start = characters = 0
+    for at, text in enumerate(texts):
+        if at > start and (at - start >= max_texts or characters + len(text) > max_characters):
+            yield texts[start:at]
+            start, characters = at, 0
+        characters += len(text)
+    if start < len(texts):
+        yield texts[start:]

@@ -29,7 +29,7 @@ def affixes_of(tokenizer: Tokenizer) -> Affixes:
         NotComparedError: If it does not know them, or they do not follow from the ids of a text.
     """
     if not tokenizer.adds_special:
-        raise NotComparedError(f"the reference ({tokenizer.name}) does not know which tokens to add to a text")
+        raise NotComparedError(f"the tokens added around a text: {tokenizer.name} does not know them")
     try:
         inner = tokenizer.encode(_TEXT, add_special=False, parse_special=True)
         around = split_around(tokenizer.encode(_TEXT, add_special=True, parse_special=True), inner)

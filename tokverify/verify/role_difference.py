@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.tokenizer import EndListing, GenerationEnds
+from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing
 from tokverify.verify.digest import make_difference
 from tokverify.verify.failure import NotComparedError
 
@@ -32,39 +32,58 @@ def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> 
 def find_role_differences(
     actual: Tokenizer, expected: Tokenizer, differing: Mapping[str, tuple[int, int]]
 ) -> Iterator[TokenizerDifference]:
-    """Yield the roles whose tokens differ, and those that only the reference has.
+    """Yield the roles whose tokens differ, and those that only one side has.
 
     Raises:
-        NotComparedError: If the reference does not know an essential role, after everything else was yielded.
+        NotComparedError: If a side does not know whether it has an essential role, after everything else was yielded.
     """
     for role, (ours, theirs) in differing.items():
         message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
         yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
-    for role, id in expected.special_ids.items():
-        if role not in actual.special_ids and actual.special_ids.get(_SYNONYMS.get(role, "")) != id:
-            message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
-            yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
-    _require_known(actual.special_ids, expected)
+    for role, id in _find_missing(actual, expected):
+        message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
+        yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
+    for role, id in _find_missing(expected, actual):
+        message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
+        severity = _judge_missing(role, id, expected)
+        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [id], facts=[role, "reference"])
+    unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
+    if unknown:
+        raise NotComparedError("; ".join(unknown))
 
 
 def _name(tokenizer: Tokenizer, id: int) -> str:
     return f"{id} {quote(tokenizer.piece(id))}"
 
 
-def _judge_missing(role: str, id: int, actual: Tokenizer) -> Severity:
-    """Return how serious it is that the model lacks a role: what is added around a text is compared elsewhere."""
+def _find_missing(lacking: Tokenizer, having: Tokenizer) -> Iterator[tuple[str, int]]:
+    """Yield the roles, with their ids, that one side has and that the other is known to lack."""
+    for role, id in having.special_ids.items():
+        is_lacking = role not in lacking.special_ids and lacking.special_ids.get(_SYNONYMS.get(role, "")) != id
+        if is_lacking and _lists_role(lacking, role):
+            yield role, id
+
+
+def _lists_role(tokenizer: Tokenizer, role: str) -> bool:
+    return isinstance(tokenizer, RoleListing) and tokenizer.lists_role(role)
+
+
+def _judge_missing(role: str, id: int, lacking: Tokenizer) -> Severity:
+    """Return how serious it is that a side lacks a role: what is added around a text is compared elsewhere."""
     if role not in _ESSENTIAL:
         return INFO
-    ends = actual.generation_ends().ids if isinstance(actual, EndListing) else frozenset()
+    ends = lacking.generation_ends().ids if isinstance(lacking, EndListing) else frozenset()
     return ERROR if role == "eos" and id not in ends else WARNING
 
 
-def _require_known(actual: Collection[str], expected: Tokenizer) -> None:
-    known = {*expected.special_ids, *(_SYNONYMS.get(role, role) for role in expected.special_ids)}
-    unknown = [role for role in _ESSENTIAL if role in actual and role not in known]
+def _find_unknown(tokenizer: Tokenizer, other: Tokenizer) -> Iterator[str]:
+    """Describe the essential roles that the other side has, and of which a tokenizer may have a token or not."""
+    known = {*tokenizer.special_ids, *(_SYNONYMS.get(role, role) for role in tokenizer.special_ids)}
+    unnamed = [role for role in _ESSENTIAL if role in other.special_ids and role not in known]
+    unknown = [role for role in unnamed if not _lists_role(tokenizer, role)]
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
-        raise NotComparedError(f"{' and '.join(unknown)}: {expected.name} does not name {them}")
+        yield f"{' and '.join(unknown)}: {tokenizer.name} does not name {them}"
 
 
 def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:

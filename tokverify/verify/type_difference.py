@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
@@ -85,65 +85,93 @@ def find_type_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     """
     pieces = pieces_of(actual)
     by_way: dict[_Way, list[int]] = {}
-    for id, types in _find_differing(actual, expected):
-        if pieces[id] and actual.piece(id) and expected.piece(id):
-            way = _find_way(actual, id, *types)
-            if way:
-                by_way.setdefault(way, []).append(id)
+    for id, ours, theirs in _find_differing(_Side.of(actual), _Side.of(expected)):
+        if pieces[id] and expected.piece(id) and not _may_be_equal(pieces[id], ours, theirs):
+            by_way.setdefault(_find_way(pieces[id], ours, theirs), []).append(id)
     for way, ids in by_way.items():
         yield _describe(way, ids, pieces)
 
 
-def _find_differing(actual: Tokenizer, expected: Tokenizer) -> Iterator[tuple[int, tuple[TokenType, TokenType]]]:
-    our_types = types_of(actual)
-    # A tokenizer that is no GGUF file lists ordinary tokens as UNDEFINED, if nothing more is known of them.
-    knows_all = TokenType.NORMAL in our_types
-    for id, (ours, theirs) in enumerate(zip(our_types, types_of(expected), strict=False)):
+@runtime_checkable
+class _Gguf(TypeListing, Declaring, Protocol):
+    """Has the types that a GGUF file declares, after those that llama.cpp overrides."""
+
+
+class _Side(NamedTuple):
+    """The types of a tokenizer, and what they mean."""
+
+    tokenizer: Tokenizer
+    types: Sequence[TokenType]
+    classes: Mapping[TokenType, _Class]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> _Side:
+        types = types_of(tokenizer)
+        # In a file, an undefined type means that the token represents nothing. A tokenizer that is no file lists
+        # ordinary tokens as UNDEFINED, if nothing more is known of them.
+        undefined = _Class.UNUSED if TokenType.NORMAL in types else _Class.ORDINARY
+        return cls(tokenizer, types, {**_CLASSES, TokenType.UNDEFINED: undefined})
+
+
+class _Typed(NamedTuple):
+    """A token on one side."""
+
+    tokenizer: Tokenizer
+    id: int
+    type: TokenType
+    meaning: _Class
+
+
+def _find_differing(actual: _Side, expected: _Side) -> Iterator[tuple[int, _Typed, _Typed]]:
+    for id, (ours, theirs) in enumerate(zip(actual.types, expected.types, strict=False)):
         # subtle: only a few of a quarter of a million tokens differ, so the cheap comparison comes first.
-        if ours is TokenType.UNDEFINED and knows_all:
-            if actual.token_bytes(id) != expected.token_bytes(id):
-                yield id, (ours, theirs)
-        elif ours is not theirs and _CLASSES[ours] is not _CLASSES[theirs]:
-            yield id, (ours, theirs)
+        if actual.classes[ours] is expected.classes[theirs]:
+            continue
+        left, right = (
+            _Typed(side.tokenizer, id, type, side.classes[type]) for side, type in ((actual, ours), (expected, theirs))
+        )
+        if not _is_undefined_in_file(left, right) or left.tokenizer.token_bytes(id) != right.tokenizer.token_bytes(id):
+            yield id, left, right
 
 
-def _class_of(actual: TokenType) -> _Class:
-    """Return the class of a type that differs; an undefined type in a file means that the token represents nothing."""
-    return _Class.UNUSED if actual is TokenType.UNDEFINED else _CLASSES[actual]
+def _is_undefined_in_file(*sides: _Typed) -> bool:
+    return any(side.type is TokenType.UNDEFINED and side.meaning is _Class.UNUSED for side in sides)
 
 
-def _find_way(tokenizer: Tokenizer, id: int, actual: TokenType, expected: TokenType) -> _Way | None:
-    """Return how the types of one token differ; None if that has no effect."""
-    ours, theirs = _class_of(actual), _CLASSES[expected]
-    piece = tokenizer.piece(id)
-    if {ours, theirs} == {_Class.BYTE, _Class.ORDINARY} and (
-        expected is TokenType.UNDEFINED and BYTE_PIECE.fullmatch(piece)
-    ):
-        return None
-    severity, reason = _judge(tokenizer, id, actual, expected)
-    return _Way(severity, ours, theirs, reason)
+def _may_be_equal(piece: str, *sides: _Typed) -> bool:
+    """Whether one side types a byte token, and the other knows nothing about the type of a piece such as `<0x0A>`."""
+    has_undefined = any(side.type is TokenType.UNDEFINED for side in sides)
+    classes = {side.meaning for side in sides}
+    return has_undefined and classes == {_Class.BYTE, _Class.ORDINARY} and BYTE_PIECE.fullmatch(piece) is not None
 
 
-def _judge(tokenizer: Tokenizer, id: int, actual: TokenType, expected: TokenType) -> tuple[Severity, str]:
-    """Return how serious a difference is, and why it is not an error."""
-    piece, ours, theirs = tokenizer.piece(id), _class_of(actual), _CLASSES[expected]
-    if _is_overridden(tokenizer, id, theirs):
-        return WARNING, "the file declares what the reference does, and llama.cpp overrides it"
-    if {ours, theirs} == {_Class.CONTROL, _Class.USER_DEFINED} and ours is _Class.CONTROL and is_marker(piece):
-        return INFO, "converters type what looks like a special token as a control token"
-    if TokenType.UNKNOWN in {actual, expected} and not {ours, theirs} <= _MATCHED:
-        return WARNING, "only one side matches the text of its unknown token"
-    if _Class.UNUSED in {ours, theirs} and is_filler(piece):
-        return INFO, "it is reserved or padding"
-    return ERROR, ""
+def _find_way(piece: str, actual: _Typed, expected: _Typed) -> _Way:
+    """Return how the types of one token differ, how serious that is, and why it is not an error."""
+    severity, reason = ERROR, ""
+    types, classes = {actual.type, expected.type}, {actual.meaning, expected.meaning}
+    if _is_overridden(actual, expected):
+        severity, reason = WARNING, "the file declares what the reference does, and llama.cpp overrides it"
+    elif _is_overridden(expected, actual):
+        severity, reason = WARNING, "the reference declares what the model does, and llama.cpp overrides it"
+    elif is_marker(piece) and (_is_converted(actual, expected) or _is_converted(expected, actual)):
+        severity, reason = INFO, "converters type what looks like a special token as a control token"
+    elif TokenType.UNKNOWN in types and not classes <= _MATCHED:
+        severity, reason = WARNING, "only one side matches the text of its unknown token"
+    elif _Class.UNUSED in classes and is_filler(piece):
+        severity, reason = INFO, "it is reserved or padding"
+    return _Way(severity, actual.meaning, expected.meaning, reason)
 
 
-def _is_overridden(tokenizer: Tokenizer, id: int, expected: _Class) -> bool:
-    """Check whether the file declares the class that the reference has, so that only llama.cpp differs."""
-    if not isinstance(tokenizer, TypeListing) or not isinstance(tokenizer, Declaring):
-        return False
-    declared = tokenizer.declared_spec().types
-    return declared is not None and _CLASSES[_to_type(declared[id])] is expected
+def _is_overridden(token: _Typed, other: _Typed) -> bool:
+    """Whether a GGUF file declares what the other side has, so that only llama.cpp differs."""
+    declared = token.tokenizer.declared_spec().types if isinstance(token.tokenizer, _Gguf) else None
+    return declared is not None and _CLASSES[_to_type(declared[token.id])] is other.meaning
+
+
+def _is_converted(token: _Typed, source: _Typed) -> bool:
+    """Whether a converter may have typed a user-defined token of the source as a control token of a GGUF file."""
+    is_pair = token.meaning is _Class.CONTROL and source.meaning is _Class.USER_DEFINED
+    return is_pair and isinstance(token.tokenizer, _Gguf) and not isinstance(source.tokenizer, _Gguf)
 
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:

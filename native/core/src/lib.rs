@@ -17,6 +17,7 @@ pub mod encoder;
 pub mod error;
 pub mod hash;
 pub mod id_buffer;
+pub mod mark;
 pub mod merge;
 pub mod model;
 pub mod models;

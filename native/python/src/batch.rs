@@ -30,7 +30,8 @@ impl Text {
         }
     }
 
-    fn as_str(&self) -> PyResult<&str> {
+    /// Return the text; an error if bytes are not UTF-8.
+    pub fn as_str(&self) -> PyResult<&str> {
         match self {
             Self::Str(text) => Ok(text),
             Self::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|error| PyValueError::new_err(error.to_string())),

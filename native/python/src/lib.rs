@@ -2,6 +2,7 @@
 
 mod batch;
 mod declaration;
+mod mark;
 mod stream;
 mod strings;
 
@@ -102,6 +103,8 @@ impl Encoder {
 mod _native {
     #[pymodule_export]
     use super::{Encoder, NotSupportedError, StreamDecoder};
+    #[pymodule_export]
+    use crate::mark::{mark_ids, mark_pairs};
     #[pymodule_export]
     use crate::strings::read_strings;
 

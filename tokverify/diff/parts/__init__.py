@@ -15,6 +15,7 @@ from tokverify.diff.parts.tokens import compare_merges, compare_scores, compare_
 from tokverify.diff.version import unnamed_roles
 from tokverify.report.diff import Part
 from tokverify.text.wording import list_items
+from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
@@ -37,6 +38,8 @@ _REQUIRING_SAME_MODEL = frozenset({"types", "scores", "merges"})
 
 def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """Return the parts that changed, and sentences that say what could not be compared."""
+    if hidden := list(_describe_hidden(old, new)):
+        return (), tuple(hidden)
     documents = read_document(old), read_document(new)
     parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer)))]
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
@@ -49,6 +52,13 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
     if all(documents):
         parts += _compare_documents(*documents, has_specs=bool(old.spec and new.spec))
     return tuple(part for part in parts if part.changes), tuple(not_compared)
+
+
+def _describe_hidden(old: Version, new: Version) -> Iterable[str]:
+    """Name the versions that do not list their tokens, so that no part can be compared."""
+    for version in (old, new):
+        if reason := why_hidden(version.tokenizer):
+            yield f"only texts and their ids: {version.side.source}: {reason}"
 
 
 def _describe_unread(old: Version, new: Version, *, has_documents: bool) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.references.servers.detection import detect, list_models, name_of
+from tokverify.references.servers.detection import detect, list_models, list_ovms_models, name_of
 from tokverify.system.http_pool import HttpPool
 from tokverify.text.wording import suggest_name
 
@@ -58,7 +58,7 @@ def _tei(pool: HttpPool, model: str) -> FoundReference:
 def _ovms(pool: HttpPool, model: str) -> FoundReference:
     from tokverify.references.servers.ovms import OvmsTokenizer
 
-    models = list_models(pool, "/v3/models")
+    models = list_ovms_models(pool)
     if not model and len(models) != 1:
         raise TokverifyError(
             f"{pool.address}: the server has {len(models)} models; name one, as in ovms+{pool.address}#NAME"

@@ -11,6 +11,7 @@ from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call, HttpPool
 
 _MODELS = "/v1/models"
+_OVMS_MODELS = "/v3/models"
 _DECISIVE = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -20,7 +21,7 @@ _DECISIVE = frozenset(
     }
 )
 """What a server of any kind answers, so that it says nothing about the kind."""
-_OWNERS: Mapping[object, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang"}
+_OWNERS: Mapping[object, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang", "OVMS": "ovms"}
 """The `owned_by` of a server's models -> the kind of server."""
 
 
@@ -39,7 +40,7 @@ def _is_llama_cpp_python(pool: HttpPool) -> bool:
 
 
 def _is_ovms(pool: HttpPool) -> bool:
-    return bool(list_models(pool, "/v3/models"))
+    return bool(list_models(pool, _OVMS_MODELS))
 
 
 _PROBES: Mapping[str, Callable[[HttpPool], bool]] = {
@@ -78,6 +79,11 @@ def list_models(pool: HttpPool, path: str = _MODELS) -> list[dict[str, Any]]:
     answer = _ask_if_known(pool, Call(path))
     models = answer.get("data") if isinstance(answer, dict) else None
     return [model for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+
+
+def list_ovms_models(pool: HttpPool) -> list[dict[str, Any]]:
+    """Return the models of an OpenVINO Model Server, whose paths begin with `/v3` or `/v1`; errors as `list_models`."""
+    return list_models(pool, _OVMS_MODELS) or list_models(pool)
 
 
 def name_of(models: list[dict[str, Any]]) -> str:

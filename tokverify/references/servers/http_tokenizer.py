@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.system.http_connection import AnswerError
@@ -94,9 +94,15 @@ class HttpTokenizer(ABC):
             return [UnsupportedError(reason) for _ in texts]
         failures = [_surrogate_error(text) for text in texts]
         valid = [text for text, failure in zip(texts, failures, strict=True) if failure is None]
-        calls = [self.request_encoding(text, add_special=add_special, parse_special=parse_special) for text in valid]
-        answers = iter(self.pool.ask_all(calls))
-        return [failure or self.ids_or_error(next(answers)) for failure in failures]
+        encoded = iter(self.ask_ids(valid, add_special=add_special, parse_special=parse_special))
+        return [failure or next(encoded) for failure in failures]
+
+    def ask_ids(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError]:
+        """Send texts to the server, one in each request; the result for a text that it refuses is an error."""
+        calls = [self.request_encoding(text, add_special=add_special, parse_special=parse_special) for text in texts]
+        return list(map(self.ids_or_error, self.pool.ask_all(calls)))
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids; what is not valid UTF-8 becomes U+FFFD on the way."""
@@ -133,9 +139,7 @@ class HttpTokenizer(ABC):
             ids = self.read_ids(answer)
         except (LookupError, TypeError):
             ids = None
-        if isinstance(ids, list) and all(type(id) is int and 0 <= id <= MAX_ID for id in ids):
-            return ids
-        return EncodeError(f"{self.pool.address}: the answer contains no list of ids")
+        return ids if is_list_of_ids(ids) else EncodeError(f"{self.pool.address}: the answer contains no list of ids")
 
     def text_or_error(self, answer: Any, read: Callable[[Any], Any]) -> str | EncodeError:  # noqa: ANN401 - JSON
         """Return the text that `read` finds in an answer, or why there is none."""
@@ -146,6 +150,11 @@ class HttpTokenizer(ABC):
         except (LookupError, TypeError):
             text = None
         return text if isinstance(text, str) else EncodeError(f"{self.pool.address}: the answer contains no text")
+
+
+def is_list_of_ids(value: object) -> TypeGuard[list[int]]:
+    """Whether a value of an answer is a list of ids."""
+    return isinstance(value, list) and all(type(id) is int and 0 <= id <= MAX_ID for id in value)
 
 
 def _surrogate_error(text: str) -> EncodeError | None:

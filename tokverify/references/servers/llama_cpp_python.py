@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.references.servers.affixes import Affixes, find_affixes
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.system.http_pool import Call
-from tokverify.text.sequence import common_length
 
 
 class LlamaCppPythonTokenizer(HttpTokenizer):
@@ -29,20 +29,14 @@ class LlamaCppPythonTokenizer(HttpTokenizer):
         encoded = super().encode_many(texts, add_special=True, parse_special=parse_special)
         if add_special:
             return encoded
-        return [self._strip(ids) if isinstance(ids, list) else ids for ids in encoded]
-
-    def _strip(self, ids: list[int]) -> list[int]:
-        before, after = self._affixes
-        return ids[len(before) : len(ids) - after]
+        return [self._affixes.strip(ids) if isinstance(ids, list) else ids for ids in encoded]
 
     @cached_property
-    def _affixes(self) -> tuple[list[int], int]:
-        """The ids that the server adds before a text, and how many after it: those that the empty text has, too."""
+    def _affixes(self) -> Affixes:
         empty, text = super().encode_many(["", "a"], add_special=True, parse_special=True)
         if not isinstance(empty, list) or not isinstance(text, list):
             raise EncodeError(f"{self.pool.address}: the server does not encode the texts '' and 'a'")
-        before = common_length(empty, text)
-        return empty[:before], len(empty) - before
+        return find_affixes(empty, text)
 
     def request_encoding(self, text: str, *, add_special: bool, parse_special: bool) -> Call:  # noqa: ARG002
         """Return the request that encodes a text."""
@@ -54,9 +48,7 @@ class LlamaCppPythonTokenizer(HttpTokenizer):
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids as those of a whole text, with what the server adds before it."""
-        before, _ = self._affixes
-        is_whole = list(ids[: len(before)]) == before
-        return Call("/extras/detokenize", {"tokens": [*([] if is_whole else before), *ids]})
+        return Call("/extras/detokenize", {"tokens": self._affixes.complete(ids)})
 
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer."""

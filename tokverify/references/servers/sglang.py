@@ -1,21 +1,66 @@
 """The tokenizer of an SGLang server.
 
-Source: `/tokenize`, `/detokenize` and `/v1/models` in SGLang's `srt/entrypoints`, which have the form of vLLM's.
+Source: `/tokenize`, `/detokenize` and `/v1/models` in SGLang's `srt/entrypoints`, which have the form of vLLM's, and
+accept lists. Later versions also take `messages`, ignore `add_special_tokens`, and refuse texts that are all empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.references.servers.affixes import Affixes, find_affixes
+from tokverify.references.servers.http_tokenizer import is_list_of_ids
 from tokverify.references.servers.vllm import VllmTokenizer
+from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call
+from tokverify.text.sequence import split_batches
+
+_TEXTS_PER_REQUEST = 256
+_CHARACTERS_PER_REQUEST = 1 << 20
+_LETTER = "a"
 
 
 class SglangTokenizer(VllmTokenizer):
     """The tokenizer of an SGLang server."""
 
     name = "SGLang"
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
+        """Encode texts; without `add_special`, what the server adds nevertheless is removed."""
+        encoded = super().encode_many(texts, add_special=add_special, parse_special=parse_special)
+        if add_special:
+            return encoded
+        return [self._affixes.strip(ids) if isinstance(ids, list) else ids for ids in encoded]
+
+    @cached_property
+    def _affixes(self) -> Affixes:
+        """What the server adds around a text without being asked to."""
+        empty, text = self.ask_ids(["", _LETTER], add_special=False, parse_special=True)
+        if not isinstance(empty, list) or not isinstance(text, list):
+            raise EncodeError(f"{self.pool.address}: the server does not encode the texts '' and {_LETTER!r}")
+        return find_affixes(empty, text)
+
+    def ask_ids(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError]:
+        """Send texts to the server, many in each request; a request that it refuses is repeated text by text."""
+        if texts and not any(texts):
+            # subtle: later versions encode an empty text only beside others.
+            return self.ask_ids([*texts, _LETTER], add_special=add_special, parse_special=parse_special)[:-1]
+        batches = list(split_batches(texts, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST))
+        content = {**self.named, "add_special_tokens": add_special}
+        answers = self.pool.ask_all([Call("/tokenize", {**content, "prompt": list(batch)}) for batch in batches])
+        encoded: list[list[int] | EncodeError] = []
+        for batch, answer in zip(batches, answers, strict=True):
+            lists = _read_lists(answer, len(batch))
+            encoded += lists or super().ask_ids(batch, add_special=add_special, parse_special=parse_special)
+        return encoded
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids, special tokens included."""
@@ -24,3 +69,26 @@ class SglangTokenizer(VllmTokenizer):
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer."""
         return answer["text"]
+
+    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> Sequence[str | EncodeError | None]:
+        """Encode conversations with the template of the server, and decode the ids; None if it takes no messages."""
+        if conversations and not self._takes_messages:
+            return [None] * len(conversations)
+        return super().render_chats(conversations)
+
+    @cached_property
+    def _takes_messages(self) -> bool:
+        message = {"role": "user", "content": _LETTER}
+        try:
+            self.pool.ask(Call("/tokenize", {**self.named, "messages": [message]}))
+        except RefusedError as error:
+            # Earlier versions reject a request without `prompt` as invalid.
+            return error.status != HTTPStatus.UNPROCESSABLE_ENTITY
+        return True
+
+
+def _read_lists(answer: Any, count: int) -> list[list[int]]:  # noqa: ANN401 - JSON
+    """Return the lists of ids in an answer to several texts; none if it contains anything else."""
+    lists = answer.get("tokens") if isinstance(answer, dict) else None
+    valid = list(filter(is_list_of_ids, lists)) if isinstance(lists, list) and len(lists) == count else []
+    return valid if len(valid) == count else []

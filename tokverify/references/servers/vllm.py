@@ -36,7 +36,7 @@ class VllmTokenizer(HttpTokenizer):
         """Return the text in its answer."""
         return answer["prompt"]
 
-    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> list[str | EncodeError]:
+    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> Sequence[str | EncodeError | None]:
         """Encode conversations with the template of the server, and decode the ids."""
         calls = [Call("/tokenize", {**self.named, **each, "add_special_tokens": False}) for each in conversations]
         encoded = [self.ids_or_error(answer) for answer in self.pool.ask_all(calls)]

@@ -76,8 +76,8 @@ def list_coverage(verified: CorpusReport) -> Iterator[tuple[str, str]]:
     for name, share in (("tokens", coverage.vocabulary.pieces), ("merges", coverage.vocabulary.merges)):
         if share:
             yield name, f"{share.done:,} of {share.total:,} ({percentage(share.done, share.total)})"
-    sampled = f"in a sample of {plural(coverage.sampled, 'document')}"
     if coverage.branches:
-        yield "pre-tokenizer", f"{plural(len(coverage.branches), 'alternative')} matched {sampled}"
+        alternatives = plural(len(coverage.branches), "alternative")
+        yield "pre-tokenizer", f"{alternatives} matched in a sample of {plural(coverage.sampled, 'document')}"
     if coverage.script_pairs:
-        yield "scripts", f"{plural(len(coverage.script_pairs), 'pair')} met {sampled}"
+        yield "scripts", f"{plural(len(coverage.script_pairs), 'pair')} met"
