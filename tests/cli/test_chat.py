@@ -56,6 +56,25 @@ def write(path, template):
     write_patched(bare, path, gguf_values(spec))
 
 
+@pytest.mark.parametrize(
+    ("fail_on", "exit_code"),
+    [(None, 1), ("error", 0), ("warning", 1), ("decoding", 1), ("decoding,error", 0), ("none", 0)],
+)
+@pytest.mark.parametrize("is_configured", [False, True])
+def test_what_fails_can_be_chosen(tmp_path, monkeypatch, fail_on: str | None, exit_code: int, is_configured: bool):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "warned.gguf", TEMPLATE.replace("{% if add", "{% if false and add"))
+    configured = f"fail_on = {json.dumps(fail_on.split(','))}" if fail_on and is_configured else ""
+    (tmp_path / "tokverify.toml").write_text(f'[[models]]\nname = "it"\nmodel = "warned.gguf"\n{configured}\n')
+    options = ["--fail-on", fail_on] if fail_on and not is_configured else []
+    for command in (["chat", "warned.gguf"], ["check", "it", "--only", "chat"]):
+        result = CliRunner().invoke(main, [*command, *options, "-o", "saved.json", "--report", "junit=saved.xml"])
+        assert result.exit_code == exit_code, result.output
+        assert '"severity": "WARNING"' in (tmp_path / "saved.json").read_text()
+        assert ("<failure" in (tmp_path / "saved.xml").read_text()) == bool(exit_code)
+        assert CliRunner().invoke(main, ["report", "show", "saved.json"]).exit_code == exit_code
+
+
 @pytest.mark.parametrize(("arguments", "exit_code", "stdout", "stderr"), TABLE)
 def test_table(tmp, arguments, exit_code, stdout, stderr):
     result = CliRunner().invoke(main, ["chat", *(argument.format(tmp=tmp) for argument in arguments)])
@@ -84,7 +103,7 @@ def test_the_report_records_what_was_compared(tmp):
     model, reference, own = (str(tmp / name) for name in ("good.gguf", "ref/tokenizer.json", "own.yaml"))
     result = CliRunner().invoke(main, ["chat", model, "-r", reference, "--conversations", own, "-f", "json"])
     document = json.loads(result.stdout)
-    assert document["options"] == {"model": model, "reference": reference, "conversations": own}
+    assert document["options"] == {"model": model, "reference": reference, "conversations": own, "fail_on": None}
     assert document["versions"].keys() == {"tokverify", "engine", "python", "jinja2", "tokenizers"}
     assert [len(document[side]["sha256"]) for side in ("actual", "expected")] == [64, 64]
     [template] = document["templates"]

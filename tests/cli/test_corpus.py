@@ -17,6 +17,7 @@ from tokverify.cli import main
 from tokverify.corpus import plan, state
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
+from tokverify.render.corpus.verdict import format_bytes
 from tokverify.system.output_file import write_file
 from tokverify.tasks import corpus as task
 
@@ -100,7 +101,9 @@ def test_a_run_continues_where_another_one_ended(data, tmp_path):
     assert verify(BROKEN, data, "-f", "json", "--state", state).stdout == whole
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert corpus("merge", state, "-f", "json").stdout == whole
-    assert corpus("status", state).stdout.splitlines()[2] == "20 documents differ (segmentation 20)"
+    lines = corpus("status", state).stdout.splitlines()
+    assert lines[1] == f"80 documents compared, {format_bytes(json.loads(whole)['bytes'])} of text"
+    assert lines[2] == "20 documents differ (segmentation 20)"
 
 
 def test_another_plan_is_refused(data, tmp_path):
@@ -245,4 +248,14 @@ def test_several_columns(tmp_path):
     assert verify(MODEL, tmp_path / "a.parquet").exit_code == 0
     result = verify(MODEL, tmp_path / "b.parquet")
     assert result.exit_code == 2
-    assert "several columns may contain the texts; choose with --text: left, right" in result.stderr
+    assert "several columns may contain the texts; choose with --text-column: left, right" in result.stderr
+
+
+def test_flat_files_of_ids_between_others(data):
+    (data / "model.bin").write_bytes(b"x")
+    result = verify(MODEL, data)
+    assert result.exit_code == 2
+    assert (
+        f"{data}/model.bin: a file with such a name contains only ids; verify these files separately" in result.stderr
+    )
+    assert verify(MODEL, data / "*.parquet").exit_code == 0

@@ -28,7 +28,7 @@ def test_only_a_dry_run_shows_the_command():
 @pytest.mark.process
 def test_the_command_sets_the_types_in_a_copy(tmp_path: Path):
     shutil.copy(SAMPLE / "sample-broken.gguf", tmp_path / "model.gguf")
-    command = rendered(with_commands=True).partition("with the gguf package: ")[2]
+    command = rendered(with_commands=True).partition("with the gguf package:\n$ ")[2]
     shell = command.replace("python -c", f"{sys.executable} -c")
     subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, check=True)
     types = read_spec(tmp_path / "it's.gguf").types

@@ -8,7 +8,7 @@ import pytest
 
 from support.paths import ROOT
 from tokverify.project import installation
-from tokverify.project.installation import install_command, requirement
+from tokverify.project.installation import Installation, plan_installation, requirement
 from tokverify.version import __version__
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -27,8 +27,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
             "tokverify @ https://example.com/t.whl#sha256=ab",
         ),
         ({"url": "https://example.com/t.whl", "archive_info": {}}, "tokverify @ https://example.com/t.whl"),
-        ({"url": "file:///elsewhere/my%20wheels/t.whl", "archive_info": {}}, "/elsewhere/my wheels/t.whl"),
-        ({"url": "file:///elsewhere/checkout", "dir_info": {"editable": True}}, "/elsewhere/checkout"),
+        ({"url": "file:///elsewhere/my%20wheels/t.whl", "archive_info": {}}, Path("/elsewhere/my wheels/t.whl")),
+        ({"url": "file:///elsewhere/checkout", "dir_info": {"editable": True}}, Path("/elsewhere/checkout")),
     ],
 )
 def test_the_requirement_follows_from_where_it_was_installed(tmp_path, direct_url, expected):
@@ -58,6 +58,16 @@ def test_a_path_inside_the_repository_is_relative(tmp_path):
     assert requirement({"url": tmp_path.as_uri(), "dir_info": {}}, tmp_path) == "."
 
 
+def test_what_only_this_machine_has_is_built_into_a_wheel(monkeypatch, tmp_path):
+    place = "/elsewhere/my checkout"
+    monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": f"file://{place}", "dir_info": {}})
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    command, preparation = plan_installation(tmp_path)
+    assert command == "pip install wheels/tokverify-*.whl"
+    assert shlex.split(preparation) == ["pip", "wheel", "--no-deps", "-w", "../wheels", place]
+
+
 def test_a_checkout_with_a_remote_is_installed_from_there(tmp_path):
     checkout, root = tmp_path / "checkout", tmp_path / "repository"
     for directory in (checkout, root):
@@ -70,7 +80,7 @@ def test_a_checkout_with_a_remote_is_installed_from_there(tmp_path):
     git("init", "-q")
     git("commit", "-q", "--allow-empty", "-m", "first")
     direct_url = {"url": checkout.as_uri(), "dir_info": {}}
-    assert requirement(direct_url, root) == str(checkout)
+    assert requirement(direct_url, root) == checkout
     git("remote", "add", "origin", "https://example.com/t.git")
     commit = git("rev-parse", "HEAD")
     assert requirement(direct_url, root) == f"tokverify @ git+https://example.com/t.git@{commit}"
@@ -83,4 +93,4 @@ def test_without_a_usable_record_the_index_is_named(monkeypatch, tmp_path: Path,
             return text if name == "direct_url.json" else None
 
     monkeypatch.setattr(installation, "distribution", lambda _: Distribution())
-    assert shlex.split(install_command(tmp_path)) == ["pip", "install", f"tokverify=={__version__}"]
+    assert plan_installation(tmp_path) == Installation(f"pip install tokverify=={__version__}")

@@ -52,6 +52,16 @@ def test_title_and_verdict():
     assert table() == "2 cases: 1 mismatch\n"
 
 
+def test_only_a_report_that_scrolls_out_of_sight_repeats_its_command():
+    repair = Command("repair", ("tokverify", "fix", "model.gguf"))
+    for lines, is_repeated in ((59, False), (60, True)):
+        text = [Section([Code(["line"] * lines), CommandLine(repair)])]
+        shown = draw_table(Document("t", "2 cases: 1 mismatch", 1, text, reminder=[repair]), RenderOptions())
+        assert shown.count("repair: tokverify fix model.gguf\n") == 1 + is_repeated
+        assert shown.endswith("\n\n2 cases: 1 mismatch\n")
+        assert draw_table(Document("t", "v", 1, text), RenderOptions()).count("repair:") == 1
+
+
 def test_quiet_output_is_the_verdict():
     quiet = RenderOptions(quiet=True)
     assert draw_table(document(Paragraph("text")), quiet) == "2 cases: 1 mismatch\n"

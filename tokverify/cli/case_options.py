@@ -43,8 +43,9 @@ def fail_on_option(command: _Command) -> _Command:
         multiple=True,
         callback=_parse_fail_on,
         metavar="LIST",
-        help="Which differences between the tokenizers themselves, and which findings of `audit`, fail: the lowest"
-        " severity (error, warning, info), aspects such as decoding, not-compared, or none (default: error).",
+        help="Which differences between the tokenizers themselves, and which findings of `audit` and `chat`, fail: the"
+        " lowest severity (error, warning, info), aspects such as decoding, not-compared, or none (default: error; for"
+        " `chat`, warning).",
     )(command)
 
 

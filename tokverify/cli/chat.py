@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tokverify.cli.case_options import fail_on_option
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
@@ -22,28 +23,34 @@ class ChatOptions(ReportOptions):
     model: Path
     reference: str | None
     conversations: Path | None
+    fail_on: tuple[str, ...] | None
 
 
 @click.command(cls=ModelCommand)
 @configured_model_argument
 @reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
+@fail_on_option
 @report_options(FORMATS["chat"])
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Check the chat templates of MODEL on a set of conversations.
 
     Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
     BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
-    is nothing worse than a hint, 1 if there is, and 2 if there is no template.
+    is nothing worse than a hint (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
-    return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations"))))
+    return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))
 
 
 def _chat(options: ChatOptions) -> int:
-    from tokverify.tasks.chat import check_chat
+    from tokverify.tasks.chat import chat_severity, check_chat
 
     check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations])
     report = check_chat(
-        options.model, options.reference, conversations=options.conversations, options=options.as_recorded()
+        options.model,
+        options.reference,
+        conversations=options.conversations,
+        fail_on=chat_severity(options.fail_on),
+        options=options.as_recorded(),
     )
     return write_reports(options, present("chat", report))

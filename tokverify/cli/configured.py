@@ -43,9 +43,10 @@ def fill_in_settings(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[s
     configured = find_configured(given["model"], allow_outside=bool(given.get("allow_outside")))
     if configured is None:
         return dict(given)
-    settings = {name: getattr(configured, name) for name in names if _is_unset(given.get(name))}
+    settings = {name: getattr(configured, name) for name in names if _is_unset(name, given.get(name))}
     return {**given, **settings, "model": configured.model}
 
 
-def _is_unset(value: object) -> bool:
-    return value is None or value == ()
+def _is_unset(name: str, value: object) -> bool:
+    # subtle: an empty `fail_on` is what `--fail-on none` asks for.
+    return value is None or (value == () and name != "fail_on")

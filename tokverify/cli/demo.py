@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from tokverify.cli.options import no_color_option
-from tokverify.cli.stream import render_options, write_text
+from tokverify.cli.stream import render_options, write_message, write_text
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from tokverify.report.run import Report
 
 _INTACT_TEXT = """\
-A small tokenizer, built like Gemma 3's, compared with the sentencepiece model it
-was converted from:
+A small tokenizer, built like Gemma 3's, compared with the sentencepiece model
+it was converted from:
 
 $ cd {directory}
 """
 _BROKEN_TEXT = """
-Its broken twin: the tokens for runs of spaces and tabs have type NORMAL instead of
-USER_DEFINED, so they are not matched before merging, and the merges never produce
-them. A model with this tokenizer still answers, only worse:
+Its broken twin: the tokens for runs of spaces and tabs have type NORMAL instead
+of USER_DEFINED, so they are not matched before merging, and the merges never
+produce them. A model with this tokenizer still answers, only worse:
 
 """
 _DETAIL_TEXT = """
@@ -55,19 +56,22 @@ def demo(*, no_color: bool) -> int:
     options = render_options(no_color=no_color)
     verdict_only = RenderOptions(options.width, options.color, quiet=True)
     write_text(_INTACT_TEXT.format(directory=visible_message(str(SAMPLE_DIRECTORY))))
-    _write(result.intact, "-q", verdict_only)
+    _write(result.intact, ["-q"], verdict_only)
     write_text(_BROKEN_TEXT)
-    _write(result.broken, "-q", verdict_only)
+    _write(result.broken, ["-q"], verdict_only)
     write_text(_DETAIL_TEXT)
-    _write(result.detail, " ".join(f"-k {name}" for name in SHOWN_CASES), options)
+    _write(result.detail, [f"-k {name}" for name in SHOWN_CASES], options)
     if result.unplanned:
-        write_text(_NOT_AS_PLANNED.format(names=", ".join(sorted(result.unplanned))))
+        write_message(_NOT_AS_PLANNED.format(names=", ".join(sorted(result.unplanned))))
         return 1
     write_text(_AS_PLANNED.format(count=len(result.planned)))
     return 0
 
 
-def _write(report: Report, arguments: str, options: RenderOptions) -> None:
+def _write(report: Report, selection: Sequence[str], options: RenderOptions) -> None:
     """Write the equivalent command, and the report."""
-    model, reference = report.options["model"], report.options["reference"]
-    write_text(f"$ tokverify run {model} -r {reference} {arguments}\n{FORMATS['run']['table'](report, options)}")
+    from tokverify.render.pasteable import draw_command
+
+    command = ["tokverify", "run", str(report.options["model"]), f"-r {report.options['reference']}", *selection]
+    write_text(draw_command(command, options))
+    write_text(FORMATS["run"]["table"](report, options))

@@ -21,7 +21,7 @@ from tokverify.cli.options import (
     reference_option,
     thorough_option,
 )
-from tokverify.cli.stream import write_text
+from tokverify.cli.stream import write_message, write_text
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -87,8 +87,8 @@ def fix(  # noqa: PLR0913 - one parameter for each option
         write_text(encode(result))
         return fix_exit_code(result)
     if result.after and output and not quiet:
-        write_text(render_result(result, output))
-    write_text(render_verdict(result))
+        write_message(render_result(result, output))
+    write_message(render_verdict(result))
     return fix_exit_code(result)
 
 
@@ -96,7 +96,7 @@ def _plan_writer(model: Path, output: Path | None, *, with_commands: bool) -> Ca
     from tokverify.render.fix import render_plan
 
     def write(plan: FixReport) -> None:
-        write_text(render_plan(plan, model, output, with_commands=with_commands))
+        write_message(render_plan(plan, model, output, with_commands=with_commands))
 
     return write
 

@@ -10,7 +10,7 @@ import click
 
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import force_option
-from tokverify.cli.stream import write_text
+from tokverify.cli.stream import write_message
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -28,20 +28,23 @@ def init(*, directory: Path, force: bool) -> None:
     """
     from tokverify.tasks.init import init_project
 
-    start, files, install = init_project(directory, force=force)
+    start, files, installation = init_project(directory, force=force)
     written = " and ".join(str(_normalize(path)) for path in files)
     where = "" if directory == Path() else f" in {directory}"
-    lines = [*_describe(start), *_describe_install(install)]
+    lines = [*_describe(start), *_describe_preparation(installation.preparation)]
     lines.append(f"wrote {written}; next, run `tokverify check`{where}")
-    write_text("".join(f"{visible_message(line)}\n" for line in lines))
+    write_message("".join(f"{visible_message(line)}\n" for line in lines))
 
 
-def _describe_install(command: str) -> list[str]:
-    """Point out a command that only works on this machine."""
-    place = command.removeprefix("pip install ").strip("'")
-    if not place.startswith("/"):
+def _describe_preparation(command: str) -> list[str]:
+    """Say what to do before the workflow can install tokverify."""
+    if not command:
         return []
-    return [f"the workflow installs tokverify from {place}, as here; replace that, unless the runner has the same path"]
+    return [
+        "the workflow installs tokverify from a wheel in this repository, as it was installed from a directory that"
+        " others cannot reach; build the wheel and commit it:",
+        f"$ {command}",
+    ]
 
 
 def _normalize(path: Path) -> Path:

@@ -28,6 +28,11 @@ def write_text(text: str, *, commands: bool = False) -> None:
     _to_stdout(lambda: sys.stdout.write(shown))
 
 
+def write_message(text: str) -> None:
+    """Write sentences to stdout, wrapped at the width of the terminal, if it is one."""
+    write_text(_fit(text, sys.stdout))
+
+
 def write_bytes(data: bytes) -> None:
     """Write bytes to stdout unchanged."""
     _to_stdout(lambda: sys.stdout.buffer.write(data))
@@ -61,8 +66,8 @@ def fail_on_stdout(error: OSError) -> NoReturn:
 
 
 def write_stderr(line: str) -> None:
-    """Write a line to stderr. If that fails, the exit code is all that remains."""
-    shown = _escape_for_log(line, sys.stderr)
+    """Write a message to stderr, wrapped like one on stdout. If that fails, the exit code is all that remains."""
+    shown = _escape_for_log(_fit(line, sys.stderr), sys.stderr)
     try:
         click.echo(shown, err=True)
     except OSError:
@@ -73,6 +78,15 @@ def write_error(error: TokverifyError, prefix: str = "") -> None:
     """Write an error to stderr, one line for each complaint."""
     for complaint in error.complaints:
         write_stderr(f"error: {truncate(visible_message(prefix + complaint), _MAX_COMPLAINT)}")
+
+
+def _fit(text: str, stream: TextIO) -> str:
+    """Wrap a text at the width of the terminal, if the stream is one."""
+    if not stream.isatty():
+        return text
+    from tokverify.render.wrapping import wrap
+
+    return wrap(text, shutil.get_terminal_size().columns)
 
 
 def _escape_for_log(text: str, stream: TextIO) -> str:

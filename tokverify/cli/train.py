@@ -10,7 +10,7 @@ import click
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import FORCE_HELP, QUIET_HELP, SEED_HELP
 from tokverify.cli.progress import StatusLine
-from tokverify.cli.stream import write_text
+from tokverify.cli.stream import write_message
 from tokverify.train import TRAINERS
 from tokverify.train.merge_learner import Ties
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
@@ -131,7 +131,7 @@ def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **
     with StatusLine(enabled=not quiet) as line:
         training = train_tokenizer(name, corpus, output, on_progress=line.show, **options)
     exit_code = training_exit_code(training)
-    write_text(render_verdict(training) if quiet else render(training, output))
+    write_message(render_verdict(training) if quiet else render(training, output))
     return exit_code
 
 

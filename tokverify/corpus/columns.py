@@ -40,7 +40,8 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     flat = [file for file in files if SOURCES[file.format].has_ids]
     if flat and (len(flat) < len(files) or text or ids):
         raise TokverifyError(
-            f"{flat[0].path}: contains only ids; verify such files separately, without --text-column or --ids-column"
+            f"{flat[0].path}: a file with such a name contains only ids; verify these files separately, without"
+            " --text-column or --ids-column, and name the others with a pattern such as *.parquet"
         )
     if flat:
         return ChosenColumns(Columns(), "", reads_ids=True)
@@ -79,7 +80,9 @@ def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] 
 
 def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
     if text is None and ids is None:
-        raise TokverifyError(f"{files[0].path}: its columns cannot be read; name the one with the texts with --text")
+        raise TokverifyError(
+            f"{files[0].path}: its columns cannot be read; name the one with the texts with --text-column"
+        )
     return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
 
 
@@ -101,4 +104,6 @@ def _detect(path: str, candidates: Sequence[str]) -> str:
         return candidates[0]
     if not candidates:
         raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
-    raise TokverifyError(f"{path}: several columns may contain the texts; choose with --text: {list_items(candidates)}")
+    raise TokverifyError(
+        f"{path}: several columns may contain the texts; choose with --text-column: {list_items(candidates)}"
+    )

@@ -6,11 +6,12 @@ Source: PEP 610, `direct_url.json`, which pip and other installers write unless 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -19,18 +20,35 @@ from tokverify.version import __version__
 
 _NAME = "tokverify"
 _DOCUMENTATION = "docs/index.md"
+_WHEELS = "wheels"
 
 
-def install_command(root: Path) -> str:
-    """Return the command that installs tokverify on another machine, in a checkout of the repository at `root`.
+class Installation(NamedTuple):
+    """How to install this tokverify in a checkout of a repository, on another machine."""
+
+    command: str
+    """The command, for the root of the repository."""
+    preparation: str = ""
+    """The command that first puts what is installed into the repository; empty if it can be reached without that."""
+
+
+def plan_installation(root: Path) -> Installation:
+    """Find out how to install tokverify on another machine, in a checkout of the repository at `root`.
 
     - From version control: the same address and commit.
     - From a file or directory inside the repository: its relative path.
     - From another directory that is a git checkout with a remote: the remote's address and the commit.
-    - From any other file or directory: its path, which the other machine must have.
+    - From any other file or directory: a wheel that is to be built from it and added to the repository.
     - From an index: this version.
     """
-    return shlex.join(["pip", "install", requirement(read_direct_url(), root)])
+    found = requirement(read_direct_url(), root)
+    if isinstance(found, str):
+        return Installation(shlex.join(["pip", "install", found]))
+    directory = os.path.relpath(root / _WHEELS)
+    return Installation(
+        f"pip install {_WHEELS}/{_NAME}-*.whl",
+        shlex.join(["pip", "wheel", "--no-deps", "-w", directory, str(found)]),
+    )
 
 
 def documentation() -> str:
@@ -55,8 +73,8 @@ def read_direct_url() -> Mapping[str, Any]:
     return found if isinstance(found, dict) and isinstance(found.get("url"), str) else {}
 
 
-def requirement(direct_url: Mapping[str, Any], root: Path) -> str:
-    """Return what to give to `pip install`."""
+def requirement(direct_url: Mapping[str, Any], root: Path) -> str | Path:
+    """Return what to give to `pip install`; a path if only this machine has it."""
     if not direct_url:
         return f"{_NAME}=={__version__}"
     url = direct_url["url"]
@@ -68,13 +86,13 @@ def requirement(direct_url: Mapping[str, Any], root: Path) -> str:
     return _from_path(Path(url2pathname(unquote(urlsplit(url).path))), root)
 
 
-def _from_path(path: Path, root: Path) -> str:
-    """Return the requirement for a local file or directory."""
+def _from_path(path: Path, root: Path) -> str | Path:
+    """Return the requirement for a local file or directory, or else its path."""
     if path.resolve().is_relative_to(root.resolve()):
         return f"./{path.resolve().relative_to(root.resolve()).as_posix()}".removesuffix("/.")
     if path.is_dir() and (published := _published_commit(path)):
         return f"{_NAME} @ git+{published}"
-    return str(path)
+    return path
 
 
 def _published_commit(directory: Path) -> str | None:

@@ -97,7 +97,7 @@ def render_workflow(start: Start, install: str) -> str:
 
 def _to_yaml(command: str) -> str:
     """Write a command as a YAML scalar; a JSON string is one."""
-    is_plain = re.fullmatch(r"[\w ./@+='-]+", command) is not None
+    is_plain = re.fullmatch(r"[\w ./@+*='-]+", command) is not None
     return command if is_plain else json.dumps(command, ensure_ascii=False)
 
 

@@ -239,6 +239,8 @@ class Document:
     sections: Iterable[Section]
     """The content above the verdict; a generator where it is large, since `present` asks for the verdict only."""
     verdict_style: Style | None = None
+    reminder: Sequence[Command] = ()
+    """Commands from the content that `table` repeats above the verdict if the report is longer than a screen."""
 
 
 VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}

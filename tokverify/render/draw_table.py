@@ -53,20 +53,29 @@ STYLES: Mapping[Style, str] = {
 """Style -> how rich shows it."""
 
 _INDENT = 2
+_SCREEN_LINES = 60
+"""A report with more lines has scrolled out of sight when it ends."""
 
 
 def draw_table(document: Document, options: RenderOptions) -> str:
     """Draw a document; the last line is the verdict, and the only one if the user asked for quiet output."""
-    sections: list[RenderableType] = []
-    if not options.quiet:
-        drawn = map(_draw_section, document.sections)
-        sections += [Group(*parts) for parts in drawn if parts]
-    return draw([*sections, words(document.verdict, STYLES[verdict_style(document)])], options)
+    verdict = draw([words(document.verdict, STYLES[verdict_style(document)])], options)
+    if options.quiet:
+        return verdict
+    body = draw_sections(document.sections, options)
+    reminder = _draw_reminder(document, options) if body.count("\n") > _SCREEN_LINES else ""
+    return "\n".join(part for part in (body, reminder, verdict) if part)
+
+
+def _draw_reminder(document: Document, options: RenderOptions) -> str:
+    commands = (_draw_command(CommandLine(command), 0) for command in document.reminder)
+    return draw([Group(*(part for command in commands for part in command))], options) if document.reminder else ""
 
 
 def draw_sections(sections: Iterable[Section], options: RenderOptions) -> str:
     """Draw sections without a verdict."""
-    return draw([Group(*parts) for parts in map(_draw_section, sections) if parts], options)
+    drawn = [Group(*parts) for parts in map(_draw_section, sections) if parts]
+    return draw(drawn, options) if drawn else ""
 
 
 def to_text(inline: Inline) -> Text:

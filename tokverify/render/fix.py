@@ -46,9 +46,12 @@ def render_plan(report: FixReport, model: Path, output: Path | None, *, with_com
         lines += _describe_tokens(report.repair)
         if report.repair.gguf_command:
             command = " ".join(fill_in(report.repair.gguf_command, str(model), str(output) if output else None))
-            lines.append(f"        the same with the gguf package: {command}")
+            lines += ["        the same with the gguf package:", f"$ {command}"]
         if with_commands and report.repair.types:
-            lines.append(f"        the same types with the gguf package: {_type_command(report.repair, model, output)}")
+            lines += [
+                "        the same types with the gguf package:",
+                f"$ {_type_command(report.repair, model, output)}",
+            ]
     lines += [f"warning: {_describe_other(other)}" for other in report.others]
     return _join_lines(lines)
 

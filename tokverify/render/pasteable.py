@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.text import Text
 
+from tokverify.render.layout import draw
+from tokverify.report.diagnosis import Command
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
-    from rich.text import Text
 
-    from tokverify.report.diagnosis import Command
+    from tokverify.render.options import RenderOptions
 
 _MORE = " \\"
 
@@ -32,6 +34,11 @@ class Pasteable:
         yield from self.lead.render(console)
         lines = _break_lines(self.command.arguments, options.max_width - indent)
         yield Segment(f"{_MORE}\n{' ' * indent}".join(lines) + "\n")
+
+
+def draw_command(arguments: Sequence[str], options: RenderOptions) -> str:
+    """Draw a command after a prompt, as in a session."""
+    return draw([Pasteable(Text("$ "), Command("", tuple(arguments)))], options)
 
 
 def _break_lines(arguments: Sequence[str], room: int) -> Iterator[str]:

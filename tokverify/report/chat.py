@@ -132,6 +132,8 @@ class ChatReport:
     """The conversations that were tried."""
     results: tuple[RenderedConversation, ...]
     """In the order of templates and conversations."""
+    fail_on: Severity | None = Severity.WARNING
+    """The lowest severity that fails; None if no finding does."""
 
 
 def message_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
@@ -160,8 +162,13 @@ def findings_for(report: ChatReport, result: RenderedConversation) -> list[ChatF
 
 
 def chat_exit_code(report: ChatReport) -> int:
-    """Return 1 if there is an error or a warning; hints alone leave it at 0."""
-    return int(any(finding.severity > Severity.INFO for finding in report.findings))
+    """Return 1 if a finding has at least the severity `fail_on`, else 0."""
+    return int(any(finding_fails(report, finding) for finding in report.findings))
+
+
+def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
+    """Check whether a finding makes the report fail."""
+    return report.fail_on is not None and finding.severity >= report.fail_on
 
 
 def summarize_chat(report: ChatReport) -> Mapping[str, object]:

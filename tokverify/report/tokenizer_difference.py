@@ -79,14 +79,14 @@ def difference_fails(difference: TokenizerDifference, fail_on: Collection[str]) 
     return difference.aspect in fail_on or not severities.isdisjoint(fail_on)
 
 
-def lowest_severity(fail_on: Collection[str]) -> Severity | None:
+def lowest_severity(fail_on: Collection[str], default: Severity = Severity.ERROR) -> Severity | None:
     """Return the lowest severity of findings that fail: that of the list, ERROR if it names only aspects.
 
     None if the list is empty, so that no finding fails.
     """
     if not fail_on:
         return None
-    return next((severity for severity in Severity if severity.name.lower() in fail_on), Severity.ERROR)
+    return next((severity for severity in Severity if severity.name.lower() in fail_on), default)
 
 
 def select_failing(

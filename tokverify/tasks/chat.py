@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +12,8 @@ from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, templates_of, try_templates
 from tokverify.errors import TokverifyError
 from tokverify.files.config import chat_templates, special_texts
+from tokverify.report.finding import Severity
+from tokverify.report.tokenizer_difference import lowest_severity
 from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.version import __version__
 
@@ -25,6 +27,7 @@ def check_chat(
     reference: ReferenceSource = None,
     *,
     conversations: str | Path | None = None,
+    fail_on: Severity | None = Severity.WARNING,
     options: Mapping[str, object] | None = None,
 ) -> ChatReport:
     """Render conversations with the chat templates of a model, check the results, and compare them with a reference.
@@ -33,6 +36,7 @@ def check_chat(
         model: The model.
         reference: The reference with its templates; without one, only the model's templates are checked.
         conversations: A YAML file of conversations; those that come with tokverify by default.
+        fail_on: The lowest severity of findings that fails; None if none does.
         options: The options to record in the report.
 
     Returns:
@@ -54,6 +58,7 @@ def check_chat(
         try_templates(opened.encoder, tried, chat_reference),
         actual=opened.description,
         expected=found.description if found else None,
+        fail_on=fail_on,
         options=dict(options or {}),
         versions={
             "tokverify": __version__,
@@ -62,6 +67,14 @@ def check_chat(
             **(found.versions if found else {}),
         },
     )
+
+
+def chat_severity(fail_on: Collection[str] | None) -> Severity | None:
+    """Return the lowest severity that fails, from the names after `--fail-on`; None if nobody named any.
+
+    If the names are only those of aspects, they do not concern chat templates.
+    """
+    return Severity.WARNING if fail_on is None else lowest_severity(fail_on, Severity.WARNING)
 
 
 def has_templates(model: OpenedModel, reference: OpenedReference | None) -> bool:

@@ -16,7 +16,7 @@ from tokverify.stores.location import find_model, to_location
 from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
-from tokverify.tasks.chat import check_chat, has_templates
+from tokverify.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.tasks.last_failures import LastFailures
 from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.run import expectation_side, verify_model
@@ -184,5 +184,9 @@ class _Opened:
         if not has_templates(self._model, reference):
             raise _NothingToCheckError("neither the model nor its reference has a chat template")
         return check_chat(
-            self._model, reference, conversations=self._configured.conversations, options=self._request.options
+            self._model,
+            reference,
+            conversations=self._configured.conversations,
+            fail_on=chat_severity(self._configured.fail_on),
+            options=self._request.options,
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import TokverifyError
-from tokverify.project.installation import install_command
+from tokverify.project.installation import Installation, plan_installation
 from tokverify.project.start import render_configuration, render_workflow
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.system.output_file import write_files
@@ -20,8 +20,8 @@ class Initialization(NamedTuple):
 
     start: Start
     files: tuple[Path, ...]
-    install: str
-    """The command with which the workflow installs tokverify."""
+    installation: Installation
+    """How the workflow installs tokverify."""
 
 
 def init_project(directory: Path, *, force: bool = False) -> Initialization:
@@ -41,10 +41,10 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         raise TokverifyError(f"{directory}: no such directory; create it first")
     start = survey(directory)
     workflow = start.root / WORKFLOW
-    install = install_command(start.root)
+    installation = plan_installation(start.root)
     texts = {
         directory / CONFIGURATION: render_configuration(start),
-        workflow: render_workflow(start, install),
+        workflow: render_workflow(start, installation.command),
     }
     existing = [str(path) for path in texts if path.exists()]
     if existing and not force:
@@ -54,4 +54,4 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         )
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
-    return Initialization(start, tuple(texts), install)
+    return Initialization(start, tuple(texts), installation)

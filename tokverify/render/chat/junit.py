@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.chat.text import finding_line, result_lines
 from tokverify.render.chat.verdict import conversation_of, place, verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.report.chat import findings_for
-from tokverify.report.finding import Severity
+from tokverify.report.chat import finding_fails, findings_for
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def suites_of(report: ChatReport) -> Iterator[Element]:
         results = [result for result in report.results if result.template == template.name]
         tests = [_result_test(result, report) for result in results]
         tests += [
-            _finding_test(finding)
+            _finding_test(finding, report)
             for finding in report.findings
             if finding.template == template.name and not finding.conversations
         ]
@@ -52,7 +51,7 @@ def _properties(report: ChatReport) -> Mapping[str, str]:
 def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
     found = findings_for(report, result)
     lines = list(map(finding_line, found))
-    if all(finding.severity is Severity.INFO for finding in found):
+    if not any(finding_fails(report, finding) for finding in found):
         return passed(result.conversation, result.template, "\n".join(lines))
     found_at = place(conversation_of(result, report))
     where = [visible_message(found_at)] if found_at else []
@@ -61,8 +60,9 @@ def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
     return not_passed(test, "failure", found[0].kind, lines[0], [*where, *lines, *result_lines(result)])
 
 
-def _finding_test(finding: ChatFinding) -> Element:
+def _finding_test(finding: ChatFinding, report: ChatReport) -> Element:
     """Return a test for a finding about a template as a whole."""
     line = finding_line(finding)
-    test = passed(finding.kind, finding.template, line if finding.severity is Severity.INFO else "")
-    return test if finding.severity is Severity.INFO else not_passed(test, "failure", finding.kind, line, [line])
+    if not finding_fails(report, finding):
+        return passed(finding.kind, finding.template, line)
+    return not_passed(passed(finding.kind, finding.template), "failure", finding.kind, line, [line])

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tokverify.render.corpus.verdict import format_bytes
 from tokverify.text.wording import percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.report.corpus_progress import CorpusProgress
-
-_MEGABYTE = 10**6
 
 
 def describe_progress(progress: CorpusProgress) -> str:
@@ -19,13 +18,13 @@ def describe_progress(progress: CorpusProgress) -> str:
     done, total = progress.file_bytes.done, progress.file_bytes.total
     lines = [
         f"{progress.units.done:,} of {plural(progress.units.total, 'unit')} done"
-        f" ({percentage(done, total, 0)} of {total / _MEGABYTE:,.0f} MB)",
-        f"{plural(progress.documents, 'document')} compared, {progress.bytes / _MEGABYTE:,.0f} MB of text",
+        f" ({percentage(done, total, 0)} of {format_bytes(total)})",
+        f"{plural(progress.documents, 'document')} compared, {format_bytes(progress.bytes)} of text",
         describe_differences(progress),
     ]
     if progress.busy_seconds:
-        rate = progress.bytes / _MEGABYTE / progress.busy_seconds
-        lines.append(f"{rate:,.1f} MB of text per second and worker")
+        rate = format_bytes(round(progress.bytes / progress.busy_seconds))
+        lines.append(f"{rate} of text per second and worker")
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.document import Document, Section, Style, message
@@ -16,6 +16,7 @@ from tokverify.report.tokenizer_difference import Aspect
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
+    from tokverify.report.diagnosis import Command
     from tokverify.report.run import Report
 
 
@@ -29,7 +30,14 @@ def describe(report: Report, options: RenderOptions) -> Document:
         exit_code=exit_code,
         sections=_sections(report, verbose=options.verbose),
         verdict_style=Style.WARNING if is_reserved else None,
+        reminder=_best_repair(report),
     )
+
+
+def _best_repair(report: Report) -> Sequence[Command]:
+    """Return the commands that repair the most likely cause."""
+    explanations = report.diagnosis.explanations if report.diagnosis else ()
+    return explanations[0].repair.commands if explanations else ()
 
 
 def _has_doubts(report: Report) -> bool:
