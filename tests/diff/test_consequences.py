@@ -131,6 +131,22 @@ CHANGES: list[tuple[str, str, Mutate, str]] = [
     ("bert-bge", "two tokens swapped", swapped(("▁the", "▁of")), "VIT"),
     ("bert-bge", "one token renamed that continues words", renamed("s", "zzqqs"), "VITC"),
     ("xlnet", "extra spaces kept", fields(remove_extra_whitespaces=False), "ITC"),
+    ("xlnet", "two tokens swapped", swapped(("▁the", "▁of")), "VIT"),
+    # Runs of spaces, of which the first merge makes tokens, are user-defined tokens, which are matched before.
+    ("mpt", "the first merge lost", merges(lambda old: old[1:]), ""),
+    ("mpt", "the second merge lost", merges(lambda old: [old[0], *old[2:]]), "IC"),
+    ("mpt", "one token renamed", renamed("Ġand", "Ġadn"), "VITC"),
+    ("gemma-4", "another EOS", special(eos=5), "S"),
+    ("gemma-4", "a user-defined token appended", appended("<extra>", USER_DEFINED), "IC"),
+    ("qwen2", "the last merge lost", merges(lambda old: old[:-1]), "IC"),
+    ("qwen2", "BOS added", fields(add_bos=True), "SIC"),
+    ("t5", "the score of one word lowered", rescored("▁the", -100.0), "IC"),
+    ("bert-bge", "a control token appended", appended("[new]", CONTROL), "SIC"),
+    # llama.cpp adds CLS and SEP whatever the file declares.
+    ("bert-bge", "CLS not declared as added", fields(add_bos=False), ""),
+    ("llama-spm", "one byte token typed NORMAL", retype("<0x0A>", NORMAL), "VT"),
+    ("llama-spm", "an unreachable token appended", appended("▁zzqqs", NORMAL), ""),
+    ("gpt-2", "a separator declared", special(sep=50256), "S"),
 ]
 
 

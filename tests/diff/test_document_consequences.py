@@ -104,5 +104,5 @@ def test_limits_that_are_turned_off_to_compare_are_never_valid(compare, change):
     outcomes = {each.level: each for each in report.consequences}
     for level in (Level.IDS, Level.TEXT, Level.COST):
         assert outcomes[level].outcome is Outcome.UNKNOWN
-        assert outcomes[level].reason.startswith(f"{name} changed, which a comparison turns off; without it, ")
+        assert outcomes[level].reason.startswith(f"{name} differs, which a comparison turns off; without it, ")
     assert diff_exit_code(report) == 2

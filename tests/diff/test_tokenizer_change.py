@@ -187,7 +187,19 @@ def test_a_special_token_that_only_the_gguf_file_names_is_not_compared(tmp_path)
     assert "settings" not in [part["name"] for part in report["parts"]]
     assert report["not_compared"] == ["eos, pad and what ends a generation: only the GGUF file names them"]
     (special,) = (each for each in report["consequences"] if each["level"] == "special")
-    assert (special["outcome"], special["reason"]) == ("unknown", "only the GGUF file names eos, pad")
+    advice = "a tokenizer_config.json next to the tokenizer.json would, too"
+    assert (special["outcome"], special["reason"]) == ("unknown", f"only the GGUF file names eos, pad; {advice}")
+
+
+def test_a_tokenizer_json_that_truncates_is_no_match_for_a_gguf_file(tmp_path):
+    path = tmp_path / "made.tokenizer.json"
+    assert CliRunner().invoke(main, ["convert", str(GOOD), "-o", str(path), "--texts", "0"]).exit_code == 0
+    limit = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"truncation": limit}))
+    result = run(GOOD, str(path), "-k", "seed/*", "--breaking", "ids", "-f", "json")
+    (ids,) = (each for each in json.loads(result.stdout)["consequences"] if each["level"] == "ids")
+    assert (result.exit_code, ids["outcome"]) == (2, "unknown")
+    assert ids["reason"].startswith("truncation differs, which a comparison turns off")
 
 
 @pytest.fixture

@@ -79,6 +79,27 @@ def test_packages_that_cannot_be_installed_give_one_line_and_leave_nothing(monke
     assert list((environment.cache_directory() / "environments").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (
+            "ERROR: Could not find a version that satisfies the requirement tokenizers==9 (from versions: 0.0.2)\n"
+            "ERROR: No matching distribution found for tokenizers==9\n",
+            "No matching distribution found for tokenizers==9",
+        ),
+        (
+            "  × No solution found when resolving dependencies:\n"
+            "  ╰─▶ Because there is no version of tokenizers==9 and you require tokenizers==9, we can conclude\n"
+            "      that your requirements are unsatisfiable.\n",
+            "No solution found when resolving dependencies: Because there is no version of tokenizers==9",
+        ),
+        ("", "no reason given"),
+    ],
+)
+def test_the_reason_of_pip_or_uv_is_one_short_line(output, reason):
+    assert environment.find_reason(output) == reason
+
+
 def test_a_file_that_the_library_cannot_load_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(environment, "prepare", lambda packages: Path(sys.executable))
     (tmp_path / "tokenizer.json").write_text("{}")

@@ -42,6 +42,15 @@ def test_vocab_json_and_merges_are_byte_level_bpe(bpe, name):
     assert found.path == bpe / "vocab.json"
 
 
+def test_without_a_configuration_no_token_is_known_to_be_special(bpe):
+    assert "special" not in open_reference(bpe / "vocab.json").caveat
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        (bpe / name).unlink(missing_ok=True)
+    found = open_reference(bpe / "vocab.json")
+    assert found.caveat.endswith("says which tokens are special")
+    assert encode(found.tokenizer, "a<|end|>")[-1] != 0
+
+
 def test_the_configuration_can_ask_for_a_space_before_a_text(bpe):
     (bpe / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
     tokenizer = open_reference(bpe / "vocab.json").tokenizer

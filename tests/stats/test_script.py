@@ -1,6 +1,6 @@
 import pytest
 
-from tokverify.stats.script import JAPANESE, OTHER, UNSPACED, script_of_line
+from tokverify.stats.script import JAPANESE, OTHER, UNSPACED, script_of_letter, script_of_line
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,9 @@ def test_the_script_of_most_letters_counts(line, script):
 
 def test_scripts_without_spaces_are_recognized_by_the_names_of_their_lines():
     assert {script_of_line(line) for line in ("船", "船が", "เรือ")} <= UNSPACED
+
+
+def test_a_letter_has_the_script_of_the_line_that_it_is():
+    assert [script_of_letter(character) for character in "aé漢が1"] == ["Latin", "Latin", "Han", JAPANESE, None]
+    characters = list(map(chr, range(0x3100)))
+    assert list(map(script_of_letter, characters)) == list(map(script_of_line, characters))

@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from huggingface_hub import constants
 
 import tokverify
-from support.fake_hub import COMMIT, FakeHub
+from support.fake_hub import COMMIT, FakeHub, Server, send_file, serving, status
 from support.gguf_maker import make_gguf, string, strings
 from support.paths import SAMPLE
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -76,6 +79,92 @@ def test_the_reference_is_looked_for_in_the_repository_of_the_model(sample, monk
     found = open_reference(open_model(NAME)).found
     assert found.source == f"org/sample@{COMMIT}/tokenizer.model"
     assert found.reason.startswith("it is in the repository of the model, from the local cache of the hub")
+
+
+@pytest.fixture
+def server(hub: FakeHub, tmp_path):
+    """A plain server with the sample, and a place for other files of it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "sample.gguf").write_bytes(MODEL.read_bytes())
+    server = Server(lambda handler: send_file(handler, folder / Path(urlsplit(handler.path).path).name, '"one"'))
+    with serving(server):
+        yield server
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "sample.tokenizer.model"])
+def test_the_reference_is_looked_for_next_to_an_address(server, tmp_path, monkeypatch, name):
+    (tmp_path / "served" / name).write_bytes(REFERENCE.read_bytes())
+    address = f"{server.address}/models/sample.gguf?secret=1"
+    found = open_reference(open_model(address)).found
+    assert found.source == f"{server.address}/models/{name}"
+    assert found.reason.startswith(f"{name} is next to the address of the model")
+    assert not any("secret" in path for path, _ in server.requests if name in path)
+    requests = len(server.requests)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert open_reference(open_model(address)).found.source == found.source
+    assert len(server.requests) == requests
+
+
+def test_what_is_next_to_an_address_is_downloaded_again_and_may_have_vanished(server, tmp_path):
+    address, other = f"{server.address}/sample.gguf", tmp_path / "served" / "tokenizer.model"
+    other.write_bytes(REFERENCE.read_bytes())
+    assert open_reference(open_model(address)).found.tokenizer.name == "sentencepiece"
+    other.write_bytes(b"<html>")
+    found = open_reference(open_model(address)).found
+    assert found.is_rebuilt
+    assert f"{server.address}/tokenizer.model: not a sentencepiece model" in found.reason
+    other.unlink()
+    found = open_reference(open_model(address)).found
+    assert "no tokenizer next to the address of the model" in found.reason
+
+
+def test_a_server_that_fails_is_named_with_what_was_tried(server):
+    address = f"{server.address}/sample.gguf"
+    open_model(address)
+    opened = open_model(address)
+    server.faults.extend([status(500)] * 4)
+    found = open_reference(opened).found
+    assert found.is_rebuilt
+    assert f"{server.address}/sample.tokenizer.json: HTTP 500 Internal Server Error; try again later" in found.reason
+
+
+@pytest.fixture
+def stored(hub: FakeHub, tmp_path, monkeypatch):
+    """The sample in the directory of LM Studio, and a hub without repositories."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = tmp_path / ".lmstudio" / "models" / "org" / "sample" / "sample-Q8_0.gguf"
+    model.parent.mkdir(parents=True)
+    model.write_bytes(MODEL.read_bytes())
+    return tmp_path
+
+
+def test_the_reference_of_a_model_of_lm_studio_is_looked_for_on_the_hub(stored):
+    snapshot = stored / "hf-cache" / "models--org--sample" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    (stored / "hf-cache" / "models--org--sample" / "refs").mkdir()
+    (stored / "hf-cache" / "models--org--sample" / "refs" / "main").write_text(COMMIT)
+    found = open_reference(open_model("lmstudio:org/sample")).found
+    assert found.source == f"org/sample@{COMMIT}/tokenizer.model"
+    assert "found by the name under which the model is kept" in found.caveat
+
+
+def test_the_reference_of_a_model_of_llama_cpp_has_the_same_commit(stored):
+    snapshot = stored / "hf-cache" / "models--org--sample" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "sample.gguf").write_bytes(MODEL.read_bytes())
+    opened = open_model("llamacpp:org/sample")
+    assert opened.file.repository == f"org/sample@{COMMIT}"
+
+
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_a_repository_that_is_not_found_is_named_in_one_line(stored, monkeypatch, is_offline):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", is_offline)
+    found = open_reference(open_model("lmstudio:org/sample")).found
+    assert found.is_rebuilt
+    assert "org/sample: n" in found.reason
+    assert "\n" not in found.reason
 
 
 def test_the_reference_can_be_a_remote_model_too(sample):

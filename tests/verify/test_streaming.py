@@ -9,7 +9,7 @@ from tokverify.cases.case import Case
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.verify.side import side_of
-from tokverify.verify.streaming import MAX_IDS, check_streams, continues
+from tokverify.verify.streaming import MAX_IDS, MAX_PREFIXES, check_streams, continues
 
 E_ACUTE = ("\udcc3", "\udca9")
 """The two bytes of é, as pieces."""
@@ -125,9 +125,24 @@ def test_text_that_a_longer_prefix_takes_back_is_a_fault():
     assert (failure.fault, failure.expected, failure.streamed) == (StreamFault.CHANGED, "a.", "a ")
 
 
-def test_long_texts_are_not_decoded_prefix_by_prefix():
-    streamed = check(AtOnce("a"), "a" * (MAX_IDS + 1), "a" * MAX_IDS)
-    assert (streamed.texts, dict(streamed.skipped)) == (1, {f"longer than {MAX_IDS} ids": 1})
+def test_all_prefixes_up_to_a_limit_are_decoded_and_the_rest_is_reported():
+    streamed = check(AtOnce("a"), "a" * (MAX_PREFIXES + 1), "a" * MAX_PREFIXES)
+    assert (streamed.texts, streamed.ids, streamed.failures) == (2, 2 * MAX_PREFIXES, ())
+    assert dict(streamed.skipped) == {"streamed only up to the id 1,024, because it has more": 1}
+
+
+def test_a_long_text_is_cut_at_the_end_of_a_character():
+    text = "a" * (MAX_PREFIXES - 1) + "é"
+    streamed = check(AtOnce("a", *E_ACUTE), text)
+    assert (streamed.ids, streamed.failures) == (MAX_PREFIXES - 1, ())
+
+
+def test_a_fault_after_many_ids_is_found():
+    tokenizer = AtOnce("a", " ", ".")
+    plain = AtOnce.decode
+    tokenizer.decode = lambda ids: plain(tokenizer, ids).replace(b" .", b".")
+    (failure,) = check(tokenizer, "a" * 500 + " .").failures
+    assert failure.fault is StreamFault.CHANGED
 
 
 def test_texts_that_cannot_be_encoded_or_decoded_are_skipped_with_the_reason():

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.stats.script import script_of_line
+from tokverify.stats.script import script_of_letter
 
 _CHARACTERS = 0x110000
 _UNKNOWN = 255
@@ -20,13 +20,32 @@ def find_script_pairs(text: str) -> set[str]:
     """Return the pairs in a text."""
     if text.isascii():
         return set()
-    scripts = {(_script(left), _script(right)) for left, right in set(pairwise(text))}
+    scripts = {(script_of_letter(left), script_of_letter(right)) for left, right in set(pairwise(text))}
     return {f"{left} {right}" for left, right in scripts if left and right and left != right}
 
 
+class _Classes:
+    """Numbers the scripts, and knows those of the characters that have occurred."""
+
+    def __init__(self) -> None:
+        self.of_characters = bytearray([_UNKNOWN]) * _CHARACTERS
+        self.scripts: list[str | None] = [None]
+        self._numbers: dict[str | None, int] = {None: 0}
+
+    def learn(self, characters: Sequence[int]) -> None:
+        """Find the classes of characters."""
+        for character in set(characters):
+            script = script_of_letter(chr(character))
+            if script not in self._numbers:
+                self._numbers[script] = len(self.scripts)
+                self.scripts.append(script)
+            self.of_characters[character] = self._numbers[script]
+
+
 @cache
-def _script(character: str) -> str | None:
-    return script_of_line(character)
+def _classes() -> _Classes:
+    """Return the classes, which a process needs only once."""
+    return _Classes()
 
 
 class ScriptPairs:
@@ -34,12 +53,8 @@ class ScriptPairs:
 
     def __init__(self) -> None:
         # subtle: a module that was compiled before this function was written lacks it, and is fine otherwise.
-        self._mark = getattr(usable_native_module(), "mark_pairs", None)
+        self._mark = getattr(usable_native_module(), "mark_class_pairs", None)
         self._found: set[str] = set()
-        self._scripts: list[str | None] = [None]
-        """The script of each class."""
-        self._classes = bytearray([_UNKNOWN]) * _CHARACTERS
-        """The class of each character."""
         self._is_irrelevant = np.eye(_UNKNOWN + 1, dtype=np.uint8)
         self._is_irrelevant[0] = self._is_irrelevant[:, 0] = 1
         self._pairs = self._is_irrelevant.copy()
@@ -51,19 +66,14 @@ class ScriptPairs:
             count = len(self._found)
             self._found.update(*map(find_script_pairs, texts))
             return len(self._found) > count
-        is_new, unknown = self._mark(tuple(texts), self._classes, self._pairs.reshape(-1))
+        is_new, unknown, incomplete = self._mark(tuple(texts), _classes().of_characters, self._pairs.reshape(-1))
         if not unknown:
             return bool(is_new)
-        for character in unknown:
-            self._classes[character] = self._class_of(_script(chr(character)))
-        return self.add(texts) or bool(is_new)
-
-    def _class_of(self, script: str | None) -> int:
-        if script not in self._scripts:
-            self._scripts.append(script)
-        return self._scripts.index(script)
+        _classes().learn(unknown)
+        return self.add([texts[index] for index in incomplete]) or bool(is_new)
 
     def pairs(self) -> set[str]:
         """Return the pairs collected so far."""
+        scripts = _classes().scripts
         marked = np.argwhere(self._pairs > self._is_irrelevant).tolist()
-        return self._found | {f"{self._scripts[left]} {self._scripts[right]}" for left, right in marked}
+        return self._found | {f"{scripts[left]} {scripts[right]}" for left, right in marked}

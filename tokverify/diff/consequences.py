@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.diff.parts.document import read_document
 from tokverify.diff.short_text import SHORT_TEXTS, find_short_samples
 from tokverify.diff.special import SpecialTokens
 from tokverify.diff.version import unnamed_roles
@@ -17,7 +18,7 @@ from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.diff.version import Version
-    from tokverify.report.diff import ChangeReport, Part
+    from tokverify.report.diff import ChangeReport
     from tokverify.tokenizer import Tokenizer
 
 _MAX_TOKENS = 2000
@@ -98,7 +99,7 @@ class _Consequences:
         if witness:
             return self._broken(level, "a text is the same only without special tokens", 1, witness)
         if unnamed := unnamed_roles(self._old, self._new):
-            return Consequence(level, Outcome.UNKNOWN, f"only the GGUF file names {list_items(unnamed)}")
+            return Consequence(level, Outcome.UNKNOWN, _explain_unnamed(self._old, self._new, unnamed))
         if not self._specials.are_comparable():
             return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
         return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
@@ -152,8 +153,8 @@ class _Consequences:
         if not samples:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
         compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
-        if changed := _list_turned_off(self._report.parts):
-            reason = f"{list_items(changed)} changed, which a comparison turns off; without it, {compared}"
+        if changed := _list_turned_off(self._old, self._new):
+            reason = f"{list_items(changed)} differs, which a comparison turns off; without it, {compared}"
             return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, compared)
 
@@ -172,6 +173,13 @@ class _Consequences:
         return Witness(*sample, _describe_bytes(old.text), _describe_bytes(again if again != old.text else new.text))
 
 
+def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
+    reason = f"only the GGUF file names {list_items(roles)}"
+    if read_document(old) or read_document(new):
+        return f"{reason}; a tokenizer_config.json next to the tokenizer.json would, too"
+    return reason
+
+
 def _find_changed_ids(old: Tokenizer, new: Tokenizer) -> list[int]:
     """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out."""
     changed = []
@@ -187,10 +195,10 @@ def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
     return [text for text in texts if text]
 
 
-def _list_turned_off(parts: Sequence[Part]) -> list[str]:
-    """Return which of the stages changed that are turned off in a comparison."""
-    changes = [change.what for part in parts if part.name == "stages" for change in part.changes]
-    return [name for name in changes if name in _TURNED_OFF]
+def _list_turned_off(old: Version, new: Version) -> list[str]:
+    """Return which of the stages differ that are turned off in a comparison; only a tokenizer.json has them."""
+    before, after = read_document(old), read_document(new)
+    return [name for name in _TURNED_OFF if before.get(name) != after.get(name)]
 
 
 def _describe_ids(ids: Sequence[int] | None) -> str:

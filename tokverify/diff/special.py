@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokverify.diff.parts.document import read_document
+from tokverify.errors import EncodeError
 from tokverify.files.config import chat_templates
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from tokverify.report.diff import Part, PartChange
     from tokverify.tokenizer import Tokenizer
 
-_FRAME = frozenset({"add_bos", "add_eos", "add_sep", "eog_ids"})
+_ADDING = frozenset({"add_bos", "add_eos", "add_sep"})
+_EOG_IDS = "eog_ids"
 _SPECIAL_ID = "special_ids."
 _UNK = "unk"
 _FLAGS = ("control", "special")
@@ -52,10 +54,25 @@ class SpecialTokens:
     def _list_declared(self) -> Iterator[str]:
         for part in self._parts:
             if part.name == "settings":
-                names = [change.what for change in part.changes]
-                yield from (name.removeprefix(_SPECIAL_ID) for name in names if name in _FRAME or _SPECIAL_ID in name)
+                names = [change.what for change in part.changes if self._concerns_special_tokens(change.what)]
+                yield from (name.removeprefix(_SPECIAL_ID) for name in names)
             elif part.name == "chat templates":
                 yield plural(len(part.changes), "chat template")
+
+    def _concerns_special_tokens(self, setting: str) -> bool:
+        if setting in _ADDING:
+            return self._adds_other_tokens
+        return setting == _EOG_IDS or _SPECIAL_ID in setting
+
+    @cached_property
+    def _adds_other_tokens(self) -> bool:
+        """Whether other tokens are added around a text; llama.cpp ignores what some models declare."""
+        sides = (self._old.tokenizer, self._new.tokenizer)
+        try:
+            old, new = (side.encode("", add_special=True, parse_special=False) for side in sides)
+        except EncodeError:
+            return True
+        return old != new
 
     def _list_exposed(self) -> Iterator[str]:
         """Name what differs between two tokenizers that cannot both be read as what a GGUF file would declare."""

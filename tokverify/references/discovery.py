@@ -7,14 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.location import files_in
+from tokverify.files.location import FILE_NAMES, files_in
 from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 from tokverify.stores.quantization import model_name, without_part
+from tokverify.stores.siblings import find_sibling
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -33,6 +35,7 @@ _URL_KEYS = (
     "base_model.0.repo_url",
     "base_model.0.url",
 )
+_NAME_CAVEAT = "the repository was found by the name under which the model is kept here, and may have changed since"
 _BASE_MODEL_CAVEAT = "this is the tokenizer of the base model; a fine-tune may have added tokens to it"
 
 
@@ -43,15 +46,21 @@ class _Search:
     model: Path
     spec: TokenizerSpec
     repository: str | None = None
+    address: str | None = None
     tried: list[str] = field(default_factory=list)
 
 
 def find_reference(
-    model: Path, spec: TokenizerSpec, settings: Settings | None = None, *, repository: str | None = None
+    model: Path,
+    spec: TokenizerSpec,
+    settings: Settings | None = None,
+    *,
+    repository: str | None = None,
+    address: str | None = None,
 ) -> FoundReference:
     """Find what to compare a GGUF file's tokenizer with.
 
-    Looks, in this order, at the files beside it, at the repository it came from, at the tokenizer.json inside it, and
+    Looks, in this order, at the files beside it or its address, at the repository it came from, inside it, and
     at the repository it names (in the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from
     the file's own data.
 
@@ -59,13 +68,14 @@ def find_reference(
         model: The GGUF file.
         spec: Its tokenizer.
         settings: Its effective settings, if already known.
-        repository: The repository on the hub that the file came from, as `org/name@revision`.
+        repository: The repository on the hub that the file came from, as `org/name@revision`, or only its name.
+        address: The address that the file came from.
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
         BrokenFileError: If a tokenizer file beside it cannot be read.
     """
-    search = _Search(model, spec, repository)
+    search = _Search(model, spec, repository, address)
     for step in _STEPS:
         if found := step(search):
             return _add_reason(found, search)
@@ -140,11 +150,39 @@ def _find_in_repository(search: _Search) -> FoundReference | None:
     if search.repository is None:
         return None
     try:
-        found = hub.open_repository(search.repository)
+        found = hub.open_repository(search.repository, patience=PATIENCE)
     except TokverifyError as error:
         search.tried.append(str(error))
         return None
-    return replace(found, reason=f"it is in the repository of the model, {found.reason}")
+    caveat = "" if "@" in search.repository else _NAME_CAVEAT
+    return replace(found, reason=f"it is in the repository of the model, {found.reason}", caveat=caveat)
+
+
+def _find_at_address(search: _Search) -> FoundReference | None:
+    if search.address is None:
+        return None
+    from huggingface_hub import constants
+
+    try:
+        sibling = find_sibling(search.address, _names_at_address(search.address), is_offline=constants.HF_HUB_OFFLINE)
+    except TokverifyError as error:
+        search.tried.append(str(error))
+        return None
+    if sibling is None:
+        search.tried.append("no tokenizer next to the address of the model")
+        return None
+    try:
+        found = open_file(sibling.path)
+    except TokverifyError as error:
+        search.tried.append(str(error).replace(str(sibling.path), sibling.location))
+        return None
+    return replace(found, source=sibling.location, reason=f"{sibling.path.name} is next to the address of the model")
+
+
+def _names_at_address(address: str) -> list[str]:
+    stems = _stems(Path(unquote(urlsplit(address).path)))
+    own = [f"{stem}.{name}" for stem in stems for name in ("tokenizer.json", "tokenizer.model")]
+    return [*own, *FILE_NAMES]
 
 
 def _find_inside(search: _Search) -> FoundReference | None:
@@ -193,6 +231,7 @@ def _repositories(general: Mapping[str, str]) -> dict[str, str]:
 
 _STEPS: tuple[Callable[[_Search], FoundReference | None], ...] = (
     _find_beside,
+    _find_at_address,
     _find_in_repository,
     _find_inside,
     _find_on_hub,

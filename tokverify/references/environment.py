@@ -24,11 +24,16 @@ from tokverify.references.reference import FoundReference
 from tokverify.references.transformers import REMOTE_CODE, split_options, start_worker
 from tokverify.system.cache import cache_directory
 from tokverify.system.library_error import summary
+from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.references.reference import Request
 
 _SECONDS = 600.0
+_MAX_REASON = 120
+_ERROR = "ERROR: "
+_UNNECESSARY = " and you require"
+_DECORATION = " ×╰─▶│├"
 _EXAMPLE = "`env:tokenizers==0.21.0:tokenizer.json`"
 # A name with extras and versions, as in PEP 508; neither addresses nor options of pip.
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?((==|>=|<=|~=|!=|<|>)[\w.*+!-]+(,|$))*", re.ASCII)
@@ -115,6 +120,16 @@ def _run(command: Sequence[str], packages: Sequence[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({summary(error)})") from error
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        reason = summary(ValueError(" ".join(line.strip() for line in lines)))
+        reason = find_reason(done.stderr.decode(errors="replace"))
         raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({reason})")
+
+
+def find_reason(output: str) -> str:
+    """Return why an installation failed in one short line, from what pip or uv wrote.
+
+    The last error of pip is the reason. uv explains it in sentences, of which the beginning says enough.
+    """
+    lines = [line.strip(_DECORATION) for line in output.splitlines()]
+    errors = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    text = errors[-1] if errors else " ".join(filter(None, lines)).partition(_UNNECESSARY)[0]
+    return summary(ValueError(truncate(text or "no reason given", _MAX_REASON)))

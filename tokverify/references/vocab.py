@@ -28,6 +28,8 @@ _CAVEATS = {
     "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
 }
 
+_NO_SPECIAL = "; nothing next to them, such as a tokenizer_config.json, says which tokens are special"
+
 
 def load(request: Request) -> FoundReference:
     """Load a `vocab.json` with the `merges.txt` next to it, or a `vocab.txt`.
@@ -43,7 +45,9 @@ def load(request: Request) -> FoundReference:
     texts = {role: token_text(config.get(f"{role}_token")) for role in ROLES}
     special = {role: text for role, text in texts.items() if text}
     found = from_json(document, source=str(path), special_texts=special)
-    return replace(found, path=path, caveat=_CAVEATS[path.name])
+    has_special = bool(special) or path.name == "vocab.txt"
+    caveat = _CAVEATS[path.name] + ("" if has_special else _NO_SPECIAL)
+    return replace(found, path=path, caveat=caveat)
 
 
 def _load_bpe(path: Path, config: dict[str, Any]) -> Tokenizer:

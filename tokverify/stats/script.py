@@ -31,11 +31,22 @@ def script_of_line(line: str) -> str | None:
     """
     if line.isascii():
         return "Latin" if line.lower() != line.upper() else None
+    scripts = set(map(_SCRIPT_OF.__getitem__, line)) - {None}
+    if not _KANA.isdisjoint(scripts):
+        scripts = scripts - _KANA - {"Han"} | {JAPANESE}
+    if len(scripts) < 2:  # noqa: PLR2004 - nothing to count, which would take longer
+        return next(iter(scripts), None)
     counts = Counter(map(_SCRIPT_OF.__getitem__, line))
     del counts[None]
     if not _KANA.isdisjoint(counts):
         counts[JAPANESE] = sum(counts.pop(script, 0) for script in (*_KANA, "Han"))
     return max(counts, key=counts.__getitem__, default=None)
+
+
+def script_of_letter(character: str) -> str | None:
+    """Return the script of a character as that of a line; None if it is not a letter."""
+    script = _SCRIPT_OF[character]
+    return JAPANESE if script in _KANA else script
 
 
 class _Scripts(dict[str, str | None]):

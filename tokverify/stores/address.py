@@ -39,4 +39,4 @@ def find(url: str) -> ModelFile:
         is_offline=constants.HF_HUB_OFFLINE,
     )
     name = Path(unquote(parts.path)).stem
-    return ModelFile(path=head.path, name=name, location=location, sha256=head.sha256, is_partial=True)
+    return ModelFile(path=head.path, name=name, location=location, sha256=head.sha256, address=url, is_partial=True)

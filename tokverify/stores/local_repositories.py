@@ -28,6 +28,8 @@ LLAMA_CACHE = "LLAMA_CACHE"
 
 _NAME = re.compile(r"(\w[\w.-]*(?:/\w[\w.-]*)?)(?::(.+))?", re.ASCII)
 _MAX_FILES = 10_000
+_SNAPSHOTS = "snapshots"
+"""The folder of a repository in the cache of the hub, with a folder for each commit."""
 
 Entry = tuple[str, str, Path]
 """The id of a repository as `owner/model`, the name of a file in it, and its path."""
@@ -49,7 +51,9 @@ def find(store: str, name: str) -> ModelFile:
     repository = _find_repository(store, match[1])
     files = {file: path for each, file, path in _list_entries(store) if each == repository}
     file = choose_file(list(files), match[2], f"{store}:{repository}")
-    return ModelFile(path=files[file], name=Path(file).stem, location=f"{store}:{repository}:{file}")
+    path = files[file]
+    origin = _find_origin(repository, path)
+    return ModelFile(path=path, name=Path(file).stem, location=f"{store}:{repository}:{file}", repository=origin)
 
 
 def expand(store: str, pattern: str) -> list[str]:
@@ -69,6 +73,12 @@ def expand(store: str, pattern: str) -> list[str]:
     if not locations:
         raise TokverifyError(f"{store}:{pattern}: no model matches; {_advice(store)}")
     return locations
+
+
+def _find_origin(repository: str, path: Path) -> str:
+    """Return the repository on the hub that a file came from, with the commit if its path contains that."""
+    commits = [folder.name for folder in path.parents if folder.parent.name == _SNAPSHOTS]
+    return f"{repository}@{commits[0]}" if commits else repository
 
 
 def _find_repository(store: str, name: str) -> str:
@@ -122,7 +132,7 @@ def _llama_cpp_roots() -> list[Path]:
 
 
 def _list_llama_cpp(root: Path) -> Iterator[Entry]:
-    for path in root.glob("models--*/snapshots/*/**/*.gguf"):
+    for path in root.glob(f"models--*/{_SNAPSHOTS}/*/**/*.gguf"):
         folder, _, _, *file = path.relative_to(root).parts
         yield folder.removeprefix("models--").replace("--", "/"), "/".join(file), path
     for manifest in root.glob("manifest=*=*=*.json"):

@@ -31,7 +31,13 @@ class ModelFile:
     """The hash of the complete file, if the store knows it."""
 
     repository: str | None = None
-    """The repository on the hub that it came from, as `org/name@commit`, if that contains a tokenizer's files."""
+    """The repository on the hub that may contain its tokenizer's files, as `org/name@commit`.
+
+    Without a commit, that is only the repository with the name under which another program keeps the file.
+    """
+
+    address: str | None = None
+    """The address that it came from, next to which its tokenizer's files may be."""
 
     is_partial: bool = False
     """Whether the local file contains only the metadata, followed by zeros instead of tensors."""

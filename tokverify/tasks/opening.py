@@ -179,9 +179,9 @@ def open_reference(
     else:
         settings = model.encoder.settings if isinstance(model, OpenedModel) else None
         if reference is None:
-            return OpenedReference(
-                found=find_reference(model.path, model.spec, settings, repository=model.file.repository)
-            )
+            file = model.file
+            found = find_reference(file.path, model.spec, settings, repository=file.repository, address=file.address)
+            return OpenedReference(found=found)
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
     return OpenedReference(found=found)

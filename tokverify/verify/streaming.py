@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 MAX_IDS = 128
-"""The number of ids up to which a text is resumed after each of them, and up to which all prefixes are decoded."""
+"""The number of ids up to which a text is resumed after each of them."""
+MAX_PREFIXES = 1024
+"""The number of ids of which all prefixes are decoded; what follows them in a longer text is not streamed."""
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_TOO_LONG = f"longer than {MAX_IDS} ids"
+_CUT = f"streamed only up to the id {MAX_PREFIXES:,}, because it has more"
 
 
 class TextStream(Protocol):
@@ -93,13 +95,10 @@ class _Check:
         """Yield the failures of one text; if it cannot be encoded or decoded at once, note why."""
         mode = self._modes.choose(case.text, Mode(case.add_special, case.parse_special))
         try:
-            ids = self.tokenizer.encode(case.text, **mode._asdict())
+            ids = self._cut(self.tokenizer.encode(case.text, **mode._asdict()))
             whole = _to_text(self.tokenizer.decode(ids))
         except (EncodeError, UnsupportedError) as error:
             self.skipped[str(error)] += 1
-            return
-        if not isinstance(self.tokenizer, StreamDecoding) and len(ids) > MAX_IDS:
-            self.skipped[_TOO_LONG] += 1
             return
         self.texts += 1
         self.ids += len(ids)
@@ -108,6 +107,16 @@ class _Check:
             yield failure
         if self.resume and isinstance(self.tokenizer, StreamResuming):
             yield from self._resume(expected, self.tokenizer)
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        """Return the ids to stream: of a long text whose prefixes are decoded, those up to the end of a character."""
+        if isinstance(self.tokenizer, StreamDecoding) or len(ids) <= MAX_PREFIXES:
+            return ids
+        self.skipped[_CUT] += 1
+        end = MAX_PREFIXES
+        while end and _to_text(self.tokenizer.decode(ids[:end])).endswith(_REPLACEMENT):
+            end -= 1
+        return ids[:end]
 
     def _stream(self, expected: StreamFailure, replacements: int) -> StreamFailure | None:
         """Decode from the first id on; `replacements` is how many U+FFFD the text contains."""
@@ -124,7 +133,7 @@ class _Check:
     def _resume(self, expected: StreamFailure, tokenizer: StreamResuming) -> Iterator[StreamFailure]:
         """Resume after each id but the last; yield the first failure of each kind."""
         if len(expected.ids) > MAX_IDS:
-            self.skipped[f"not resumed within the text: {_TOO_LONG}"] += 1
+            self.skipped[f"not resumed within the text: longer than {MAX_IDS} ids"] += 1
             return
         found: dict[StreamFault, StreamFailure] = {}
         for at in range(1, len(expected.ids)):

@@ -6,32 +6,22 @@ import { Tokenizer } from "@huggingface/tokenizers";
 
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(process.argv[2])), { clean_up_tokenization_spaces: false });
 const added = tokenizer.get_added_tokens_decoder();
-const types = new Map([...added].map(([id, token]) => [id, token.special ? "control" : "user_defined"]));
-const each = (items, work) =>
-  items.map((item) => {
-    try {
-      return work(item);
-    } catch (error) {
-      return { error: error.message };
-    }
-  });
-const tokenOf = (id) => {
-  const piece = tokenizer.id_to_token(id);
-  return piece === undefined ? null : { piece, type: types.get(id) };
+const about = {
+  protocol: 1,
+  name: "tokenizers.js",
+  version: "0.2.0",
+  vocab_size: Math.max(...tokenizer.get_vocab().values()) + 1,
+  capabilities: ["add_special", "always_parse_special", "decode", "tokens"],
+};
+const list = (id) => {
+  const [piece, token] = [tokenizer.id_to_token(id), added.get(id)];
+  return piece === undefined ? null : { piece, type: token && (token.special ? "control" : "user_defined") };
 };
 const operations = {
-  hello: () => ({
-    protocol: 1,
-    name: "tokenizers.js",
-    version: "0.2.0",
-    vocab_size: Math.max(...tokenizer.get_vocab().values()) + 1,
-    capabilities: ["add_special", "always_parse_special", "decode", "tokens"],
-  }),
-  encode: ({ texts, add_special }) => ({
-    ids: each(texts, (text) => tokenizer.encode(text, { add_special_tokens: add_special }).ids),
-  }),
-  decode: ({ ids }) => ({ decoded: each(ids, (list) => tokenizer.decode(list)) }),
-  tokens: ({ ids }) => ({ tokens: ids.map(tokenOf) }),
+  hello: () => about,
+  encode: ({ texts, add_special }) => ({ ids: texts.map((text) => tokenizer.encode(text, { add_special_tokens: add_special }).ids) }),
+  decode: ({ ids }) => ({ decoded: ids.map((each) => tokenizer.decode(each)) }),
+  tokens: ({ ids }) => ({ tokens: ids.map(list) }),
 };
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);

@@ -12,8 +12,8 @@ pub const PAIRS: usize = 1 << 16;
 
 /// Set the place of each id to 1; return whether all of them are in the table.
 #[must_use]
-pub fn mark_ids(ids: &[u32], table: &[Cell<u8>]) -> bool {
-    ids.iter().all(|&id| table.get(id as usize).map(|place| place.set(1)).is_some())
+pub fn mark_ids(mut ids: impl Iterator<Item = u32>, table: &[Cell<u8>]) -> bool {
+    ids.all(|id| table.get(id as usize).map(|place| place.set(1)).is_some())
 }
 
 /// Marks the pairs of classes of neighboring characters.
@@ -22,7 +22,7 @@ pub struct PairMarker<'tables> {
     pub classes: &'tables [Cell<u8>; CHARACTERS],
     /// A place for each pair, the class of the first character being the upper byte; 1 if it occurred.
     pub pairs: &'tables [Cell<u8>; PAIRS],
-    /// The characters with an unknown class that occurred; from then on, they have none.
+    /// The characters with an unknown class that occurred, which count as characters without one.
     pub unknown: Vec<u32>,
     /// Whether a pair occurred that was not marked.
     pub found_new: bool,
@@ -47,12 +47,12 @@ impl PairMarker<'_> {
 
     #[inline]
     fn classify(&mut self, character: u32) -> u8 {
-        let place = &self.classes[character as usize];
-        if place.get() == UNKNOWN {
-            place.set(0);
-            self.unknown.push(character);
+        let class = self.classes[character as usize].get();
+        if class != UNKNOWN {
+            return class;
         }
-        place.get()
+        self.unknown.push(character);
+        0
     }
 
     #[inline]
@@ -80,18 +80,17 @@ mod tests {
     #[test]
     fn ids_are_marked_if_the_table_has_a_place_for_them() {
         let marks = table::<3>(0);
-        assert!(mark_ids(&[2, 0, 2], &*marks));
+        assert!(mark_ids([2, 0, 2].into_iter(), &*marks));
         assert_eq!(marks.each_ref().map(Cell::get), [1, 0, 1]);
-        assert!(!mark_ids(&[3], &*marks));
+        assert!(!mark_ids([3].into_iter(), &*marks));
     }
 
     #[test]
     fn neighbors_of_different_classes_are_marked() {
         let (classes, pairs) = (table(0), table(0));
-        classes[usize::from(b'a')].set(1);
-        classes['é' as usize].set(1);
-        classes['б' as usize].set(2);
-        classes['漢' as usize].set(3);
+        for (character, class) in [('a', 1), ('é', 1), ('б', 2), ('漢', 3)] {
+            classes[character as usize].set(class);
+        }
         let mut marker = PairMarker { classes: &classes, pairs: &pairs, unknown: Vec::new(), found_new: false };
         marker.mark("----------------aéбб漢a----------------");
         assert!(marker.found_new);
@@ -103,10 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_unknown_classes_are_listed_once() {
+    fn characters_of_unknown_classes_are_listed() {
         let (classes, pairs) = (table(UNKNOWN), table(0));
         let mut marker = PairMarker { classes: &classes, pairs: &pairs, unknown: Vec::new(), found_new: false };
         marker.mark("漢б漢");
-        assert_eq!(marker.unknown, ['漢' as u32, 'б' as u32]);
+        assert_eq!(marker.unknown, ['漢', 'б', '漢'].map(u32::from));
     }
 }

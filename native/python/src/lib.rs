@@ -104,7 +104,7 @@ mod _native {
     #[pymodule_export]
     use super::{Encoder, NotSupportedError, StreamDecoder};
     #[pymodule_export]
-    use crate::mark::{mark_ids, mark_pairs};
+    use crate::mark::{mark_class_pairs, mark_ids};
     #[pymodule_export]
     use crate::strings::read_strings;
 

@@ -1,7 +1,7 @@
 //! Mark what occurs in a corpus in tables of Python.
 
 use crate::batch::take_texts;
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,34 +11,41 @@ use tokverify_core::mark::{self, PairMarker};
 /// Set the byte of each id to 1.
 #[pyfunction]
 pub fn mark_ids(py: Python<'_>, ids: PyBuffer<u32>, table: PyBuffer<u8>) -> PyResult<()> {
-    let ids = ids.to_vec(py)?;
-    let is_complete = mark::mark_ids(&ids, cells(py, &table)?);
+    let ids = ids.as_slice(py).ok_or_else(|| PyValueError::new_err("the ids must be in one piece"))?;
+    let is_complete = mark::mark_ids(ids.iter().map(ReadOnlyCell::get), cells(py, &table)?);
     is_complete.then_some(()).ok_or_else(|| PyValueError::new_err("an id is outside of the table"))
 }
 
+/// Whether a pair is new, the characters of unknown classes, and the indices of the texts with them.
+type Pairs = (bool, Vec<u32>, Vec<usize>);
+
 /// Set a byte to 1 for each pair of classes of neighboring characters in texts, the first one being the upper byte.
 ///
-/// Pairs of ASCII characters may be left out; the class before a text is 0. Returns whether a byte was 0, and the
-/// characters of class 255, which are given class 0.
+/// Pairs of ASCII characters may be left out. The class before a text is 0, and so is that of a character with the
+/// class 255, which is unknown.
 #[pyfunction]
-pub fn mark_pairs(
+pub fn mark_class_pairs(
     py: Python<'_>,
     texts: &Bound<'_, PyTuple>,
     classes: PyBuffer<u8>,
     pairs: PyBuffer<u8>,
-) -> PyResult<(bool, Vec<u32>)> {
+) -> PyResult<Pairs> {
     let wrong_size = |_| PyValueError::new_err("a table has another size");
-    let (classes, pairs) = (cells(py, &classes)?, cells(py, &pairs)?);
     let mut marker = PairMarker {
-        classes: classes.try_into().map_err(wrong_size)?,
-        pairs: pairs.try_into().map_err(wrong_size)?,
+        classes: cells(py, &classes)?.try_into().map_err(wrong_size)?,
+        pairs: cells(py, &pairs)?.try_into().map_err(wrong_size)?,
         unknown: Vec::new(),
         found_new: false,
     };
-    for text in &take_texts(texts)? {
+    let mut incomplete = Vec::new();
+    for (index, text) in take_texts(texts)?.iter().enumerate() {
+        let known = marker.unknown.len();
         marker.mark(text.as_str()?);
+        if marker.unknown.len() > known {
+            incomplete.push(index);
+        }
     }
-    Ok((marker.found_new, marker.unknown))
+    Ok((marker.found_new, marker.unknown, incomplete))
 }
 
 fn cells<'table>(py: Python<'table>, table: &'table PyBuffer<u8>) -> PyResult<&'table [Cell<u8>]> {

@@ -26,8 +26,9 @@ from tokverify.report.canonical import CanonicalReport
 from tokverify.report.corpus import CorpusReport
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
-from tokverify.report.run import Report
+from tokverify.report.run import PieceDifference, Report, VocabularyDifference
 from tokverify.tasks.run import verify_model
+from tokverify.verify.alignment import compare_decoded
 from tokverify.verify.comparison import verify_tokenizers
 
 SAMPLE = ROOT / "tokverify/sample"
@@ -50,6 +51,7 @@ def pages(tmp_path_factory) -> Path:
         "broken": FORMATS["run"]["html"](broken, options),
         "spaced": FORMATS["run"]["html"](add_repairs(replace(broken, options={"model": "two  spaces .gguf"})), options),
         "hostile": FORMATS["run"]["html"](injecting_report(), options),
+        "decoded": FORMATS["run"]["html"](decoded_differently(), options),
         "wide": FORMATS["run"]["html"](wide_report(), options),
         "audit": FORMATS["audit"]["html"](hostile_audit(), options),
         "fuzz": FORMATS["fuzz"]["html"](injecting_fuzz(), options),
@@ -119,6 +121,15 @@ def injecting_change() -> ChangeReport:
     report = hostile_change()
     changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
     return add_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
+
+
+def decoded_differently() -> Report:
+    """Make a report in which the ids match, one text decodes differently, and one side has padding tokens."""
+    tokenizer = FakeTokenizer("a", "b", "c")
+    report = verify_tokenizers(tokenizer, tokenizer, [Case(id="spaces", suite="decoding", text="abc")])
+    results = [replace(result, decode_difference=compare_decoded(b"abc", b"a c")) for result in report.results]
+    padding = tuple(PieceDifference(id, f"[PAD{id}]", None) for id in range(3, 53))
+    return replace(report, results=tuple(results), vocabulary=VocabularyDifference(53, 3, padding))
 
 
 def wide_report() -> Report:
@@ -259,6 +270,34 @@ def test_a_message_says_that_no_finding_is_left(open_page):
     assert not page.locator("#nothing").is_visible()
     page.fill("#search", "no such text")
     assert page.inner_text("#nothing") == "No finding passes all filters."
+
+
+def test_a_message_says_that_no_case_is_left_and_how_to_show_all(open_page):
+    page = open_page("broken")
+    page.fill("#search", "no such text")
+    assert page.inner_text("#nothing").startswith("No case passes all filters.")
+    page.click("#all")
+    assert page.locator("#list > .case").count() == 100
+
+
+def test_a_case_that_only_decodes_differently_shows_what_each_side_decodes_to(open_page):
+    page = open_page("decoded")
+    page.click("#clear")
+    page.evaluate("document.querySelector('#list > .case').open = true")
+    for label, decoded in (("actual decodes to", "abc"), ("expected decodes to", "a·c")):
+        assert page.locator("#list .facts div", has_text=label).locator("dd").inner_text() == decoded
+
+
+def test_padding_tokens_are_shown_on_request(open_page):
+    page = open_page("decoded", width=390, height=700)
+    padding = page.locator("details:not(:has(details)):has(table.pieces)")
+    assert padding.count() == 1
+    if not padding.locator("summary").is_visible():
+        page.locator("details:has(table.pieces)").first.locator("summary").first.click()
+    assert not padding.locator("text=[PAD40]").is_visible()
+    padding.locator("summary").click()
+    assert padding.locator("text=[PAD40]").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_wide_table_shows_that_it_scrolls(open_page):

@@ -10,7 +10,7 @@ from tokverify.render.document import Column, Document, Section, Span, Style, Ta
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.run_summary import has_failing_case, run_exit_code
 from tokverify.report.versions import find_disputes, versions_exit_code
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, truncate
 
 if TYPE_CHECKING:
     from tokverify.render.document import Inline
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _MAX_IDS = 8
 _MAX_TEXT = 30
+_MAX_ERROR = 160
 _BEFORE = 2
 _INSTALLED = "installed"
 
@@ -84,7 +85,7 @@ def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
 
 
 def _describe_version(number: int, tried: TriedVersion) -> Sequence[Inline]:
-    outcome = run_verdict(tried.run) if tried.run else tried.error
+    outcome = run_verdict(tried.run) if tried.run else truncate(tried.error, _MAX_ERROR)
     style = Style.BAD if tried.run is None or run_exit_code(tried.run) else Style.PLAIN
     version = code(tried.environment) if tried.environment else _INSTALLED
     return [str(number), version, message(_library(tried)), message(outcome, style)]
