@@ -6,6 +6,7 @@ What they need is downloaded and built once, and kept with the other builds.
 import hashlib
 import shlex
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from support.installation import install
 from support.paths import ROOT, SAMPLE
 from tokverify.convert.json_writer import write_json
 from tokverify.files.load import load_gguf
+from tokverify.references import open_reference
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code, vocabularies_differ
 from tokverify.tasks.run import verify_model
@@ -59,6 +61,22 @@ def rust() -> list[str]:
 def location(request: pytest.FixtureRequest, tokenizer_json: Path) -> str:
     program = request.getfixturevalue(request.param)
     return f"command:{shlex.join([*program, str(tokenizer_json)])}"
+
+
+@pytest.mark.parametrize("language", ["javascript", "rust"])
+def test_an_example_loads_a_large_vocabulary(request: pytest.FixtureRequest, vocabs: Path, language: str):
+    program = [*request.getfixturevalue(language), str(vocabs / "gemma-3.tokenizer.json")]
+    tokenizer = open_reference(f"command:{shlex.join(program)}").tokenizer
+    assert tokenizer.vocab_size == 262_144
+    assert tokenizer.encode("Hello", add_special=True, parse_special=True)[0] == 2
+
+
+def test_the_python_example_loads_a_model_without_bos(vocabs: Path):
+    program = [sys.executable, str(EXAMPLES / "python" / "engine.py"), str(vocabs / "t5.tokenizer.model")]
+    tokenizer = open_reference(f"command:{shlex.join(program)}").tokenizer
+    assert tokenizer.special_ids == {"eos": 1, "unk": 2}
+    ids = tokenizer.encode("Hello", add_special=True, parse_special=False)
+    assert ids == tokenizer.encode("Hello", add_special=False, parse_special=False)
 
 
 def test_an_example_agrees_with_a_correct_file(location):

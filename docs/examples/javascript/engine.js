@@ -10,7 +10,7 @@ const about = {
   protocol: 1,
   name: "tokenizers.js",
   version: "0.2.0",
-  vocab_size: Math.max(...tokenizer.get_vocab().values()) + 1,
+  vocab_size: [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id)) + 1,
   capabilities: ["add_special", "always_parse_special", "decode", "tokens"],
 };
 const list = (id) => {
