@@ -302,7 +302,8 @@ def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[in
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the pieces and bytes of `ids`."""
-    return [Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in ids]
+    tokens = {id: Token(id, tokenizer.piece(id), tokenizer.token_bytes(id)) for id in set(ids)}
+    return [tokens[id] for id in ids]
 
 
 def why_hidden(*tokenizers: Tokenizer) -> str:
@@ -320,7 +321,8 @@ def tokens_for_display(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
 
 def _tokens_in_vocabulary(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     known = range(tokenizer.vocab_size)
-    return [tokens_of(tokenizer, [id])[0] if id in known else Token(id, "", b"") for id in ids]
+    tokens = {token.id: token for token in tokens_of(tokenizer, [id for id in set(ids) if id in known])}
+    return [tokens[id] if id in tokens else Token(id, "", b"") for id in ids]
 
 
 def pairs_for_display(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]) -> dict[int, tuple[Token, Token]]:

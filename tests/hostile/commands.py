@@ -17,6 +17,8 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
     chat = str(path.parent / "chat.gguf")
     # Searching for the cause of differences, which has a budget of its own, takes longer than all the rest.
     run = ("run", "-q") if turn % 20 == 0 else ("run", "--no-diagnose")
+    # So does a comparison of whole vocabularies.
+    difference = ("diff", sample, file, "--cases", suite)
     as_model: list[Command] = [
         ("encode", file, "the  best <s> 12 é"),
         (*run, file, "-r", model, "--cases", suite),
@@ -37,7 +39,7 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
         ],
         "tekken": [
             *as_reference,
-            ("diff", sample, file, "--cases", suite),
+            difference if turn % 5 == 0 else ("explain", sample, "-r", file, "the  best"),
             ("encode", file, "a"),
             ("stats", sample, file),
         ],
@@ -46,7 +48,7 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
             (*run, sample, "-r", model, "--cases", file),
             ("cases", "check", file),
             ("cases", "list", file),
-            ("run", sample, "-r", "expect", "--cases", file),
+            (*run, sample, "-r", "expect", "--cases", file),
             ("cases", "record", sample, "-r", "rebuilt", "--cases", file),
         ],
         "baseline": [

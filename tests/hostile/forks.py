@@ -36,11 +36,18 @@ class Outcome:
     """The most memory, in bytes, that the fork has had up to its end."""
 
 
-def run_forked(functions: Sequence[Callable[[], Any]], directory: Path, *, memory: int = MEMORY) -> list[Outcome]:
-    """Run functions one after the other, in one fork unless it dies."""
+def run_forked(
+    functions: Sequence[Callable[[], Any]], directory: Path, *, memory: int = MEMORY, needs_first: bool = False
+) -> list[Outcome]:
+    """Run functions one after the other, in one fork unless it dies.
+
+    With `needs_first`, nothing is run after a first function that dies.
+    """
     outcomes: list[Outcome] = []
     while len(outcomes) < len(functions):
         outcomes += _run_until_death(functions[len(outcomes) :], directory, memory)
+        if needs_first and outcomes[0].death:
+            break
     return outcomes
 
 

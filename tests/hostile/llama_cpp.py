@@ -50,7 +50,8 @@ def ask_llama_cpp(path: Path) -> Answer:
     """Let llama.cpp load a file and encode texts; it may abort on each."""
     library = load_library()
     encodings = (partial(_encode, library, path, *request) for request in REQUESTS)
-    loaded, *encoded = run_forked([partial(_describe_refusal, library, path), *encodings], path.parent)
+    loading = partial(_describe_refusal, library, path)
+    loaded, *encoded = run_forked([loading, *encodings], path.parent, needs_first=True)
     refusal = loaded.death or loaded.result
     return Answer(refusal, [] if refusal else [outcome.result for outcome in encoded])
 

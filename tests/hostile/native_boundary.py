@@ -171,9 +171,8 @@ def check_marks(source: random.Random) -> None:
             continue
 
 
-def run(seed: int) -> None:
+def run(source: random.Random) -> None:
     """Do one round; a failure is an assertion, or an exception that is not expected."""
-    source = random.Random(seed)  # noqa: S311
     check_strings(source)
     check_marks(source)
     declaration = declare(source)
@@ -196,7 +195,7 @@ def main() -> None:
     seed = arguments.seed
     while time.monotonic() < end:
         try:
-            run(seed)
+            run(random.Random(seed))  # noqa: S311
         except BaseException:
             print(f"the round with the seed {seed} failed", file=sys.stderr)
             raise

@@ -21,6 +21,7 @@ ONLY_LLAMA_CPP_REFUSES = (
     "general.name has wrong type",
     "unknown tokenizer: 'cpp-hybrid'",
     "mismatch between the host and model endianness",
+    "s of processor time",
 )
 ONLY_TOKVERIFY_REFUSES = (
     *("is out of range for", "elements for", "which cannot be ranked", "the limit"),

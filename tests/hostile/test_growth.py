@@ -13,14 +13,21 @@ from typing import Any
 
 import pytest
 
+from hostile.execution import make_reports
 from support.sentencepiece_maker import make_model
 from support.spec_file import write_spec
 from support.spec_maker import BYTE_PIECES, CONTROL, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify.audit.waiver import read_waivers
 from tokverify.cases.loading import load_cases
+from tokverify.chat.conversation import load_conversations
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import PYTHON
+from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.files.tokenizer_file import read_spec
+from tokverify.project.configuration_reader import read_configuration
+from tokverify.references import open_reference
 from tokverify.spec import TokenizerSpec
+from tokverify.tasks.report import read_report
 from tokverify.verify.baseline import Baseline
 
 SMALL = 300
@@ -88,6 +95,83 @@ def pieces(n: int) -> bytes:
     return make_model([*known, *((str(at), -1.0, 1) for at in range(n))], trainer={3: 1, 35: 1})
 
 
+def encoding(make: Callable[[], TokenizerSpec], text: str) -> Callable[[Path, int], Callable[[], object]]:
+    """Return what prepares encoding a text of the size n ."""
+
+    def prepare(_directory: Path, n: int) -> Callable[[], object]:
+        encoder = Encoder(make())
+        return lambda: encoder.encode(text * n)
+
+    return prepare
+
+
+def powers() -> dict[str, float]:
+    """Return pieces of one letter, so that every position of a text has many candidates."""
+    return {"a" * length: -float(length) for length in range(1, 40)}
+
+
+def word_piece(*pieces: str) -> TokenizerSpec:
+    return spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", *pieces])
+
+
+def rwkv() -> TokenizerSpec:
+    return spec_of("rwkv", ["<s>", *(f"\\x{byte:02x}" for byte in range(256)), *powers()])
+
+
+def tekken(vocabulary: int, special: int) -> str:
+    tokens = [*(bytes([byte]) for byte in range(256)), *(b"%06d" % at for at in range(vocabulary))]
+    vocab = [
+        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+        for rank, token in enumerate(tokens)
+    ]
+    names = ["<unk>", "<s>", "</s>", *(f"<{at}>" for at in range(special))]
+    config = {
+        "pattern": r"\w+|\s+|.",
+        "num_vocab_tokens": len(vocab),
+        "default_vocab_size": len(vocab) + len(names),
+        "default_num_special_tokens": len(names),
+        "version": "v7",
+    }
+    specials = [{"rank": rank, "token_str": name, "is_control": True} for rank, name in enumerate(names)]
+    return json.dumps({"config": config, "vocab": vocab, "special_tokens": specials})
+
+
+def json_tokenizer(**changes: Any) -> str:
+    return json.dumps({**json.loads(json_model(8)), **changes})
+
+
+def added_tokens(n: int) -> str:
+    first = len(json.loads(json_model(8))["model"]["vocab"])
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return json_tokenizer(added_tokens=[{"id": first + at, "content": f"<{at}>", **flags} for at in range(n)])
+
+
+def replacements(n: int) -> str:
+    stage = {"type": "Replace", "pattern": {"String": "x"}, "content": ""}
+    return json_tokenizer(normalizer={"type": "Sequence", "normalizers": [stage] * n})
+
+
+def merges(n: int) -> str:
+    vocab = [*json.loads(json_model(8))["model"]["vocab"], *(f"{chr(97 + at % 26)}{at}" for at in range(n))]
+    model = {"type": "BPE", "vocab": {piece: id for id, piece in enumerate(dict.fromkeys(vocab))}}
+    return json_tokenizer(model={**model, "merges": [["a", "b"]] * n})
+
+
+def unigram(n: int) -> str:
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    vocab = [["<unk>", 0.0], ["▁", -1.0], *([f"▁{at}", -2.0] for at in range(n))]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False}
+    return json_tokenizer(model=model, pre_tokenizer=metaspace, decoder=metaspace)
+
+
+def saved_report(cases: int, ids: int) -> str:
+    """Make a report of many cases with many ids by repeating the only one of a real report."""
+    document = json.loads(make_reports()[0])
+    [first, *_] = document["results"]
+    repeated = [{**first, "case": {**first["case"], "id": f"c{at}"}, "actual": [5] * ids} for at in range(cases)]
+    return json.dumps({**document, "results": repeated})
+
+
 def suite(n: int) -> str:
     return "suite: s\ncases:\n" + "".join(f"  - {{id: c{at}, text: a, note: b}}\n" for at in range(n))
 
@@ -113,6 +197,41 @@ GROWTH: dict[str, Callable[[Path, int], Callable[[], object]]] = {
     "tiktoken, tokens": content("x.tiktoken", ranks, lambda path: read_spec(f"{path}:llama3")),
     "sentencepiece, pieces": content("tokenizer.model", pieces, read_spec),
     "suite, cases": content("suite.yaml", suite, lambda path: load_cases([path])),
+    "text, SPM": encoding(lambda: spm_spec({**powers(), "▁": -1.0}), "a"),
+    "text, byte-level BPE": encoding(lambda: bpe_spec(["a a", "aa aa", "aaaa aaaa"]), "a"),
+    "text, words for byte-level BPE": encoding(lambda: bpe_spec(["a b", "Ġ ab"]), "ab "),
+    "text, unigram": encoding(lambda: unigram_spec({**powers(), "▁": -1.0}), "a"),
+    "text, WordPiece": encoding(lambda: word_piece("▁a", *(f"{'a' * length}" for length in range(1, 40))), "a"),
+    "text, words for WordPiece": encoding(lambda: word_piece("▁a"), "a b "),
+    "text, RWKV": encoding(rwkv, "a"),
+    "text, PLaMo": encoding(lambda: plamo(lambda _: powers())(8), "a"),
+    "text, added tokens": encoding(lambda: bpe_spec(["a b"], {"<a>": CONTROL, "<ab>": CONTROL}), "<a<ab><"),
+    "tokenizer.json, added tokens": content("tokenizer.json", added_tokens, read_spec),
+    "tokenizer.json, normalizers": content("tokenizer.json", replacements, open_reference),
+    "tokenizer.json, merges": content("tokenizer.json", merges, read_spec),
+    "tokenizer.json, unigram vocabulary": content("tokenizer.json", unigram, read_spec),
+    "tokenizer.json, one long piece": content(
+        "tokenizer.json", lambda n: added_tokens(1).replace("<0>", "a" * n), read_spec
+    ),
+    "tekken.json, vocabulary": content("tekken.json", lambda n: tekken(n, 3), open_reference),
+    "tekken.json, special tokens": content("tekken.json", lambda n: tekken(3, n), open_reference),
+    "report, cases": content("report.json", lambda n: saved_report(n, 3), read_report),
+    "report, ids of a case": content("report.json", lambda n: saved_report(3, n), read_report),
+    "conversations, entries": content(
+        "conversations.yaml",
+        entries("- {{id: c{at}, messages: [{{role: user, content: a}}]}}\n"),
+        load_conversations,
+    ),
+    "conversations, messages of one": content(
+        "conversations.yaml",
+        lambda n: "- id: a\n  messages:\n" + "    - {role: user, content: a}\n" * n,
+        load_conversations,
+    ),
+    "configuration, models": content(
+        "tokverify.toml",
+        entries("[[models]]\nname = 'm{at}'\nmodel = 'm{at}.gguf'\n"),
+        read_configuration,
+    ),
     "baseline, entries": content(
         "known.yaml", entries("- {{case: a/c{at}, difference: 0123456789abcdef, reason: r}}\n"), Baseline.load
     ),
@@ -141,7 +260,8 @@ def count_lines(action: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("name", GROWTH)
-def test_four_times_the_input_is_about_four_times_the_work(tmp_path: Path, name: str):
+def test_four_times_the_input_is_about_four_times_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(ENGINE, PYTHON)
     prepare = GROWTH[name]
     # The first run also imports modules and fills tables.
     prepare(tmp_path, 8)()

@@ -185,6 +185,12 @@ def test_a_plamo_piece_of_a_hundred_kilobytes(tmp_path: Path):
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.parametrize("tokens", [["é " * 50_000], [f"{at}{' ' * 300}" for at in range(10_000)]])
+def test_tokens_that_decode_to_gigabytes(tmp_path: Path, tokens: list[str]):
+    write_spec(bpe_spec(["a b"], tokens=tokens), tmp_path / "model.gguf")
+    assert "decode to gigabytes" in refused("encode", tmp_path / "model.gguf", "a")
+
+
 def test_many_plamo_pieces_that_hide_others_and_begin_alike(tmp_path: Path):
     model = tmp_path / "model.gguf"
     write_spec(plamo_spec(**{"a" * length: -1000.0 for length in range(1, 700)}), model)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from hostile.llama_cpp import ask_llama_cpp
 from support.gguf_maker import make_gguf, numbers, string, strings, uint32
 from support.paths import ROOT, SAMPLE
 from support.spec_file import write_spec
@@ -42,6 +43,11 @@ def name_that_is_no_string(path: Path) -> None:
 def other_byte_order(path: Path) -> None:
     fields = {ARCHITECTURE: string("llama"), MODEL: string("bert"), TOKENS: strings(["[UNK]", "[CLS]", "[SEP]", "▁a"])}
     path.write_bytes(make_gguf(fields, order=">"))
+
+
+def long_token_of_plamo(path: Path) -> None:
+    tokens = ["<|plamo:unk|>", *BYTE_PIECES, "a", "".join(map(chr, range(0x4E00, 0x4E00 + 5_000)))]
+    write_spec(spec_of("plamo2", tokens, dict.fromkeys(BYTE_PIECES, BYTE), scores=[0.0] * 259), path)
 
 
 def cpp_hybrid(path: Path) -> None:
@@ -79,11 +85,13 @@ def too_many_tokens(path: Path) -> None:
     path.write_bytes(make_gguf({ARCHITECTURE: string("llama"), MODEL: string("bert"), TOKENS: strings(tokens)}))
 
 
+SLOW = "a vocabulary of PLaMo with tokens of thousands of characters"
 ROWS: dict[str, tuple[Callable[[Path], None], bool, str]] = {
     "`general.architecture` that llama.cpp does not know": (unknown_architecture, True, "TV130"),
     "no `general.architecture`": (no_architecture, True, "TV130"),
     "`general.name` that is not a string": (name_that_is_no_string, True, ""),
     "the other byte order": (other_byte_order, True, ""),
+    SLOW: (long_token_of_plamo, True, ""),
     "`tokenizer.ggml.model` is `cpp-hybrid`": (cpp_hybrid, True, ""),
     "a special id beyond the vocabulary": (special_id_beyond_the_vocabulary, False, "TV100"),
     "more scores or types than tokens": (more_scores_than_tokens, False, "TV105"),
@@ -106,7 +114,7 @@ def test_the_table_has_exactly_these_rows():
     assert cells[2:] == list(ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", sorted(ROWS.keys() - {SLOW}))
 def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, row: str):
     make, is_loaded, code = ROWS[row]
     path = tmp_path / "model.gguf"
@@ -124,6 +132,13 @@ def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, ro
         assert re.search(rf"^\| {re.escape(row)} \|.*{code}", page, re.MULTILINE)
         result = CliRunner().invoke(main, ["audit", str(path), "-f", "json"])
         assert f'"{code}"' in result.stdout, result.output
+
+
+def test_only_llama_cpp_takes_very_long_to_load_long_tokens_of_plamo(tmp_path: Path):
+    path = tmp_path / "model.gguf"
+    ROWS[SLOW][0](path)
+    assert Encoder(read_spec(path)).encode("a", add_special=False, parse_special=True)
+    assert "s of processor time" in ask_llama_cpp(path).refusal
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ValueType if kind not in {ValueType.STRING, ValueType.ARRAY}])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\w[\w.+-]*")
 MAX_FILE_BYTES = 16 * 2**20
 _MAX_REPEAT = 1_000_000
-_MAX_REPEATED_CHARACTERS = 2_000_000
+_MAX_REPEATED_CHARACTERS = 1_000_000
 _MAX_ID = 2**31 - 1
 _ESCAPE_LOOK_ALIKE = re.compile(r"\\[nrtux0]")
 _HIDDEN = re.compile("[\xa0\xad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]")

@@ -14,6 +14,8 @@ ENCODINGS = 120_000
 THOROUGH = 20 * ENCODINGS
 _LONG = 100
 """The number of tokens from which on a text counts twice, and so on."""
+_HUGE, _HUGE_FACTOR = 100_000, 4
+"""The number of tokens from which on a text is so long that handling its ids costs more than encoding, and how much."""
 _TOKENS_PER_ENCODING = 50
 """To build the model of a vocabulary takes as long as to encode one text for this many tokens."""
 
@@ -31,8 +33,13 @@ class Budget:
 
     def spend_on(self, goals: Sequence[Goal]) -> None:
         """Account for texts that were encoded, or ids that were decoded; long ones count several times."""
-        self.left -= sum(1 + goal.size // _LONG for goal in goals)
+        self.left -= sum(map(_cost, goals))
 
     def spend_on_model(self, vocab_size: int) -> None:
         """Account for a model that was built."""
         self.left -= vocab_size // _TOKENS_PER_ENCODING
+
+
+def _cost(goal: Goal) -> int:
+    factor = _HUGE_FACTOR if goal.size >= _HUGE else 1
+    return 1 + factor * (goal.size // _LONG)

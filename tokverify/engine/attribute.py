@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
+from tokverify.engine.byte_level import count_placeholders
 from tokverify.engine.override import Override
 from tokverify.engine.special_text import (
     ALWAYS_SHOWN_TEXTS,
@@ -45,6 +46,10 @@ VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).valu
 """The attributes of tokens that represent their own text."""
 
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
+
+MAX_PLACEHOLDER_CHARACTERS = 256 * 2**20
+_SHORT = 16
+"""The number of characters up to which no list of tokens can decode to much more than the file has."""
 
 # In UTF-8, with each byte as a lone surrogate.
 _BEYOND_UNICODE = re.compile("\udcf4[\udc90-\udcbf][\udc80-\udcbf]{2}|[\udcf5-\udcf7][\udc80-\udcbf]{3}")
@@ -140,6 +145,21 @@ class Attributes:
         for id, piece in enumerate(self._pieces):
             if _BEYOND_UNICODE.search(piece) and decodes(self.values[id]):
                 problem = "contains a character beyond U+10FFFF; llama.cpp refuses such a file"
+                raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
+
+    def check_decoded_size(self, decodes: Callable[[int], bool]) -> None:
+        """Refuse tokens that a few kilobytes of a file turn into gigabytes (see `from_byte_level`).
+
+        Raises:
+            BrokenFileError: If the tokens that `decodes` selects by their attributes would fill the memory.
+        """
+        size = 0
+        for id, piece in enumerate(self._pieces):
+            if len(piece) <= _SHORT or not decodes(self.values[id]):
+                continue
+            size += count_placeholders(piece) * len(piece)
+            if size > MAX_PLACEHOLDER_CHARACTERS:
+                problem = "and others consist of characters outside the GPT-2 alphabet, and decode to gigabytes"
                 raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
 
     def _make_control(self, id: int) -> None:

@@ -53,6 +53,16 @@ def from_byte_level(piece: str) -> bytes:
     return b"".join(known.get(character) or _placeholder(character, piece) for character in piece)
 
 
+def count_placeholders(piece: str) -> int:
+    """Count the characters outside the GPT-2 alphabet, for each of which a decoded piece contains the piece once."""
+    return len(piece.translate(_deletions()))
+
+
+@cache
+def _deletions() -> Mapping[int, None]:
+    return dict.fromkeys(map(ord, byte_alphabet().values()))
+
+
 def _placeholder(character: str, piece: str) -> bytes:
     hexadecimal = ("\ufffd" if "\udc80" <= character <= "\udcff" else character).encode().hex()
     return f"[UNK_BYTE_0x{hexadecimal}{piece}]".encode("utf-8", "surrogateescape")

@@ -103,6 +103,7 @@ class _Loader:
             attributes.check_byte_tokens(self.family.refuses_byte_token)
             decodes = partial(self.family.decodes_characters, escape_whitespaces=escape_whitespaces)
             attributes.check_characters(decodes)
+            attributes.check_decoded_size(decodes)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(

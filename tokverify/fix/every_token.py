@@ -12,7 +12,7 @@ from tokverify.cases.case import Case
 from tokverify.fix.target_text import SUITE
 from tokverify.probe.frame import pack_texts
 from tokverify.report.run_summary import FAILING
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.comparison import compare_cases
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -48,7 +48,7 @@ def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
 
 
 def _failing(groups: Sequence[Sequence[str]], actual: Encoder, expected: Tokenizer) -> list[Sequence[str]]:
-    results = verify_tokenizers(actual, expected, [_case(group) for group in groups]).results
+    results = compare_cases(actual, expected, [_case(group) for group in groups])
     return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
 
 

@@ -20,7 +20,7 @@ from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
 from tokverify.report.fix import UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.comparison import KnownIds, compare_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,6 +123,7 @@ class Measuring:
         self._facts = facts
         self._cases = list(cases)
         self.token_list = TokenList(facts)
+        self._known: KnownIds = {}
 
     def add_cases(self, cases: Iterable[Case]) -> bool:
         """Also compare these cases from now on; return whether any of them is new."""
@@ -142,7 +143,7 @@ class Measuring:
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
-        results = verify_tokenizers(encoder, expected, self._cases).results
+        results = compare_cases(encoder, expected, self._cases, self._known)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         counts = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.report.fix import OtherReference
 from tokverify.report.run_summary import FAILING
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.verify.comparison import compare_cases
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -34,4 +34,4 @@ def compare_with_others(
 
 
 def _count_differing(actual: Tokenizer, expected: Tokenizer, cases: Sequence[Case]) -> int:
-    return sum(result.status in FAILING for result in verify_tokenizers(actual, expected, cases).results)
+    return sum(result.status in FAILING for result in compare_cases(actual, expected, cases))

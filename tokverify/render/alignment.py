@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import groupby, islice, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 _CONTEXT = 2
 _MIN_REPEATS = 4
 _MAX_ROWS, _LAST_ROWS = 200, 40
+_SHOWN = attrgetter("id", "piece")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,16 @@ def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:
     With `fold`, equal tokens far from a difference, repeats of a token or a difference, and the middle of a very long
     alignment are replaced by a `Fold`.
     """
-    lines = list(_rows(difference, fold))
-    left_out = len(lines) - _MAX_ROWS
-    if not fold or left_out <= 1:
-        return lines
-    note = Fold(f"{left_out:,} more lines, shown with -v")
-    return [*lines[: _MAX_ROWS - _LAST_ROWS], note, *lines[-_LAST_ROWS:]]
+    lines = _rows(difference, fold)
+    if not fold:
+        return list(lines)
+    first = list(islice(lines, _MAX_ROWS - _LAST_ROWS))
+    rest = deque(enumerate(lines, start=1), maxlen=_LAST_ROWS + 1)
+    last = [line for _, line in rest]
+    left_out = rest[-1][0] - _LAST_ROWS if rest else 0
+    if left_out <= 1:
+        return [*first, *last]
+    return [*first, Fold(f"{left_out:,} more lines, shown with -v"), *last[1:]]
 
 
 def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
@@ -99,10 +106,11 @@ def _differing_rows(block: Block, fold: bool) -> Iterator[Row]:
         yield Row(False, index == 0, actual, expected)
 
 
-def _cells(tokens: Sequence[Token], fold: bool) -> list[Cell]:
-    cells: list[Cell] = []
-    for token, group in groupby(tokens):
-        repeats = len(list(group))
-        folded = fold and repeats >= _MIN_REPEATS
-        cells += [Cell(token, repeats)] if folded else [Cell(token)] * repeats
-    return cells
+def _cells(tokens: Sequence[Token], fold: bool) -> Iterator[Cell]:
+    for _, group in groupby(tokens, key=_SHOWN):
+        token, *others = group
+        repeats = 1 + len(others)
+        if fold and repeats >= _MIN_REPEATS:
+            yield Cell(token, repeats)
+        else:
+            yield from [Cell(token)] * repeats

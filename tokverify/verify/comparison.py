@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _NO_NOTES: tuple[str, ...] = ()
 
+KnownIds = dict[tuple[str, Mode], tuple[int, ...]]
+"""The ids of a tokenizer, by text and options."""
+
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     actual: Tokenizer,
@@ -98,6 +101,19 @@ def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer 
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 
 
+def compare_cases(
+    actual: Tokenizer, expected: Tokenizer | None, cases: Iterable[Case], known: KnownIds | None = None
+) -> tuple[CaseResult, ...]:
+    """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
+
+    Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
+    """
+    cases = list(cases)
+    sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    comparison = _comparison(actual, expected, sides, aligns=False, known=known)
+    return tuple(map(comparison.result, cases))
+
+
 def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
     """Compare one case; the sides appear in its messages."""
     return _comparison(actual, expected, sides).result(case)
@@ -127,11 +143,20 @@ def _watch(
             return
 
 
-def _comparison(actual: Tokenizer, expected: Tokenizer | None, sides: tuple[Side, Side]) -> _Comparison:
+def _comparison(
+    actual: Tokenizer,
+    expected: Tokenizer | None,
+    sides: tuple[Side, Side],
+    *,
+    aligns: bool = True,
+    known: KnownIds | None = None,
+) -> _Comparison:
     if expected is None:
-        return _ExpectComparison(actual, sides[0])
+        return _ExpectComparison(actual, sides[0], aligns)
     decoders = (decoding_of(actual, expected), decoding_of(expected, actual))
-    return _ReferenceComparison(actual, sides[0], expected, sides[1], Modes(actual, expected), decoders)
+    modes = Modes(actual, expected)
+    known = {} if known is None else known
+    return _ReferenceComparison(actual, sides[0], aligns, expected, sides[1], modes, decoders, known)
 
 
 def _asked(case: Case) -> Mode:
@@ -144,6 +169,9 @@ class _Comparison(ABC):
 
     actual: Tokenizer
     actual_side: Side
+
+    aligns: bool
+    """Whether to align the tokens where they differ."""
 
     def result(self, case: Case) -> CaseResult:
         """Compare one case."""
@@ -187,7 +215,7 @@ class _ExpectComparison(_Comparison):
             Status.MISMATCH,
             actual,
             tuple(token.id for token in tokens),
-            difference=compare(tokens_for_display(self.actual, actual), tokens),
+            difference=compare(tokens_for_display(self.actual, actual), tokens) if self.aligns else None,
             notes=describe_missing(tokens),
             expect=expect,
             **mode._asdict(),
@@ -215,6 +243,9 @@ class _ReferenceComparison(_Comparison):
 
     decoders: tuple[Decode, Decode]
     """How the (actual, expected) side decodes. Finding that out takes longer than to decode a short text."""
+
+    known: KnownIds
+    """The ids of the expected side, by text and options."""
 
     def _choose_mode(self, case: Case) -> Mode:
         return self.modes.choose(case.text, _asked(case))
@@ -250,6 +281,8 @@ class _ReferenceComparison(_Comparison):
         return tuple(notes)
 
     def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
+        if not self.aligns and result.expect is None:
+            return replace(result, status=Status.MISMATCH)
         notes = result.notes + describe_agreement(result, owner)
         if result.actual != result.expected or result.expect is None:
             right = tokens_for_display(self.expected, result.expected)
@@ -278,8 +311,12 @@ class _ReferenceComparison(_Comparison):
         return results
 
     def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with naming_side("expected", self.expected_side.name):
-            return tuple(self.expected.encode(text, **mode._asdict()))
+        ids = self.known.get((text, mode))
+        if ids is None:
+            with naming_side("expected", self.expected_side.name):
+                ids = tuple(self.expected.encode(text, **mode._asdict()))
+            self.known[text, mode] = ids
+        return ids
 
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
         """Decode the same ids on both sides; return how the results differ, and notes."""

@@ -50,7 +50,7 @@ _NAMING: tuple[Callable[[str, Side], bool], ...] = (_by_fingerprint, _by_name, _
 
 def agrees(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) -> bool:
     """Check whether the ids, or their pieces, are as expected."""
-    return expect == tuple(ids) or expect == tuple(map(tokenizer.piece, ids))
+    return len(expect) == len(ids) and (expect == tuple(ids) or expect == tuple(map(tokenizer.piece, ids)))
 
 
 def expected_tokens(expect: Expect, tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:

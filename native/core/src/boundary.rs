@@ -5,6 +5,7 @@
 //! the first is followed by the second. If no piece contains the two in this order, nothing can cross. To be small and
 //! quick to build, the table of pairs is a bitmap indexed by a hash: a collision only makes a chunk longer.
 
+use crate::ascii::{BLOCK, count_letters, load};
 use crate::hash::fold;
 use crate::utf8::step;
 use crate::vocabulary::Strings;
@@ -20,6 +21,8 @@ const JOINED: u32 = 1 << 29;
 /// The number of characters with an entry of their own; others are rare.
 const TABLE: usize = 0x10000;
 const ASCII: usize = 0x80;
+/// Up to this length, a chunk is not split between two ASCII letters: most of these pairs occur in pieces.
+const WORD: usize = 32;
 
 /// What is known about a character: whether pieces connect it to others, and a number of the model's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,32 +186,42 @@ impl Boundaries {
             return Ok(());
         }
         let (mut left, size) = step(padded, start);
-        let mut known = self.character(left);
         let mut place = start + size;
         let mut is_single = true;
-        let single = |is_single, left, known| (is_single && (left as usize) < TABLE).then_some(known);
+        let single = |is_single, left| (is_single && (left as usize) < TABLE).then(|| self.character(left));
         while place < end {
+            if is_letter(left) && place - start < WORD {
+                let letters = count_letters(load(padded, place)).min(end - place);
+                if letters > 0 {
+                    place += letters;
+                    left = u32::from(padded[place - 1]);
+                    is_single = false;
+                    if letters == BLOCK || place == end {
+                        continue;
+                    }
+                }
+            }
             let (right, size) = step(padded, place);
-            let after = self.character(right);
-            if may_join(padded[place - 1], padded[place]) && self.is_crossed((left, known), (right, after)) {
+            if may_join(padded[place - 1], padded[place]) && self.is_crossed(left, right) {
                 is_single = false;
             } else {
-                visit(start, place, single(is_single, left, known))?;
+                visit(start, place, single(is_single, left))?;
                 start = place;
                 is_single = true;
             }
-            (left, known) = (right, after);
+            left = right;
             place += size;
         }
-        visit(start, end, single(is_single, left, known))
+        visit(start, end, single(is_single, left))
     }
 
     /// Return whether a piece may cross the boundary between two characters.
     #[inline]
-    fn is_crossed(&self, (left, before): (u32, Character), (right, after): (u32, Character)) -> bool {
+    fn is_crossed(&self, left: u32, right: u32) -> bool {
         if (left | right) < ASCII as u32 {
             return self.ascii[left as usize][right as usize];
         }
+        let (before, after) = (self.character(left), self.character(right));
         if (before.0 | after.0) & JOINED != 0 {
             return true;
         }
@@ -218,6 +231,11 @@ impl Boundaries {
         let bit = self.bit(left, right);
         self.pairs[bit >> 6] >> (bit & 63) & 1 != 0
     }
+}
+
+#[inline]
+fn is_letter(character: u32) -> bool {
+    (character | 0x20).wrapping_sub(u32::from(b'a')) < 26
 }
 
 fn single_character(piece: &[u8]) -> Option<u32> {
@@ -250,9 +268,17 @@ mod tests {
 
     #[test]
     fn a_text_is_split_between_characters_that_no_piece_joins() {
-        assert_eq!(chunks(&["ab", "bc", "é你"], "abcacé你你é"), ["abc", "a", "c", "é你", "你", "é"]);
-        assert_eq!(chunks(&["bé", "éb"], "abéba"), ["a", "béb", "a"]);
+        assert_eq!(chunks(&["12", "23", "é你"], "12313é你你é"), ["123", "1", "3", "é你", "你", "é"]);
+        assert_eq!(chunks(&["2é", "é2"], "12é21"), ["1", "2é2", "1"]);
         assert_eq!(chunks(&[], "a😀"), ["a", "😀"]);
+    }
+
+    #[test]
+    fn only_long_runs_of_letters_are_split() {
+        assert_eq!(chunks(&["ab", "c-", "-d"], "xyabc-dx.y"), ["xyabc-dx", ".", "y"]);
+        assert_eq!(chunks(&[" a"], "abcdefghijkl a b"), ["abcdefghijkl", " a", " ", "b"]);
+        let letters = "ab".repeat(WORD);
+        assert_eq!(chunks(&["ab"], &letters), [&letters[..WORD + 2], &letters[WORD + 2..]]);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! A chunk of up to 15 bytes is packed into one number, which is compared at once, and up to four ids are stored next to
 //! it, so that most chunks cost one probe of one cache line. Longer chunks have a table of their own.
 
-use crate::hash::{fold, hash};
+use crate::hash::fold;
 use crate::id_buffer::{INLINE, IdBuffer};
+use crate::long_cache::LongCache;
 
 /// The longest chunk that [`Key`] can hold, in bytes.
 pub const SHORT: usize = 15;
@@ -19,12 +20,12 @@ const COUNT_SHIFT: u32 = 56;
 const COUNT_MASK: u64 = 0xF << COUNT_SHIFT;
 /// In place of the number of ids: they are in the arena.
 const IN_ARENA: u64 = 8 << COUNT_SHIFT;
-/// How many slots from its own a chunk may be stored.
-const PROBES: usize = 8;
-const SMALLEST: usize = 1 << 12;
-const SPARSE: usize = 1 << 16;
-const LARGEST: usize = 1 << 18;
-/// The numbers of bytes and of ids after which an arena is emptied.
+/// The numbers of sets in the smallest and in the largest table.
+const SMALLEST: usize = 1 << 11;
+const LARGEST: usize = 1 << 17;
+/// How many times as large a table becomes at once: touching new memory takes long.
+const GROWTH: usize = 4;
+/// The number of ids after which the arena is emptied.
 const ARENA: usize = 1 << 22;
 
 /// For each length, the bits of the bytes of a chunk, in both halves of a key.
@@ -66,7 +67,7 @@ impl Key {
         Self { low, high, hash: fold(low, high) }
     }
 
-    /// Return the number of the slot where a table begins to look for the chunk.
+    /// Return the number of the slot where a table looks for the chunk.
     #[must_use]
     #[inline]
     pub fn slot(self, mask: usize) -> usize {
@@ -74,34 +75,38 @@ impl Key {
     }
 }
 
-/// A short chunk and its ids.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(32))]
-pub struct Entry {
-    /// The lower half of the key.
-    low: u64,
-    /// The upper half of the key, with the number of ids above it; zero in an empty slot.
-    high: u64,
-    /// The ids, or their start and end in the arena.
-    ids: [u32; INLINE],
+/// A short chunk and its ids: the lower half of the key; the upper half, with the number of ids above it; and four ids, or
+/// their start and end in the arena. An empty slot consists of zeros.
+///
+/// Tables of numbers, unlike those of structures, begin as memory that the operating system clears when it is used.
+pub type Entry = [u64; 4];
+
+#[inline]
+fn is_of(entry: &Entry, key: Key) -> bool {
+    (entry[0] ^ key.low) | ((entry[1] ^ key.high) & !COUNT_MASK) == 0
 }
 
-impl Entry {
-    #[inline]
-    fn is_of(&self, key: Key) -> bool {
-        (self.low ^ key.low) | ((self.high ^ key.high) & !COUNT_MASK) == 0
-    }
+#[inline]
+fn count(entry: &Entry) -> usize {
+    ((entry[1] & COUNT_MASK) >> COUNT_SHIFT) as usize
+}
 
-    #[inline]
-    fn count(&self) -> usize {
-        ((self.high & COUNT_MASK) >> COUNT_SHIFT) as usize
-    }
+#[inline]
+fn ids_of(entry: &Entry) -> [u32; INLINE] {
+    let [first, second] = [entry[2], entry[3]];
+    [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
+}
+
+fn entry_of(key: Key, count: u64, ids: [u32; INLINE]) -> Entry {
+    let pair = |index: usize| u64::from(ids[index]) | u64::from(ids[index + 1]) << 32;
+    [key.low, key.high | count, pair(0), pair(2)]
 }
 
 /// The ids of chunks by text.
 #[derive(Debug, Default)]
 pub struct ChunkCache {
-    entries: Vec<Entry>,
+    /// The two entries that a chunk can have.
+    sets: Vec<[Entry; 2]>,
     used: usize,
     /// The ids of short chunks that have more than four.
     arena: Vec<u32>,
@@ -131,97 +136,70 @@ impl ChunkCache {
             return Ok(());
         }
         let key = Key::pack(padded, start, end - start);
-        if let Some(entry) = self.find_at_once(key) {
+        if let Some(entry) = self.find(key) {
             self.append_entry(entry, ids);
-        } else if !self.append_short(key, ids) {
+        } else {
             encode(ids)?;
             self.insert_short(key, ids.since(first));
         }
         Ok(())
     }
 
-    /// Return the entry of a short chunk if it is in its own slot.
+    /// Return the entry of a short chunk if it is known.
     #[inline]
-    pub fn find_at_once(&self, key: Key) -> Option<&Entry> {
-        let mask = self.entries.len().wrapping_sub(1);
-        self.entries.get(key.slot(mask)).filter(|entry| entry.is_of(key))
+    pub fn find(&self, key: Key) -> Option<&Entry> {
+        let [first, second] = self.sets.get(key.slot(self.sets.len().wrapping_sub(1)))?;
+        let entry = if is_of(first, key) { first } else { second };
+        is_of(entry, key).then_some(entry)
     }
 
     /// Append the ids of an entry of this cache.
     #[inline]
     pub fn append_entry(&self, entry: &Entry, ids: &mut IdBuffer<'_>) {
-        if entry.high & IN_ARENA == 0 {
-            ids.append(entry.ids, entry.count());
+        let [start, end, ..] = ids_of(entry);
+        if entry[1] & IN_ARENA == 0 {
+            ids.append(ids_of(entry), count(entry));
         } else {
-            ids.extend(&self.arena[entry.ids[0] as usize..entry.ids[1] as usize]);
+            ids.extend(&self.arena[start as usize..end as usize]);
         }
-    }
-
-    /// Append the ids of a short chunk; return whether they are known.
-    pub fn append_short(&self, key: Key, ids: &mut IdBuffer<'_>) -> bool {
-        let Some(entry) = self.find_short(key) else { return false };
-        self.append_entry(entry, ids);
-        true
-    }
-
-    fn find_short(&self, key: Key) -> Option<&Entry> {
-        let mask = self.entries.len().wrapping_sub(1);
-        let slot = key.slot(mask);
-        for probe in 0..PROBES {
-            let entry = self.entries.get((slot + probe) & mask)?;
-            if entry.is_of(key) {
-                return Some(entry);
-            }
-            if entry.high == 0 {
-                return None;
-            }
-        }
-        None
     }
 
     /// Store the ids of a short chunk that is not known yet.
     pub fn insert_short(&mut self, key: Key, ids: &[u32]) {
         if self.arena.len() + ids.len() > ARENA {
-            self.entries.fill(Entry::default());
+            self.sets.fill(Default::default());
             self.arena.clear();
             self.used = 0;
         }
-        if self.is_full() {
+        if self.used * 3 >= self.sets.len() * 2 && self.sets.len() < LARGEST {
             self.grow();
         }
-        let mut entry = Entry { low: key.low, high: key.high, ids: [0; INLINE] };
-        if ids.len() <= INLINE {
-            entry.ids[..ids.len()].copy_from_slice(ids);
-            entry.high |= (ids.len() as u64) << COUNT_SHIFT;
+        let mut stored = [0; INLINE];
+        let count = if ids.len() <= INLINE {
+            stored[..ids.len()].copy_from_slice(ids);
+            (ids.len() as u64) << COUNT_SHIFT
         } else {
-            entry.ids[0] = self.arena.len() as u32;
+            stored[0] = self.arena.len() as u32;
             self.arena.extend_from_slice(ids);
-            entry.ids[1] = self.arena.len() as u32;
-            entry.high |= IN_ARENA;
-        }
-        self.place(entry);
-    }
-
-    /// Small tables are kept sparse, so that most chunks are in their own slot.
-    fn is_full(&self) -> bool {
-        let size = self.entries.len();
-        if size < SPARSE { self.used * 2 >= size } else { size < LARGEST && self.used * 8 >= size * 7 }
+            stored[1] = self.arena.len() as u32;
+            IN_ARENA
+        };
+        self.place(entry_of(key, count, stored));
     }
 
     fn grow(&mut self) {
-        let size = (self.entries.len() * 2).clamp(SMALLEST, LARGEST);
-        let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        let size = (self.sets.len() * GROWTH).clamp(SMALLEST, LARGEST);
+        let sets = std::mem::replace(&mut self.sets, vec![[[0; 4]; 2]; size]);
         self.used = 0;
-        entries.into_iter().filter(|entry| entry.high != 0).for_each(|entry| self.place(entry));
+        sets.into_iter().flatten().filter(|entry| entry[1] != 0).for_each(|entry| self.place(entry));
     }
 
-    /// Store an entry near its slot, in place of another one if there is no room.
+    /// Store an entry in place of the older one of its set.
     fn place(&mut self, entry: Entry) {
-        let mask = self.entries.len() - 1;
-        let slot = Key::new(entry.low, entry.high & !COUNT_MASK).slot(mask);
-        let free = (0..PROBES).map(|probe| (slot + probe) & mask).find(|&place| self.entries[place].high == 0);
-        self.used += usize::from(free.is_some());
-        self.entries[free.unwrap_or(slot)] = entry;
+        let slot = Key::new(entry[0], entry[1] & !COUNT_MASK).slot(self.sets.len() - 1);
+        let set = &mut self.sets[slot];
+        self.used += usize::from(set[1][1] == 0);
+        *set = [entry, set[0]];
     }
 
     /// Append the ids of a chunk of any length; return whether they are known.
@@ -234,72 +212,6 @@ impl ChunkCache {
         if chunk.len() <= LONG {
             self.long.insert(chunk, ids);
         }
-    }
-}
-
-#[derive(Debug, Default)]
-struct LongCache {
-    entries: Vec<LongEntry>,
-    used: usize,
-    bytes: Vec<u8>,
-    ids: Vec<u32>,
-}
-
-/// The places of a chunk and of its ids; an empty slot has the length zero.
-#[derive(Debug, Clone, Copy, Default)]
-struct LongEntry {
-    hash: u64,
-    start: u32,
-    length: u32,
-    ids_start: u32,
-    ids_length: u32,
-}
-
-impl LongCache {
-    fn find(&self, chunk: &[u8]) -> Option<&[u32]> {
-        let hash = hash(chunk);
-        let mask = self.entries.len().wrapping_sub(1);
-        for probe in 0..PROBES {
-            let entry = self.entries.get((hash as usize).wrapping_add(probe) & mask)?;
-            if entry.length == 0 {
-                return None;
-            }
-            let start = entry.start as usize;
-            if entry.hash == hash && &self.bytes[start..start + entry.length as usize] == chunk {
-                let start = entry.ids_start as usize;
-                return Some(&self.ids[start..start + entry.ids_length as usize]);
-            }
-        }
-        None
-    }
-
-    fn insert(&mut self, chunk: &[u8], ids: &[u32]) {
-        if self.bytes.len() + chunk.len() > ARENA || self.ids.len() + ids.len() > ARENA {
-            *self = Self::default();
-        }
-        if self.used * 2 >= self.entries.len() {
-            let size = (self.entries.len() * 4).max(SMALLEST / 4);
-            let entries = std::mem::replace(&mut self.entries, vec![LongEntry::default(); size]);
-            entries.into_iter().filter(|entry| entry.length != 0).for_each(|entry| self.place(entry));
-        }
-        let entry = LongEntry {
-            hash: hash(chunk),
-            start: self.bytes.len() as u32,
-            length: chunk.len() as u32,
-            ids_start: self.ids.len() as u32,
-            ids_length: ids.len() as u32,
-        };
-        self.bytes.extend_from_slice(chunk);
-        self.ids.extend_from_slice(ids);
-        self.used += 1;
-        self.place(entry);
-    }
-
-    fn place(&mut self, entry: LongEntry) {
-        let mask = self.entries.len() - 1;
-        let slot = entry.hash as usize;
-        let free = (0..PROBES).find(|probe| self.entries[slot.wrapping_add(*probe) & mask].length == 0);
-        self.entries[slot.wrapping_add(free.unwrap_or(0)) & mask] = entry;
     }
 }
 
@@ -317,8 +229,8 @@ mod tests {
 
     fn short(cache: &ChunkCache, chunk: &[u8]) -> Option<Vec<u32>> {
         let mut ids = vec![9];
-        let known = cache.append_short(key(chunk), &mut IdBuffer::new(&mut ids));
-        known.then(|| ids[1..].to_vec())
+        cache.append_entry(cache.find(key(chunk))?, &mut IdBuffer::new(&mut ids));
+        Some(ids.split_off(1))
     }
 
     #[test]
@@ -355,6 +267,6 @@ mod tests {
             }
         }
         let known = chunks.iter().filter(|chunk| short(&cache, chunk.as_bytes()).is_some()).count();
-        assert!(known > 19_000, "only {known} are known");
+        assert!(known > 18_000, "only {known} are known");
     }
 }

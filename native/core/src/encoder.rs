@@ -4,6 +4,7 @@
 //! `tokverify/engine/encoder.py`.
 
 use crate::added_token::{Fragment, Splitter};
+use crate::ascii::{BLOCK, count_before_space};
 use crate::error::{BuildError, EncodeError};
 use crate::model::Model;
 use crate::scratch::{Pool, Scratch};
@@ -127,20 +128,47 @@ impl Encoder {
 
     fn normalize(&self, text: &[u8], stretch: &mut Vec<u8>) {
         stretch.clear();
-        let space = if self.escapes_spaces { ESCAPED_SPACE } else { b" " };
         if self.spec.prefixes_space {
-            stretch.extend_from_slice(space);
+            stretch.extend_from_slice(if self.escapes_spaces { ESCAPED_SPACE } else { b" " });
         }
-        if !self.escapes_spaces {
-            stretch.extend_from_slice(text);
-            return;
+        if self.escapes_spaces { escape_spaces(text, stretch) } else { stretch.extend_from_slice(text) }
+    }
+}
+
+/// Append `text` with `▁` in place of each space.
+fn escape_spaces(text: &[u8], output: &mut Vec<u8>) {
+    /// What a step can write after the end of the text.
+    const ROOM: usize = BLOCK + ESCAPED_SPACE.len();
+    let mut length = output.len();
+    let spaces = memchr::memchr_iter(b' ', text).count();
+    output.resize(length + text.len() + spaces * (ESCAPED_SPACE.len() - 1) + ROOM, 0);
+    let mut place = 0;
+    while let Some(block) = text[place..].first_chunk::<BLOCK>() {
+        let count = count_before_space(u64::from_le_bytes(*block));
+        let step = &mut output[length..length + ROOM];
+        step[..BLOCK].copy_from_slice(block);
+        step[count..count + ESCAPED_SPACE.len()].copy_from_slice(ESCAPED_SPACE);
+        let is_space = usize::from(count < BLOCK);
+        place += count + is_space;
+        length += count + is_space * ESCAPED_SPACE.len();
+    }
+    output.truncate(length);
+    for byte in &text[place..] {
+        output.extend_from_slice(if *byte == b' ' { ESCAPED_SPACE } else { std::slice::from_ref(byte) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_space_is_escaped() {
+        for text in ["", " ", "a b", "   ", "abcdefgh ijklmnopq  r", "abcdefghijklmnop", " abcdefg ", "é あ 😀  \n "]
+        {
+            let mut output = b"x".to_vec();
+            escape_spaces(text.as_bytes(), &mut output);
+            assert_eq!(std::str::from_utf8(&output), Ok(format!("x{}", text.replace(' ', "▁")).as_str()));
         }
-        let mut done = 0;
-        for place in memchr::memchr_iter(b' ', text) {
-            stretch.extend_from_slice(&text[done..place]);
-            stretch.extend_from_slice(space);
-            done = place + 1;
-        }
-        stretch.extend_from_slice(&text[done..]);
     }
 }

@@ -5,6 +5,7 @@
 //! knows nothing about Python; the binding is in `native/python`.
 
 pub mod added_token;
+pub mod ascii;
 pub mod batch;
 pub mod boundary;
 pub mod byte_level;
@@ -17,6 +18,7 @@ pub mod encoder;
 pub mod error;
 pub mod hash;
 pub mod id_buffer;
+pub mod long_cache;
 pub mod mark;
 pub mod merge;
 pub mod model;

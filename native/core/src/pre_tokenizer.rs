@@ -153,16 +153,8 @@ impl<E> Groups<'_, E> {
     #[inline]
     fn add(&mut self, scanner: &impl Scanner, text: Classified<'_>, mut start: usize) -> Result<(), E> {
         while start < text.len() {
-            let mut added = 0;
-            for end in &mut self.ends[self.count..] {
-                start = scanner.part_end(text, start);
-                *end = start;
-                added += 1;
-                if start >= text.len() {
-                    break;
-                }
-            }
-            self.count += added;
+            self.count += scanner.part_ends(text, start, &mut self.ends[self.count..]);
+            start = self.ends[self.count - 1];
             if self.count == GROUP {
                 self.hand_over()?;
             }

@@ -31,16 +31,13 @@ pub(super) fn pad(text: &[u8], padded: &mut Vec<u8>) {
 impl Words<'_, '_> {
     /// Append the ids of consecutive words, given by the start of the first and the end of each.
     pub(super) fn encode_group(&mut self, padded: &[u8], mut start: usize, ends: &[usize]) -> Result<(), EncodeError> {
-        let whole = &self.model.tables.whole;
         for &end in ends {
             let length = end - start;
             if length > SHORT {
                 self.encode_long(padded, start..end)?;
             } else {
                 let key = Key::pack(padded, start, length);
-                if let Some(id) = whole.find_at_once(key) {
-                    self.ids.push(id);
-                } else if let Some(entry) = self.cache.find_at_once(key) {
+                if let Some(entry) = self.cache.find(key) {
                     self.cache.append_entry(entry, &mut self.ids);
                 } else {
                     self.encode_short(padded, start..end, key)?;
@@ -53,9 +50,6 @@ impl Words<'_, '_> {
 
     #[inline(never)]
     fn encode_short(&mut self, padded: &[u8], word: Range<usize>, key: Key) -> Result<(), EncodeError> {
-        if self.cache.append_short(key, &mut self.ids) {
-            return Ok(());
-        }
         let first = self.ids.len();
         match self.model.tables.whole.find(key) {
             Some(id) => self.ids.push(id),
@@ -65,11 +59,11 @@ impl Words<'_, '_> {
         Ok(())
     }
 
-    /// Append the ids of a long word. Indentation and identifiers recur; phrases without spaces rarely do.
+    /// Append the ids of a long word. Indentation and identifiers recur; lines, and phrases without spaces, rarely do.
     #[inline(never)]
     fn encode_long(&mut self, padded: &[u8], word: Range<usize>) -> Result<(), EncodeError> {
         let text = &padded[word.clone()];
-        let recurs = text[..2].is_ascii();
+        let recurs = self.model.tables.alphabet.is_of_bytes() && text[..2].is_ascii();
         if recurs && self.cache.append_long(text, &mut self.ids) {
             return Ok(());
         }
@@ -91,7 +85,7 @@ impl Words<'_, '_> {
             return Ok(());
         }
         let alphabet = &model.tables.alphabet;
-        if !alphabet.is_of_bytes() && text.contains(&b' ') && text.len() > character_size(text[0]) {
+        if !alphabet.is_of_bytes() && memchr::memchr(b' ', text).is_some() && text.len() > character_size(text[0]) {
             return Err(EncodeError::SpaceInPreToken);
         }
         alphabet.for_each_part(padded, (word.start, word.end), |start, end, id| match id {

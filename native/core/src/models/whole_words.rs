@@ -48,13 +48,6 @@ impl WholeWords {
         self.0[slot] = Slot { low: key.low, high: key.high | u64::from(id) << ID_SHIFT };
     }
 
-    /// Return the id of a word if it is in its own slot, as most are.
-    #[must_use]
-    #[inline]
-    pub fn find_at_once(&self, key: Key) -> Option<u32> {
-        self.0.get(key.slot(self.0.len().wrapping_sub(1)))?.id_of(key)
-    }
-
     /// Return the id of a word.
     #[must_use]
     pub fn find(&self, key: Key) -> Option<u32> {
@@ -89,7 +82,6 @@ mod tests {
         }
         for (word, id) in words.iter().zip(0xF_FC00..) {
             assert_eq!(table.find(key(word)), Some(id));
-            assert!(table.find_at_once(key(word)).is_none_or(|found| found == id));
         }
     }
 

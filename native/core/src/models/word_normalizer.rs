@@ -5,6 +5,7 @@
 //!
 //! Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::ascii::{BLOCK, count_letters};
 use crate::character::{DROPPED, MARK, PUNCTUATION, SPACE, SYMBOL, classes, to_base, to_lowercase};
 use crate::utf8::decode;
 
@@ -35,22 +36,17 @@ pub struct WordNormalizer {
     strip_accents: bool,
     /// By character; those not in the table are rare.
     fates: Box<[Fate]>,
-    /// The letters of words in ASCII after normalization; 0 for other characters.
-    letters: [u8; 256],
+    /// The bits that make eight ASCII letters lowercase; 0 if case is kept.
+    case_bits: u64,
 }
 
 impl WordNormalizer {
     /// Prepare to normalize.
     #[must_use]
     pub fn new(lowercase: bool, strip_accents: bool) -> Self {
-        let mut normalizer = Self { lowercase, strip_accents, fates: Box::default(), letters: [0; 256] };
+        let case_bits = if lowercase { u64::from_le_bytes([0x20; BLOCK]) } else { 0 };
+        let mut normalizer = Self { lowercase, strip_accents, fates: Box::default(), case_bits };
         normalizer.fates = (0..TABLE as u32).map(|character| normalizer.compute(character)).collect();
-        for character in 0..ASCII {
-            let fate = normalizer.fates[character].0;
-            if fate & KIND == LETTER {
-                normalizer.letters[character] = fate as u8;
-            }
-        }
         normalizer
     }
 
@@ -60,15 +56,20 @@ impl WordNormalizer {
         output.reserve(text.len() + text.len() / 4);
         let mut place = 0;
         while place < text.len() {
-            let letters = text[place..].iter().map(|&byte| self.letters[usize::from(byte)]);
-            let before = output.len();
-            output.extend(letters.take_while(|&letter| letter != 0));
-            place += output.len() - before;
-            if place < text.len() {
-                let (character, size) = decode(&text[place..]);
-                self.write(character, output);
-                place += size;
+            if let Some(block) = text[place..].first_chunk::<BLOCK>() {
+                let block = u64::from_le_bytes(*block);
+                let count = count_letters(block);
+                let length = output.len() + count;
+                output.extend_from_slice(&(block | self.case_bits).to_le_bytes());
+                output.truncate(length);
+                place += count;
+                if count == BLOCK {
+                    continue;
+                }
             }
+            let (character, size) = decode(&text[place..]);
+            self.write(character, output);
+            place += size;
         }
         end_word(output);
     }

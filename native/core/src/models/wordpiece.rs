@@ -6,10 +6,11 @@
 //!
 //! Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::ascii::{BLOCK, count_before_space, load};
 use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
-use crate::models::word_normalizer::{SEPARATOR, WordNormalizer};
+use crate::models::word_normalizer::WordNormalizer;
 use crate::scratch::Scratch;
 use crate::space::ESCAPED;
 use crate::spec::Spec;
@@ -56,7 +57,8 @@ impl WordPiece {
         padded.resize(length + PADDING, 0);
         let mut ids = IdBuffer::new(ids);
         let mut start = 0;
-        for end in memchr::memchr_iter(SEPARATOR, &padded[..length]) {
+        while start < length {
+            let end = word_end(padded, start);
             let Ok(()) = cache.append(padded, (start, end), &mut ids, |ids| {
                 self.encode_word(&padded[start..end], word, ids);
                 Ok::<(), Infallible>(())
@@ -80,6 +82,19 @@ impl WordPiece {
             };
             ids.push(id);
             rest = &rest[length..];
+        }
+    }
+}
+
+/// Return where the separator after the word at `start` is.
+#[inline]
+fn word_end(padded: &[u8], start: usize) -> usize {
+    let mut end = start;
+    loop {
+        let count = count_before_space(load(padded, end));
+        end += count;
+        if count < BLOCK {
+            return end;
         }
     }
 }

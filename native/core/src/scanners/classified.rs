@@ -1,5 +1,6 @@
 //! A text together with the classes of its characters, and the steps that scanners share.
 
+use crate::ascii::{count_spaces, mark_other_than_letters};
 use crate::character::{self, Classes, LETTER, NUMBER, SPACE};
 
 /// A text, in UTF-8, whose characters can be classified.
@@ -7,30 +8,6 @@ use crate::character::{self, Classes, LETTER, NUMBER, SPACE};
 pub struct Classified<'a> {
     bytes: &'a [u8],
     classes: &'static Classes,
-}
-
-const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-const HIGH_BITS: u64 = !LOW_BITS;
-
-/// Return a number whose bytes are all `byte`.
-const fn repeated(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-/// Return eight bytes in which the highest bit of each one that is not an ASCII letter is set, and no other bit.
-#[inline]
-fn mark_other_than_letters(bytes: u64) -> u64 {
-    // With bit 5 set, letters are lowercase; adding to seven bits carries into the eighth from 'a' on, or after 'z'.
-    let lowered = (bytes | repeated(0x20)) & LOW_BITS;
-    let from_a = lowered + repeated(0x80 - b'a');
-    let after_z = lowered + repeated(0x7F - b'z');
-    !(from_a & !after_z & !bytes) & HIGH_BITS
-}
-
-/// Return the number of spaces at the start of eight bytes.
-#[inline]
-fn count_spaces(bytes: u64) -> usize {
-    (bytes ^ repeated(b' ')).trailing_zeros() as usize / 8
 }
 
 impl<'a> Classified<'a> {
@@ -247,18 +224,6 @@ pub const NOT_OTHER: u8 = SPACE | LETTER | NUMBER;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn other_bytes_than_letters_are_marked() {
-        for byte in 0..=255_u8 {
-            for place in 0..8 {
-                let mut bytes = *b"AZazMmbY";
-                bytes[place] = byte;
-                let expected = if byte.is_ascii_alphabetic() { 0 } else { 0x80 << (8 * place) };
-                assert_eq!(mark_other_than_letters(u64::from_le_bytes(bytes)), expected, "{byte} at {place}");
-            }
-        }
-    }
 
     #[test]
     fn the_last_of_several_spaces_is_left_to_the_next_word() {

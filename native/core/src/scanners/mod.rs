@@ -8,6 +8,7 @@ pub mod classified;
 pub mod deepseek;
 pub mod digits;
 pub mod gpt2;
+pub mod gpt2_block;
 pub mod jais2;
 pub mod lines;
 pub mod literals;
@@ -20,6 +21,21 @@ use classified::Classified;
 pub trait Scanner {
     /// Return the end of the part that starts at `start`, which is inside the text; always greater than `start`.
     fn part_end(&self, text: Classified<'_>, start: usize) -> usize;
+
+    /// Write the ends of the parts from `start` on to `ends`, as many as fit; return their number.
+    #[inline(always)]
+    fn part_ends(&self, text: Classified<'_>, mut start: usize, ends: &mut [usize]) -> usize {
+        let mut count = 0;
+        for end in ends {
+            if start >= text.len() {
+                break;
+            }
+            start = self.part_end(text, start);
+            *end = start;
+            count += 1;
+        }
+        count
+    }
 }
 
 /// Does not split a text.

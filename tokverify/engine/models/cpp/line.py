@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import islice, pairwise
 
 from tokverify.engine.models.cpp.pattern import rewrite, split, words
 from tokverify.engine.models.cpp.spacing import has_space
@@ -20,7 +21,10 @@ from tokverify.text.sequence import common_length
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL)))
 _NEAR = 4
 """How many places before and after the first difference are tried."""
-_MOST_CHANGES = 200
+_MOST_READS = 40
+"""How many texts are split to find the right one; lines of code need at most 10."""
+_LONG = 1000
+"""The number of words from which on the text of a line is not remembered."""
 
 
 def write_line(line: Sequence[str], spaced: frozenset[int] = frozenset()) -> str:
@@ -29,16 +33,25 @@ def write_line(line: Sequence[str], spaced: frozenset[int] = frozenset()) -> str
     The markers of a diff are given by their pieces, such as `<DIFF_ADD>`. There is always a space before the words
     whose indexes are in `spaced`.
     """
+    # A repair decodes the same lines again after each change.
+    write = _remember if len(line) < _LONG else _find_text
+    return write(tuple(line), spaced)
+
+
+def _find_text(line: tuple[str, ...], spaced: frozenset[int]) -> str:
     by_rule = [index in spaced for index in range(len(line))]
     for index, (before, word) in enumerate(pairwise(line), start=1):
         by_rule[index] |= has_space(_text(before).encode(), _text(word).encode())
     # subtle: a word can contain the text of a special token only if these were not recognized.
     read = _read if not any(map(_SPECIAL.search, line)) else _read_ordinary
-    if not line or read(_write(line, by_rule)) == line:
+    if not line or read(_write(line, by_rule)) == [*line]:
         return _write(line, by_rule)
     start = [place or inside for place, inside in zip(by_rule, _inside_literals(line), strict=True)]
     found = _adjust(line, start, spaced, read) or _adjust(line, [False] + [True] * (len(line) - 1), spaced, read)
     return _write(line, found or by_rule)
+
+
+_remember = lru_cache(maxsize=4096)(_find_text)
 
 
 def _text(word: str) -> str:
@@ -73,19 +86,19 @@ def _adjust(
     """Insert or remove one space after the other until the words are right; None if that does not succeed."""
     result = read(_write(line, spaces))
     same = common_length(result, line)
-    for _ in range(_MOST_CHANGES):
-        if result == line:
-            return spaces
-        for place in _places_near(same, len(line)):
+    left = _MOST_READS
+    while result != [*line]:
+        for place in islice(_places_near(same, len(line)), left):
+            left -= 1
             changed = [*spaces]
             changed[place] = not changed[place]
             result = read(_write(line, changed))
-            if place not in spaced and (result == line or common_length(result, line) > same):
+            if place not in spaced and (result == [*line] or common_length(result, line) > same):
                 spaces, same = changed, common_length(result, line)
                 break
         else:
             return None
-    return None
+    return spaces
 
 
 def _places_near(place: int, length: int) -> Iterator[int]:
