@@ -137,6 +137,8 @@ def compare(options: argparse.Namespace, paths: list[Path]) -> None:
     tokenizers = [options.reference] if is_json else [options.model, options.reference]
     reports: list[CorpusReport] = []
     whole, bare = Spent(), Spent()
+    if options.parts > len(paths):
+        raise SystemExit(f"--parts: there are only {len(paths)} files")
     for number in range(options.parts):
         part = paths[number :: options.parts]
         verify = partial(verify_corpus, options.model, options.reference, part, text=options.text, jobs=options.jobs)

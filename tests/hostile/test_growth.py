@@ -96,7 +96,7 @@ def pieces(n: int) -> bytes:
 
 
 def encoding(make: Callable[[], TokenizerSpec], text: str) -> Callable[[Path, int], Callable[[], object]]:
-    """Return what prepares encoding a text of the size n ."""
+    """Return what prepares encoding a text of the size n."""
 
     def prepare(_directory: Path, n: int) -> Callable[[], object]:
         encoder = Encoder(make())

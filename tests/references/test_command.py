@@ -16,10 +16,12 @@ from tokverify.references.command import CommandTokenizer, load
 from tokverify.references.command_process import Program
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
+from tokverify.report.consequence import Level, Outcome
 from tokverify.report.run import Side
 from tokverify.report.run_summary import count_decode_differences, run_exit_code, vocabularies_differ
 from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.spec import TokenType
+from tokverify.tasks.diff import diff_tokenizers
 from tokverify.tasks.run import verify_model
 from tokverify.verify.streaming import StreamDecoding, check_streams
 
@@ -94,6 +96,15 @@ def test_what_a_program_cannot_do_is_unsupported():
     for call in (lambda: tokenizer.decode([3]), lambda: tokenizer.stream([3]), tokenizer.token_types):
         with pytest.raises(UnsupportedError, match=r"^small does not "):
             call()
+
+
+def test_special_tokens_are_not_called_equal_by_the_ids_of_a_program_that_lists_no_tokens():
+    hiding = shlex.join([*ARGUMENTS, 'hello={"capabilities": ["add_special", "parse_special", "decode"]}'])
+    cases = [Case(id=text, suite="s", text=text) for text in ("a", "a b", "cab")]
+    report = diff_tokenizers(f"command:{shlex.join(ARGUMENTS)}", f"command:{hiding}", cases)
+    (special,) = [each for each in report.consequences if each.level is Level.SPECIAL]
+    assert special.outcome is Outcome.UNKNOWN
+    assert "does not list its tokens" in special.reason
 
 
 def test_a_failure_to_encode_is_that_of_one_text(small):

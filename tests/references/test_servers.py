@@ -104,6 +104,14 @@ def test_sglang_gets_many_texts_in_one_request(start, encoder):
     assert isinstance(bad, EncodeError)
 
 
+def test_later_versions_of_sglang_encode_empty_texts_wherever_they_are(start, encoder):
+    tokenizer = open_reference(start(LaterSglangStandIn).address).tokenizer
+    texts = [*["a"] * 256, "", "", "b", "", *["a"] * 253, ""]
+    for add_special in (False, True):
+        modes = {"add_special": add_special, "parse_special": True}
+        assert tokenizer.encode_many(texts, **modes) == encoder.encode_many(texts, **modes)
+
+
 @pytest.mark.parametrize("kind", DECODING)
 def test_every_kind_of_server_but_one_decodes(start, encoder, kind):
     tokenizer = open_reference(start(kind).address).tokenizer

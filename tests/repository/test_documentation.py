@@ -62,6 +62,14 @@ def test_a_session_keeps_the_exit_code_and_the_working_directory(tmp_path: Path)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=by_name)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page: Path):
+    text = _CODE.sub("", page.read_text("utf-8"))
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        counts = {len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", row))) for row in table.splitlines()}
+        assert len(counts) == 1, table[:200]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_name)
 def test_commands_and_options_exist(page: Path):
     for line in commands(page.read_text("utf-8")):
         assert unknown(shlex.split(line, comments=True)) == [], line

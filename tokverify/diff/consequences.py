@@ -102,6 +102,9 @@ class _Consequences:
             return Consequence(level, Outcome.UNKNOWN, _explain_unnamed(self._old, self._new, unnamed))
         if not self._specials.are_comparable():
             return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
+        if hidden := why_hidden(self._old.tokenizer, self._new.tokenizer):
+            reason = f"only the special ids that both name are known to be the same: {hidden}"
+            return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
 
     def _differs(self, sample: Sample) -> bool:
@@ -154,7 +157,8 @@ class _Consequences:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
         compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
         if changed := _list_turned_off(self._old, self._new):
-            reason = f"{list_items(changed)} differs, which a comparison turns off; without it, {compared}"
+            settings = plural(len(changed), "setting", "settings").partition(" ")[2]
+            reason = f"other {settings} for {list_items(changed)}, which a comparison turns off; otherwise, {compared}"
             return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, compared)
 

@@ -159,8 +159,9 @@ class Attributes:
                 continue
             size += count_placeholders(piece) * len(piece)
             if size > MAX_PLACEHOLDER_CHARACTERS:
-                problem = "and others consist of characters outside the GPT-2 alphabet, and decode to gigabytes"
-                raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
+                problem = "and others contain so many characters outside the GPT-2 alphabet that they would decode to"
+                limit = f"more than {MAX_PLACEHOLDER_CHARACTERS:,} characters, the limit"
+                raise BrokenFileError(f"token {id} {short_repr(piece)} {problem} {limit}")
 
     def _make_control(self, id: int) -> None:
         if not self.values[id] & Attribute.CONTROL:

@@ -80,7 +80,7 @@ def difference_fails(difference: TokenizerDifference, fail_on: Collection[str]) 
 
 
 def lowest_severity(fail_on: Collection[str], default: Severity = Severity.ERROR) -> Severity | None:
-    """Return the lowest severity of findings that fail: that of the list, ERROR if it names only aspects.
+    """Return the lowest severity of findings that fail: that of the list, `default` if it names only aspects.
 
     None if the list is empty, so that no finding fails.
     """

@@ -29,6 +29,8 @@ LLAMA_CACHE = "LLAMA_CACHE"
 _NAME = re.compile(r"(\w[\w.-]*(?:/\w[\w.-]*)?)(?::(.+))?", re.ASCII)
 _MAX_FILES = 10_000
 _SNAPSHOTS = "snapshots"
+_CACHED = "models--"
+"""How the names of the directories of the hub's cache begin."""
 """The folder of a repository in the cache of the hub, with a folder for each commit."""
 
 Entry = tuple[str, str, Path]
@@ -77,7 +79,11 @@ def expand(store: str, pattern: str) -> list[str]:
 
 def _find_origin(repository: str, path: Path) -> str:
     """Return the repository on the hub that a file came from, with the commit if its path contains that."""
-    commits = [folder.name for folder in path.parents if folder.parent.name == _SNAPSHOTS]
+    commits = [
+        folder.name
+        for folder in path.parents
+        if folder.parent.name == _SNAPSHOTS and folder.parent.parent.name.startswith(_CACHED)
+    ]
     return f"{repository}@{commits[0]}" if commits else repository
 
 
@@ -132,9 +138,9 @@ def _llama_cpp_roots() -> list[Path]:
 
 
 def _list_llama_cpp(root: Path) -> Iterator[Entry]:
-    for path in root.glob(f"models--*/{_SNAPSHOTS}/*/**/*.gguf"):
+    for path in root.glob(f"{_CACHED}*/{_SNAPSHOTS}/*/**/*.gguf"):
         folder, _, _, *file = path.relative_to(root).parts
-        yield folder.removeprefix("models--").replace("--", "/"), "/".join(file), path
+        yield folder.removeprefix(_CACHED).replace("--", "/"), "/".join(file), path
     for manifest in root.glob("manifest=*=*=*.json"):
         _, owner, model, *_ = manifest.name.split("=")
         prefix = f"{owner}_{model}_"

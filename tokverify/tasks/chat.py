@@ -70,7 +70,7 @@ def check_chat(
 
 
 def chat_severity(fail_on: Collection[str] | None) -> Severity | None:
-    """Return the lowest severity that fails, from the names after `--fail-on`; None if nobody named any.
+    """Return the lowest severity that fails, from the names after `--fail-on`; None if none does.
 
     If the names are only those of aspects, they do not concern chat templates.
     """

@@ -155,7 +155,6 @@ def _comparison(
         return _ExpectComparison(actual, sides[0], aligns)
     decoders = (decoding_of(actual, expected), decoding_of(expected, actual))
     modes = Modes(actual, expected)
-    known = {} if known is None else known
     return _ReferenceComparison(actual, sides[0], aligns, expected, sides[1], modes, decoders, known)
 
 
@@ -244,8 +243,8 @@ class _ReferenceComparison(_Comparison):
     decoders: tuple[Decode, Decode]
     """How the (actual, expected) side decodes. Finding that out takes longer than to decode a short text."""
 
-    known: KnownIds
-    """The ids of the expected side, by text and options."""
+    known: KnownIds | None
+    """The ids of the expected side, by text and options; None if they are not to be kept."""
 
     def _choose_mode(self, case: Case) -> Mode:
         return self.modes.choose(case.text, _asked(case))
@@ -311,11 +310,12 @@ class _ReferenceComparison(_Comparison):
         return results
 
     def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
-        ids = self.known.get((text, mode))
+        ids = self.known.get((text, mode)) if self.known is not None else None
         if ids is None:
             with naming_side("expected", self.expected_side.name):
                 ids = tuple(self.expected.encode(text, **mode._asdict()))
-            self.known[text, mode] = ids
+            if self.known is not None:
+                self.known[text, mode] = ids
         return ids
 
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:

@@ -26,6 +26,8 @@ MAX_IDS = 128
 MAX_PREFIXES = 1024
 """The number of ids of which all prefixes are decoded; what follows them in a longer text is not streamed."""
 
+_MOST_BYTES = 4
+"""A character has at most this many ids, one for each byte of its UTF-8."""
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _CUT = f"streamed only up to the id {MAX_PREFIXES:,}, because it has more"
 
@@ -95,15 +97,19 @@ class _Check:
         """Yield the failures of one text; if it cannot be encoded or decoded at once, note why."""
         mode = self._modes.choose(case.text, Mode(case.add_special, case.parse_special))
         try:
-            ids = self._cut(self.tokenizer.encode(case.text, **mode._asdict()))
+            all_ids = self.tokenizer.encode(case.text, **mode._asdict())
+            ids = self._cut(all_ids)
             whole = _to_text(self.tokenizer.decode(ids))
         except (EncodeError, UnsupportedError) as error:
             self.skipped[str(error)] += 1
             return
+        is_cut = len(ids) < len(all_ids)
+        if is_cut:
+            self.skipped[_CUT] += 1
         self.texts += 1
         self.ids += len(ids)
         expected = StreamFailure(case.name, StreamFault.CHANGED, None, tuple(ids), whole, "")
-        if failure := self._stream(expected, case.text.count(_REPLACEMENT)):
+        if failure := self._stream(expected, (whole if is_cut else case.text).count(_REPLACEMENT)):
             yield failure
         if self.resume and isinstance(self.tokenizer, StreamResuming):
             yield from self._resume(expected, self.tokenizer)
@@ -112,11 +118,10 @@ class _Check:
         """Return the ids to stream: of a long text whose prefixes are decoded, those up to the end of a character."""
         if isinstance(self.tokenizer, StreamDecoding) or len(ids) <= MAX_PREFIXES:
             return ids
-        self.skipped[_CUT] += 1
-        end = MAX_PREFIXES
-        while end and _to_text(self.tokenizer.decode(ids[:end])).endswith(_REPLACEMENT):
-            end -= 1
-        return ids[:end]
+        for end in range(MAX_PREFIXES, MAX_PREFIXES - _MOST_BYTES, -1):
+            if not _to_text(self.tokenizer.decode(ids[:end])).endswith(_REPLACEMENT):
+                return ids[:end]
+        return ids[:MAX_PREFIXES]
 
     def _stream(self, expected: StreamFailure, replacements: int) -> StreamFailure | None:
         """Decode from the first id on; `replacements` is how many U+FFFD the text contains."""

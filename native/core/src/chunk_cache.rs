@@ -1,7 +1,7 @@
 //! Cache the ids of chunks of text.
 //!
 //! A chunk of up to 15 bytes is packed into one number, which is compared at once, and up to four ids are stored next to
-//! it, so that most chunks cost one probe of one cache line. Longer chunks have a table of their own.
+//! it, so that most chunks cost one probe of a few bytes. Longer chunks have a table of their own.
 
 use crate::hash::fold;
 use crate::id_buffer::{INLINE, IdBuffer};
@@ -191,7 +191,9 @@ impl ChunkCache {
         let size = (self.sets.len() * GROWTH).clamp(SMALLEST, LARGEST);
         let sets = std::mem::replace(&mut self.sets, vec![[[0; 4]; 2]; size]);
         self.used = 0;
-        sets.into_iter().flatten().filter(|entry| entry[1] != 0).for_each(|entry| self.place(entry));
+        // The newer entry of each set comes first, and stays the newer one by being placed last.
+        let entries = sets.into_iter().flat_map(|[newer, older]| [older, newer]);
+        entries.filter(|entry| entry[1] != 0).for_each(|entry| self.place(entry));
     }
 
     /// Store an entry in place of the older one of its set.

@@ -58,7 +58,7 @@ def _describe_hidden(old: Version, new: Version) -> Iterable[str]:
     """Name the versions that do not list their tokens, so that no part can be compared."""
     for version in (old, new):
         if reason := why_hidden(version.tokenizer):
-            yield f"only texts and their ids: {version.side.source}: {reason}"
+            yield f"tokens, types, merges and settings: {version.side.source}: {reason}"
 
 
 def _describe_unread(old: Version, new: Version, *, has_documents: bool) -> Iterable[str]:

@@ -50,17 +50,26 @@ class SglangTokenizer(VllmTokenizer):
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> Sequence[list[int] | EncodeError]:
         """Send texts to the server, many in each request; a request that it refuses is repeated text by text."""
-        if texts and not any(texts):
-            # subtle: later versions encode an empty text only beside others.
-            return self.ask_ids([*texts, _LETTER], add_special=add_special, parse_special=parse_special)[:-1]
         batches = list(split_batches(texts, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST))
+        # subtle: later versions encode an empty text only beside others.
+        prompts = [[*batch] if any(batch) else [*batch, _LETTER] for batch in batches]
         content = {**self.named, "add_special_tokens": add_special}
-        answers = self.pool.ask_all([Call("/tokenize", {**content, "prompt": list(batch)}) for batch in batches])
+        answers = self.pool.ask_all([Call("/tokenize", {**content, "prompt": prompt}) for prompt in prompts])
         encoded: list[list[int] | EncodeError] = []
-        for batch, answer in zip(batches, answers, strict=True):
-            lists = _read_lists(answer, len(batch))
-            encoded += lists or super().ask_ids(batch, add_special=add_special, parse_special=parse_special)
+        for batch, prompt, answer in zip(batches, prompts, answers, strict=True):
+            lists = _read_lists(answer, len(prompt))[: len(batch)]
+            encoded += lists or self._ask_each(batch, add_special=add_special, parse_special=parse_special)
         return encoded
+
+    def _ask_each(
+        self, batch: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError]:
+        if not any(batch):
+            return super().ask_ids(batch, add_special=add_special, parse_special=parse_special)
+        texts = list(filter(None, batch))
+        encoded = iter(super().ask_ids(texts, add_special=add_special, parse_special=parse_special))
+        empty = self.ask_ids([""], add_special=add_special, parse_special=parse_special)[0] if "" in batch else []
+        return [next(encoded) if text else empty for text in batch]
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids, special tokens included."""

@@ -59,7 +59,8 @@ impl Words<'_, '_> {
         Ok(())
     }
 
-    /// Append the ids of a long word. Indentation and identifiers recur; lines, and phrases without spaces, rarely do.
+    /// Append the ids of a long word. In byte-level vocabularies, indentation and identifiers recur; in those of characters,
+    /// a long word is mostly a line, which does not, and only its parts are cached.
     #[inline(never)]
     fn encode_long(&mut self, padded: &[u8], word: Range<usize>) -> Result<(), EncodeError> {
         let text = &padded[word.clone()];

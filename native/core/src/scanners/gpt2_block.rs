@@ -40,6 +40,10 @@ fn find_starts(block: &[u8; MASK], last: usize) -> u64 {
     let blanks = mask(block, |byte| byte == b' ');
     let quotes = mask(block, |byte| byte == b'\'');
     let wide = mark_wide(block);
+    // In invalid UTF-8, or in other characters, nothing can be said about the first part.
+    if wide & 0b11 != 0 {
+        return 0;
+    }
     let others = !(letters | numbers | spaces);
     // A run of one class is a part, and so is whitespace without its last character, which begins a part of its own.
     let after = |bits: u64| bits << 1;
