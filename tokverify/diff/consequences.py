@@ -157,8 +157,8 @@ class _Consequences:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
         compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
         if changed := _list_turned_off(self._old, self._new):
-            settings = plural(len(changed), "setting", "settings").partition(" ")[2]
-            reason = f"other {settings} for {list_items(changed)}, which a comparison turns off; otherwise, {compared}"
+            differ = "differs" if len(changed) == 1 else "differ"
+            reason = f"{' and '.join(changed)} {differ}, which a comparison turns off; without it, {compared}"
             return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, compared)
 
