@@ -113,7 +113,7 @@ def make_plan(
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
         if measuring.add_cases([*targets, *_every_token(measure.encoder, facts)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
-    if parts:
+    if parts and not budget.is_spent:
         parts = prune(measuring, spec, parts, facts.expected)
         current = reduce(TokenizerChange.then, parts).transform(spec)
         before, measure = measuring.measure(spec), measuring.measure(current)

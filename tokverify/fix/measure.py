@@ -61,7 +61,7 @@ _ALL = (
 )
 _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
-_IN_PYTHON = 10
+_IN_PYTHON = 20
 """How many times as long the Python engine takes for a text."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
