@@ -21,7 +21,7 @@ from tokverify.text.sequence import common_length
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL)))
 _NEAR = 4
 """How many places before and after the first difference are tried."""
-_MOST_READS = 16
+_MOST_READS = 12
 """How many texts are split to find the right one; lines of code need at most 10."""
 _LONG = 1000
 """The number of words from which on the text of a line is not remembered."""
