@@ -67,7 +67,10 @@ def test_what_fails_can_be_chosen(tmp_path, monkeypatch, fail_on: str | None, ex
     configured = f"fail_on = {json.dumps(fail_on.split(','))}" if fail_on and is_configured else ""
     (tmp_path / "tokverify.toml").write_text(f'[[models]]\nname = "it"\nmodel = "warned.gguf"\n{configured}\n')
     options = ["--fail-on", fail_on] if fail_on and not is_configured else []
-    for command in (["chat", "warned.gguf"], ["check", "it", "--only", "chat"]):
+    commands = [["check", "it", "--only", "chat"]]
+    if is_configured or "decoding" not in (fail_on or ""):
+        commands.append(["chat", "warned.gguf"])
+    for command in commands:
         result = CliRunner().invoke(main, [*command, *options, "-o", "saved.json", "--report", "junit=saved.xml"])
         assert result.exit_code == exit_code, result.output
         assert '"severity": "WARNING"' in (tmp_path / "saved.json").read_text()

@@ -112,13 +112,19 @@ def test_settings_of_audit_and_chat_are_configured():
 
 
 @pytest.mark.parametrize("command", [["audit"], ["check", "--only", "audit"]])
-@pytest.mark.parametrize(("fail_on", "code"), [("none", 0), ("decoding", 1), ("error", 1), ("decoding,info", 1)])
+@pytest.mark.parametrize(("fail_on", "code"), [("none", 0), ("error", 1), ("info", 1)])
 def test_findings_do_not_fail_if_nothing_is_to_fail(command: list[str], fail_on: str, code: int):
     arguments = [*command, "sample-broken.gguf", "-r", "sample.tokenizer.model", "--fail-on", fail_on]
     assert invoke(*arguments, "-o", "saved.json").exit_code == code
     assert invoke("report", "show", "saved.json").exit_code == code
     page = invoke("report", "show", "saved.json", "-f", "html")
     assert (page.exit_code, "TV202" in page.stdout) == (code, True)
+
+
+@pytest.mark.parametrize("fail_on", ["decoding", "decoding,info"])
+def test_aspects_do_not_concern_the_findings_of_a_check(fail_on: str):
+    arguments = ["check", "--only", "audit", "sample-broken.gguf", "-r", "sample.tokenizer.model"]
+    assert invoke(*arguments, "--fail-on", fail_on).exit_code == 1
 
 
 def test_what_both_run_and_audit_report_is_accepted_by_a_baseline_and_waivers():

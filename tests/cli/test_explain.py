@@ -20,7 +20,7 @@ MODEL, BROKEN, REFERENCE = (
         ([BROKEN, "word   with", "-r", REFERENCE], 0, ["the first stage that differs is: model", "≠"]),
         ([MODEL, "a", "--add-special"], 0, ["<bos> (2) before the text"]),
         ([MODEL, "<bos>", "--no-parse-special"], 0, ["no match (", "parse_special off"]),
-        ([MODEL, "[/INST]\x1b\u202e", "--full"], 0, ["\\x1b", "\\u202e", "one byte"]),
+        ([MODEL, "[/INST]\x1b\u202e", "-v"], 0, ["\\x1b", "\\u202e", "one byte"]),
         ([REFERENCE, "a"], 0, ["1 token"]),
         ([MODEL, "a", "-r", "/no/such/file"], 2, ["error: "]),
         (["/no/such.gguf", "a"], 2, ["error: /no/such.gguf"]),

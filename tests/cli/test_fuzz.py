@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -135,6 +136,12 @@ def test_options_become_the_plan(monkeypatch):
     monkeypatch.setattr(task, "_DEFAULT_SECONDS", 0.01)
     run(*base)
     assert (plans[-1].count, plans[-1].seconds) == (None, 0.01)
+
+
+def test_the_help_says_of_every_limit_that_the_search_stops_there():
+    command = main.get_command(click.Context(main), "fuzz")
+    helps = {option.opts[0]: option.help.lower() for option in command.params if isinstance(option, click.Option)}
+    assert ["stop" in helps[name] for name in ("--time", "--texts", "--until-coverage")] == [True] * 3
 
 
 INTERRUPT = """

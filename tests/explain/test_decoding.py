@@ -77,7 +77,7 @@ def test_decoding_can_stop_at_the_end_of_a_generation():
     assert (find_end(SHEEP, [97, 258, 98]), find_end(SHEEP, [97])) == (1, None)
 
 
-@pytest.mark.parametrize("arguments", [["5 6"], ["[5, 6]", "--full"], ["5", "--json"], ["5 1 6", "--stop-at-eos"]])
+@pytest.mark.parametrize("arguments", [["5 6"], ["[5, 6]", "-v"], ["5", "--json"], ["5 1 6", "--stop-at-eos"]])
 def test_the_command(arguments, capsys):
     assert main(["explain", str(SAMPLE / "sample.gguf"), "--decode", *arguments], standalone_mode=False) in {None, 0}
     assert capsys.readouterr().out

@@ -109,6 +109,21 @@ def test_every_command_that_writes_reports_takes_the_same_options():
         assert "--report" not in names or required <= names, name
 
 
+FINDERS = ["audit", "chat"]
+"""The commands whose findings have only a severity."""
+
+
+@pytest.mark.parametrize(
+    ("names", "rejected"), [("decoding", "decoding"), ("not-compared", "not-compared"), ("error,size", "size")]
+)
+@pytest.mark.parametrize("command", FINDERS)
+def test_a_name_after_fail_on_that_would_have_no_effect_is_rejected(command: str, names: str, rejected: str):
+    result = CliRunner().invoke(main, [command, MODEL, "--fail-on", names])
+    assert result.exit_code == 2
+    assert f"'{rejected}' has no effect here" in result.stderr
+    assert "(info, warning, error) or none" in result.stderr
+
+
 def arguments(name: str) -> list[str]:
     """Return the fewest arguments that a command accepts, in which every input is the sample."""
     required = [each for each in dict(list_commands())[name].params if each.required]

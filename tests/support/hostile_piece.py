@@ -27,7 +27,7 @@ COMMANDS = [
     "inspect model.gguf --tokens 250-300",
     "fix model.gguf -r tokenizer.json --cases suite.yaml --dry-run",
     "explain model.gguf TEXT",
-    "explain model.gguf TEXT -r tokenizer.json --full",
+    "explain model.gguf TEXT -r tokenizer.json -v",
     "stats model.gguf corpus.txt -m good.gguf",
     "diff good.gguf other.gguf --cases suite.yaml",
     "diff good.gguf other.gguf --cases suite.yaml -v",

@@ -66,6 +66,20 @@ def test_a_version_that_cannot_be_tried_is_exit_code_2(reference):
     assert "no such version" in result.stdout
 
 
+def test_a_long_reason_is_shortened_unless_everything_is_shown(monkeypatch, reference):
+    reason = f"{' '.join(['because'] * 50)} of this"
+
+    def prepare(_packages):
+        raise TokverifyError(reason)
+
+    monkeypatch.setattr(environment, "prepare", prepare)
+    arguments = (MODEL, "-r", reference, "--env", ABSENT, "-f", "markdown")
+    short, verbose = versions(*arguments).stdout, versions(*arguments, "-v").stdout
+    assert reason[:160] + "…" in short
+    assert reason not in short
+    assert reason in verbose
+
+
 def test_a_transformers_reference_is_loaded_with_transformers(monkeypatch, reference):
     asked = []
     monkeypatch.setattr(environment, "prepare", lambda packages: asked.append(packages) or Path(sys.executable))

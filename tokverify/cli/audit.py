@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import fail_on_option, waivers_option
+from tokverify.cli.case_options import fail_on_option, reject_aspects, waivers_option
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
@@ -110,10 +110,10 @@ def audit(
     MODEL can also be a name such as hf:org/name:Q4_K_M, of which only the metadata is downloaded. Several models, a
     directory, or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
 
-    The exit code is 0 if no finding has the lowest severity in --fail-on or a higher one, 1 if at least one does, and 2
-    if the file cannot be read; aspects in --fail-on have no effect here. A file that llama.cpp refuses is checked as
-    far as possible.
+    The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
+    file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
+    reject_aspects(options["fail_on"])
     found = find_models(models)
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
     if len(chosen) == 1:

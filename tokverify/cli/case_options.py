@@ -10,6 +10,7 @@ import click
 
 from tokverify.cli.locations import PATH, FilePath
 from tokverify.errors import TokverifyError
+from tokverify.report.tokenizer_difference import SEVERITIES
 
 if TYPE_CHECKING:
     import os
@@ -63,6 +64,21 @@ def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple
         return parse_fail_on(values) if values else None
     except TokverifyError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def reject_aspects(fail_on: Sequence[str] | None) -> None:
+    """Fail if a list after `--fail-on` names an aspect, which has no effect on findings: they have only a severity.
+
+    Raises:
+        BadParameter: If it does.
+    """
+    for name in fail_on or ():
+        if name not in SEVERITIES:
+            raise click.BadParameter(
+                f"{name!r} has no effect here, because findings have only a severity;"
+                f" name the lowest one that fails ({', '.join(SEVERITIES)}) or none",
+                param_hint="'--fail-on'",
+            )
 
 
 cases_option = click.option(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.cli.case_options import fail_on_option
+from tokverify.cli.case_options import fail_on_option, reject_aspects
 from tokverify.cli.configured import fill_in_settings
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
@@ -39,6 +39,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
     is nothing worse than a hint (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
+    reject_aspects(options["fail_on"])
     return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))
 
 

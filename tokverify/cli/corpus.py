@@ -14,6 +14,7 @@ from tokverify.cli.corpus_progress import PROGRESS, CorpusProgressLine
 from tokverify.cli.locations import MODEL, PATH, SUITE_PATH
 from tokverify.cli.options import jobs_option, json_option, parse_special_option, reference_option, report_options
 from tokverify.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.cli.renamed import replace_old_names
 from tokverify.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, present
 
@@ -32,6 +33,13 @@ class _CorpusGroup(click.Group):
         """Insert the name of the default command."""
         is_named = bool(args) and args[0] in self.commands
         return super().parse_args(ctx, args if is_named or ctx.resilient_parsing else [self.default_command, *args])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; options under their old names get their new ones."""
+        name, command, arguments = super().resolve_command(ctx, args)
+        return name, command, replace_old_names(f"corpus {name}", arguments)
 
 
 def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) -> Shard | None:

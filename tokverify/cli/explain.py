@@ -16,6 +16,7 @@ from tokverify.cli.options import (
     parse_special_option,
     reference_option,
     stop_at_eos_option,
+    verbose_option,
 )
 from tokverify.cli.source import parse_ids, read_text
 from tokverify.cli.stream import render_options, write_text
@@ -30,11 +31,11 @@ from tokverify.cli.stream import render_options, write_text
 @stop_at_eos_option
 @add_special_option
 @parse_special_option
-@click.option("--full", is_flag=True, help="Show every word, even in long texts.")
 @click.option(
     "--steps", is_flag=True, help="Also show the walk through the charsmap, the lattice after each step, ids and bytes."
 )
 @json_option
+@verbose_option
 @no_color_option
 def explain(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -46,9 +47,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     stop_at_eos: bool,
     add_special: bool,
     parse_special: bool,
-    full: bool,
     steps: bool,
     as_json: bool,
+    verbose: bool,
     no_color: bool,
 ) -> None:
     """Explain how a text becomes tokens, stage by stage.
@@ -57,15 +58,15 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     other tokenizer, such as the address of a server, what it exposes is shown.
 
     The stages are added tokens, normalization, pre-tokens and the model, with each decision and its alternatives.
-    In long texts, words that become a single token are left out. With --reference, the output names the first stage
-    at which the two tokenizers diverge.
+    In long texts, words that become a single token are left out, unless -v is given. With --reference, the output
+    names the first stage at which the two tokenizers diverge.
 
     Without TEXT or --file, the text is read from stdin, unchanged.
     """
     if decode is not None:
         if text is not None or file is not None or reference is not None:
             raise click.UsageError("--decode takes ids instead of a text, and has no reference")
-        _explain_ids(model, decode, stop_at_eos=stop_at_eos, full=full, as_json=as_json, no_color=no_color)
+        _explain_ids(model, decode, stop_at_eos=stop_at_eos, verbose=verbose, as_json=as_json, no_color=no_color)
         return
     if stop_at_eos:
         raise click.UsageError("--stop-at-eos needs --decode")
@@ -79,7 +80,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
         write_text(encode(explanation))
         return
-    shown = render_options(no_color=no_color, verbose=full)
+    shown = render_options(no_color=no_color, verbose=verbose)
     if isinstance(explanation, ExposedExplanation):
         from tokverify.render.explain.exposed import render as render_exposed
 
@@ -91,7 +92,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
 
 def _explain_ids(  # noqa: PLR0913 - one parameter for each option
-    model: Path | str, ids: str, *, stop_at_eos: bool, full: bool, as_json: bool, no_color: bool
+    model: Path | str, ids: str, *, stop_at_eos: bool, verbose: bool, as_json: bool, no_color: bool
 ) -> None:
     from tokverify.tasks.explain import explain_ids
 
@@ -103,4 +104,4 @@ def _explain_ids(  # noqa: PLR0913 - one parameter for each option
         return
     from tokverify.render.explain.decoding import render
 
-    write_text(render(explanation, render_options(no_color=no_color, verbose=full)))
+    write_text(render(explanation, render_options(no_color=no_color, verbose=verbose)))

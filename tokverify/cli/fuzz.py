@@ -111,9 +111,10 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
     would read the equivalent GGUF file; or any other tokenizer, as for -r, such as the address of a server.
 
-    Texts that differ are shrunk to minimal ones, one per cause, and the tokenizers themselves are compared as by
-    `tokverify run`. The exit code is 0 if nothing is found, 1 if something is, 2 if the command could not run, and 130
-    if it was interrupted; even then, everything found so far is shown.
+    The search stops at the first limit it reaches: --time, --texts or --until-coverage. Texts that differ are shrunk
+    to minimal ones, one per cause, and the tokenizers themselves are compared as by `tokverify run`. The exit code
+    is 0 if nothing is found, 1 if something is, 2 if the command could not run, and 130 if it was interrupted; even
+    then, everything found so far is shown.
     """
     return _fuzz(FuzzOptions(**options))
 

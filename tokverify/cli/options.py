@@ -127,7 +127,7 @@ def texts_option(default: int | None, *, least: int = 0) -> Callable[[_Command],
         default=default,
         show_default=True,
         metavar="N",
-        help="Compare N generated texts.",
+        help="Compare N generated texts, then stop.",
     )
 
 

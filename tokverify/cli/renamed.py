@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tokverify.cli.stream import write_stderr
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
-    "corpus": {
+    "corpus verify": {
         "--add-special": "--bos-eos",
         "--ids": "--ids-column",
         "--no-add-special": "--no-bos-eos",
@@ -15,10 +15,11 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     },
     "convert": {"--count": "--texts", "--bos": "--bos-token", "--eos": "--eos-token"},
     "diff": {"--corpus": "--lines"},
+    "explain": {"--full": "--verbose"},
     "fuzz": {"--count": "--texts", "--decode": "--decoding"},
     "learn": {"--count": "--texts"},
 }
-"""Command -> old name -> new name."""
+"""Full name of a command -> old name of an option -> new name."""
 
 
 def replace_old_names(command: str, arguments: Sequence[str]) -> list[str]:

@@ -48,7 +48,10 @@ NOT_COMPARED = "not-compared"
 FAIL_ON = ("error",)
 """What makes a run fail by default."""
 
-FAIL_ON_NAMES: tuple[str, ...] = (*(severity.name.lower() for severity in Severity), *Aspect, NOT_COMPARED, "none")
+SEVERITIES = tuple(severity.name.lower() for severity in Severity)
+"""The names of the severities in such a list, the lowest first."""
+
+FAIL_ON_NAMES: tuple[str, ...] = (*SEVERITIES, *Aspect, NOT_COMPARED, "none")
 """What can be listed: the lowest severity that fails, aspects that always fail, `not-compared`, or only `none`."""
 
 

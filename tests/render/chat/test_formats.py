@@ -116,6 +116,13 @@ def test_junit_is_valid_and_counts_as_the_report_does():
     assert "my[1].yaml:7" in drift.text
 
 
+def test_junit_names_the_finding_that_fails_even_if_it_is_not_the_first():
+    report = hostile_chat()
+    ordered = replace(report, findings=report.findings[::-1])
+    kinds = {failure.get("type") for failure in etree.fromstring(written("junit", ordered).encode()).iter("failure")}
+    assert kinds == {"drift", "ids", "lost-content", "missing"}
+
+
 def test_github_annotates_the_conversation_or_else_the_model():
     read = [runner_reads(line) for line in written("github").splitlines()]
     assert [(command, properties["title"].split(": ")[0]) for command, properties, _ in read] == [

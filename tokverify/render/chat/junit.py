@@ -51,13 +51,13 @@ def _properties(report: ChatReport) -> Mapping[str, str]:
 def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
     found = findings_for(report, result)
     lines = list(map(finding_line, found))
-    if not any(finding_fails(report, finding) for finding in found):
+    cause = next((finding for finding in found if finding_fails(report, finding)), None)
+    if cause is None:
         return passed(result.conversation, result.template, "\n".join(lines))
     found_at = place(conversation_of(result, report))
     where = [visible_message(found_at)] if found_at else []
     test = passed(result.conversation, result.template)
-    # The worst finding is the first.
-    return not_passed(test, "failure", found[0].kind, lines[0], [*where, *lines, *result_lines(result)])
+    return not_passed(test, "failure", cause.kind, finding_line(cause), [*where, *lines, *result_lines(result)])
 
 
 def _finding_test(finding: ChatFinding, report: ChatReport) -> Element:

@@ -26,7 +26,7 @@ _INSTALLED = "installed"
 
 
 def describe(report: VersionsReport, options: RenderOptions) -> Document:
-    """Describe a report; with `verbose`, all cases that differ, and all of their ids."""
+    """Describe a report; with `verbose`, all cases that differ, all of their ids, and whole reasons."""
     return Document(
         title=["tokverify versions: ", message(report.model.name)],
         verdict=verdict(report),
@@ -72,7 +72,7 @@ def _library(tried: TriedVersion) -> str:
 
 def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
     columns = [Column("", is_number=True), Column("version"), Column("loaded with"), Column("compared with the model")]
-    rows = [_describe_version(number, tried) for number, tried in enumerate(report.tried, start=1)]
+    rows = [_describe_version(number, tried, verbose=verbose) for number, tried in enumerate(report.tried, start=1)]
     yield Section([Table(columns, rows)], "Versions")
     disputes = list(find_disputes(report))
     if not disputes:
@@ -84,8 +84,9 @@ def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
     yield Section([Table([Column("case"), Column("ids"), Column("version")], rows, note)], "Different ids")
 
 
-def _describe_version(number: int, tried: TriedVersion) -> Sequence[Inline]:
-    outcome = run_verdict(tried.run) if tried.run else truncate(tried.error, _MAX_ERROR)
+def _describe_version(number: int, tried: TriedVersion, *, verbose: bool) -> Sequence[Inline]:
+    error = tried.error if verbose else truncate(tried.error, _MAX_ERROR)
+    outcome = run_verdict(tried.run) if tried.run else error
     style = Style.BAD if tried.run is None or run_exit_code(tried.run) else Style.PLAIN
     version = code(tried.environment) if tried.environment else _INSTALLED
     return [str(number), version, message(_library(tried)), message(outcome, style)]
