@@ -19,7 +19,7 @@ from hostile.values import LONE_BYTES, number, score, text  # noqa: E402
 from tokverify.engine.engine_choice import native_module  # noqa: E402
 from tokverify.engine.native import Declaration, NativeEncoder, rule_name  # noqa: E402
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS  # noqa: E402
-from tokverify.files.gguf.strings import read_strings  # noqa: E402
+from tokverify.files.gguf.strings import split_strings  # noqa: E402
 
 FAMILIES = ("llama", "gpt2", "gemma4", "bert", "t5", "rwkv", "plamo2", "plamo3", "hybriddna", "whitespace", "new")
 MOST_PIECES = 60
@@ -143,12 +143,8 @@ def check_strings(source: random.Random) -> None:
         window = window[: source.randint(0, len(window))] + length + source.randbytes(source.randint(0, 9))
     position = source.choice((0, source.randint(0, len(window))))
     count = source.choice((len(strings), 1 << 40))
-    results: tuple[list[str], list[str]] = ([], [])
-    readers = (native_module().read_strings, read_strings)
-    ends = [
-        reader(window, position, order == ">", count, result) for reader, result in zip(readers, results, strict=True)
-    ]
-    assert (ends[0], results[0]) == (ends[1], results[1])
+    end, taken, found = split_strings(window, position, order == ">", count)
+    assert native_module().join_strings(window, position, order == ">", count) == (end, taken, b"\0".join(found))
 
 
 def check_marks(source: random.Random) -> None:

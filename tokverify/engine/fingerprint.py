@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.family import Ranking
-from tokverify.text.utf8 import to_bytes
+from tokverify.text.joined_strings import join
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -32,7 +32,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     digest = hashlib.sha256(json.dumps(_flags(settings), sort_keys=True).encode())
     merges = spec.merges if ranking is Ranking.MERGE_RANK else None
     for strings in (settings.ids, merges or ()):
-        digest.update(to_bytes("\0".join(strings)) + b"\0\0")
+        digest.update(join(strings) + b"\0\0")
     digest.update(bytes(settings.attributes) + b"\0")
     digest.update(_little_endian(spec.scores or ()) if ranking.uses_scores else b"")
     digest.update(spec.charsmap or b"")

@@ -7,7 +7,7 @@ refuses a tokenizer or a text, the Python engine repeats the step and reports th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -18,7 +18,7 @@ from tokverify.engine.family import Family, SpaceEscaping
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenType
-from tokverify.text.utf8 import to_bytes
+from tokverify.text.joined_strings import join
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -147,7 +147,7 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
         scores=None if base and base.scores is spec.scores else array("d", spec.scores or ()).tobytes(),
         types=None if base and base.types is spec.types else _type_bytes(spec.types or ()),
         attributes=bytes(settings.attributes),
-        merges=None if base and base.merges is spec.merges else join(_readable(spec.merges or ())),
+        merges=None if base and base.merges is spec.merges else _join_merges(spec.merges or ()),
         merge_count=len(spec.merges or ()),
         charsmap=None if base and base.charsmap is spec.charsmap else spec.charsmap or b"",
         rules=[rule_name(rule) for rule in pre_tokenizer.patterns] if pre_tokenizer else [],
@@ -169,16 +169,12 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
     )
 
 
-def join(strings: Iterable[str]) -> bytes:
-    """Return the bytes of strings, separated by NUL, which none of them contains."""
-    return to_bytes("\0".join(strings))
-
-
-def _readable(merges: Sequence[str]) -> Iterable[str]:
-    """Return the part of each merge before its first NUL, as llama.cpp reads it."""
-    if "\0" not in "".join(merges):
-        return merges
-    return (merge.partition("\0")[0] for merge in merges)
+def _join_merges(merges: Sequence[str]) -> bytes:
+    """Return the part of each merge before its first NUL, as llama.cpp reads it, separated by NUL."""
+    joined = join(merges)
+    if not merges or joined.count(b"\0") == len(merges) - 1:
+        return joined
+    return join([merge.partition("\0")[0] for merge in merges])
 
 
 def _type_bytes(types: Sequence[int]) -> bytes:

@@ -106,9 +106,9 @@ mod _native {
     #[pymodule_export]
     use crate::mark::{mark_class_pairs, mark_ids};
     #[pymodule_export]
-    use crate::strings::read_strings;
+    use crate::strings::join_strings;
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 3;
+    const INTERFACE: u32 = 4;
 }

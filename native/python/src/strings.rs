@@ -1,29 +1,35 @@
 //! Read the strings of a GGUF file.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::PyBytes;
 
 /// The size of the length before each string.
 const LENGTH: usize = 8;
 
-/// Append up to `count` strings of `window` to `result`, from `position` on; return the position after the last one.
+/// Join up to `count` strings of `window` with NUL, from `position` on; return the position after the last one, their
+/// number and the bytes.
 ///
-/// Only strings that end inside the window are read. Bytes that are not UTF-8 become lone surrogates.
+/// Only strings that end inside the window are read.
 #[pyfunction]
-pub fn read_strings(
-    window: &Bound<'_, PyBytes>,
+pub fn join_strings<'py>(
+    window: &Bound<'py, PyBytes>,
     position: usize,
     is_big_endian: bool,
     count: usize,
-    result: &Bound<'_, PyList>,
-) -> PyResult<usize> {
+) -> (usize, usize, Bound<'py, PyBytes>) {
     let mut rest = window.as_bytes().get(position..).unwrap_or_default();
-    for _ in 0..count {
+    let mut joined = Vec::new();
+    let mut taken = 0;
+    while taken < count {
         let Some((string, after)) = split_string(rest, is_big_endian) else { break };
-        result.append(decode(window.py(), string)?)?;
+        if taken > 0 {
+            joined.push(0);
+        }
+        joined.extend_from_slice(string);
         rest = after;
+        taken += 1;
     }
-    Ok(window.as_bytes().len() - rest.len())
+    (window.as_bytes().len() - rest.len(), taken, PyBytes::new(window.py(), &joined))
 }
 
 /// Return the bytes of the first string and what follows it; None if it is not complete.
@@ -31,11 +37,4 @@ fn split_string(bytes: &[u8], is_big_endian: bool) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
     let length = if is_big_endian { u64::from_be_bytes(*length) } else { u64::from_le_bytes(*length) };
     rest.split_at_checked(usize::try_from(length).ok()?)
-}
-
-fn decode<'py>(py: Python<'py>, string: &[u8]) -> PyResult<Bound<'py, PyString>> {
-    match std::str::from_utf8(string) {
-        Ok(text) => Ok(PyString::new(py, text)),
-        Err(_) => PyString::from_encoded_object(&PyBytes::new(py, string), Some(c"utf-8"), Some(c"surrogateescape")),
-    }
 }

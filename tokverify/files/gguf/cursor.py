@@ -5,12 +5,14 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.gguf.strings import LENGTH_SIZE, string_reader
+from tokverify.files.gguf.strings import LENGTH_SIZE, join_strings, split_strings
+from tokverify.text.joined_strings import JoinedStrings
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.window import GgufFile
@@ -166,29 +168,38 @@ class Cursor:
             self.skip(self.uint64())
         return skipped
 
-    def strings(self, count: int) -> list[str]:
-        """Read `count` strings like `string`."""
-        result: list[str] = []
-        read = string_reader()
-        while len(result) < count:
+    def strings(self, count: int) -> Sequence[str]:
+        """Read `count` strings like `string`; they are decoded when one of them is needed."""
+        start, kept = self.position, self._kept
+        joined = b"\0".join(self._parts(count))
+        if joined.count(b"\0") == max(count - 1, 0):
+            return JoinedStrings(joined, count)
+        self.position, self._kept = start, kept
+        return [str(part, "utf-8", "surrogateescape") for part in self._parts(count, contains_nul=True)]
+
+    def _parts(self, count: int, *, contains_nul: bool = False) -> Iterator[bytes]:
+        """Yield the bytes of `count` strings, which are joined with NUL if none of them contains it."""
+        left = count
+        while left:
             if self.left < LENGTH_SIZE:
-                raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
+                raise self.truncated(f"string {count - left} of {count} (from 0) cannot fit")
             window, start = self.data.window(self.position, LENGTH_SIZE)
-            end = read(window, start, self.order == ">", count - len(result), result)
+            read = split_strings if contains_nul else join_strings
+            end, taken, parts = read(window, start, self.order == ">", left)
             self._keep(end - start)
             self.position += end - start
-            if end == start:
-                self._read_long_string(count, result)
-        return result
+            yield from parts if taken else [self._long_string(count - left, count)]
+            left -= taken or 1
 
-    def _read_long_string(self, count: int, result: list[str]) -> None:
+    def _long_string(self, number: int, count: int) -> bytes:
+        """Read a string that does not fit into a window of the file."""
         start = self.position
         length = self.uint64()
         if length > self.left:
             self.position = start
-            raise self.truncated(f"string {len(result)} of {count} (from 0) cannot fit")
+            raise self.truncated(f"string {number} of {count} (from 0) cannot fit")
         self._keep(length)
-        result.append(str(self.take(length), "utf-8", "surrogateescape"))
+        return self.take(length)
 
     def numbers(self, type: ValueType, count: int) -> array[Any]:
         """Read `count` values of fixed size into an array in native byte order."""

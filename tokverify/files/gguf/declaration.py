@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -171,8 +171,8 @@ class _Fields:
     def number(self, key: str, kind: ValueType) -> int | None:
         return cast("int | None", self._get(key, kind.name))
 
-    def strings(self, key: str) -> list[str] | None:
-        return cast("list[str] | None", self._get(key, "ARRAY of STRING"))
+    def strings(self, key: str) -> Sequence[str] | None:
+        return cast("Sequence[str] | None", self._get(key, "ARRAY of STRING"))
 
     def numbers(self, key: str, *kinds: ValueType) -> array[Any] | None:
         return cast("array[Any] | None", self._get(key, *(f"ARRAY of {kind.name}" for kind in kinds)))
@@ -212,7 +212,7 @@ def _tokens(fields: _Fields) -> list[str]:
     if tokens and len(tokens) > MAX_TOKENS:
         raise UnsupportedError(f"{fields.path}: {TOKENS}: {len(tokens):,} tokens; the limit is {MAX_TOKENS:,}")
     if tokens:
-        return tokens
+        return list(tokens)
     if fields.refusals:
         raise fields.refusals[0]
     raise fields.broken(TOKENS, "missing" if tokens is None else "is empty")
@@ -238,7 +238,7 @@ def _per_token(fields: _Fields, key: str, token_count: int, *kinds: ValueType) -
     return numbers
 
 
-def _merges(fields: _Fields, model: str) -> list[str] | None:
+def _merges(fields: _Fields, model: str) -> Sequence[str] | None:
     merges = fields.strings(MERGES)
     family = find_family(model)
     if merges is None and family and family.requires_merges(fields.string(PRE)):

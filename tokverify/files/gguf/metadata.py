@@ -6,7 +6,7 @@ Rules and limits are those of llama.cpp's `ggml/src/gguf.cpp`, `gguf_init_from_r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ class Value:
 
     type: ValueType
     data: Any
-    """A number, a bool or a str; for an array a `list[str]`, or an `array.array` of numbers (0 and 1 for booleans)."""
+    """A number, a bool or a str; for an array a sequence of `str`, or an `array.array` (booleans are 0 and 1)."""
     element_type: ValueType | None = None
     """The type of an array's elements; None if the value is not an array."""
 
@@ -220,7 +220,7 @@ def _read_type(cursor: Cursor) -> ValueType:
         raise cursor.damaged(f"there is no value type {number}") from None
 
 
-def _read_elements(cursor: Cursor, type: ValueType, *, keep: bool) -> list[str] | array[Any] | None:
+def _read_elements(cursor: Cursor, type: ValueType, *, keep: bool) -> Sequence[str] | array[Any] | None:
     is_string = type is ValueType.STRING
     least_bytes = 8 if is_string else SIZES[type]
     count = cursor.count(f"elements of type {type.name}", least_bytes)
