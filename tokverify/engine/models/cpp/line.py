@@ -23,6 +23,8 @@ _NEAR = 4
 """How many places before and after the first difference are tried."""
 _MOST_READS = 12
 """How many texts are split to find the right one; lines of code need at most 10."""
+_MOST_WORDS = 1_500
+"""How many words these texts may have together, so that long lines do not take long."""
 _LONG = 1000
 """The number of words from which on the text of a line is not remembered."""
 
@@ -87,7 +89,7 @@ def _adjust(
     """Insert or remove one space after the other until the words are right; None if that does not succeed."""
     result = read(_write(line, spaces))
     same = common_length(result, line)
-    left = _MOST_READS
+    left = min(_MOST_READS, _MOST_WORDS // len(line))
     while result != line:
         for place in islice(_places_near(same, len(line)), left):
             left -= 1
