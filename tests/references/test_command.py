@@ -10,6 +10,7 @@ import pytest
 from support.paths import ROOT, SAMPLE
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import command_process, open_reference
 from tokverify.references.command import CommandTokenizer, load
@@ -303,6 +304,15 @@ def test_pieces_without_bytes_are_read_as_usual_or_like_those_of_the_model(piece
     assert beside.token_bytes(2) == piece.replace("▁", " ").encode()
     with pytest.raises(UnsupportedError, match=r"^small does not list the types of its tokens$"):
         beside.token_types()
+
+
+def test_added_tokens_do_not_decide_how_pieces_are_stored():
+    added = [{"piece": f"▁{number}", "type": "user_defined"} for number in range(50)]
+    tokens = [*added, {"piece": "Ġa"}, *({"piece": piece} for piece in byte_pieces())]
+    hello = {"vocab_size": len(tokens)}
+    arguments = [*ARGUMENTS, f"hello={json.dumps(hello)}", f"tokens={json.dumps({'tokens': tokens})}"]
+    tokenizer = load(Request(shlex.join(arguments))).tokenizer
+    assert [tokenizer.token_bytes(id) for id in (0, 50)] == ["▁0".encode(), b" a"]
 
 
 def test_the_python_example_agrees_with_the_sample():

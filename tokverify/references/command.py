@@ -47,6 +47,8 @@ _ATTRIBUTES = {
     TokenType.BYTE: Attribute.BYTE,
     TokenType.UNUSED: Attribute.UNUSED,
 }
+_ADDED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
+"""The types of tokens that are not stored like the others."""
 
 
 class ProgramStream:
@@ -195,7 +197,7 @@ class CommandTokenizer:
 
     @cached_property
     def _storage(self) -> PieceBytes | None:
-        return recognize_storage([token.piece for token in self._tokens if token])
+        return recognize_storage([token.piece for token in self._tokens if token and token.type not in _ADDED])
 
     def _read_piece(self, token: ListedToken) -> bytes:
         """Return the bytes of a piece without bytes, which is stored as usual or like the pieces of the model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tokverify.engine.byte_level import byte_alphabet, byte_pieces
@@ -15,8 +15,12 @@ _SPACE = "▁"
 _CONTINUATION = "##"
 _ALPHABET_SHARE = 0.75
 """How much of the GPT-2 alphabet is in a byte-level vocabulary: some bytes do not occur in UTF-8."""
+_FOREIGN_SHARE = 0.05
+"""How many pieces of a byte-level vocabulary are outside that alphabet, such as added tokens that are not typed so."""
 _CONTINUING_SHARE = 0.01
 """How many of the pieces of a WordPiece vocabulary continue a word."""
+_MARKED_SHARE = 0.001
+"""How many of the pieces of a sentencepiece vocabulary without pieces for bytes begin with a space, at least."""
 
 
 def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
@@ -33,18 +37,37 @@ def piece_bytes(stages: Sequence[dict[str, Any]]) -> PieceBytes:
     return _text_decoder(_space_mark(stages), byte_fallback="ByteFallback" in types)
 
 
-def recognize_storage(pieces: Collection[str]) -> PieceBytes | None:
-    """Recognize how pieces are stored by what is typical of each way; None if it is none of those known."""
-    if any(piece.startswith(_SPACE) for piece in pieces):
-        known = set(pieces)
-        return _text_decoder(_SPACE, byte_fallback={"<0x00>", "<0xFF>"} <= known)
-    alphabet = set(byte_pieces())
-    if len(alphabet.intersection(pieces)) >= _ALPHABET_SHARE * len(alphabet):
+def recognize_storage(pieces: Sequence[str]) -> PieceBytes | None:
+    """Recognize how pieces are stored by what is typical of each way; None if it is none of those known.
+
+    Args:
+        pieces: Those of a whole vocabulary, without control and added tokens, which are not stored like the others.
+    """
+    if _is_byte_level(pieces):
         return _byte_level_decoder()
-    continuing = sum(piece.startswith(_CONTINUATION) for piece in pieces)
-    if continuing > _CONTINUING_SHARE * len(pieces):
+    marked, continuing, spaced = (_count_beginning(pieces, start) for start in (_SPACE, _CONTINUATION, " "))
+    if continuing > max(marked, _CONTINUING_SHARE * len(pieces)):
         return _wordpiece_decoder(_CONTINUATION)
+    has_bytes = {"<0x00>", "<0xFF>"} <= set(pieces)
+    if marked > spaced and (has_bytes or marked >= _MARKED_SHARE * len(pieces)):
+        return _text_decoder(_SPACE, byte_fallback=has_bytes)
     return None
+
+
+def _is_byte_level(pieces: Sequence[str]) -> bool:
+    """Whether pieces contain most of the GPT-2 alphabet, and hardly anything else.
+
+    The vocabulary of a model for many languages contains most of that alphabet, too, but also much else.
+    """
+    alphabet = frozenset(byte_pieces())
+    if len(alphabet.intersection(pieces)) < _ALPHABET_SHARE * len(alphabet):
+        return False
+    foreign = sum(not alphabet.issuperset(piece) for piece in pieces)
+    return foreign <= _FOREIGN_SHARE * len(pieces)
+
+
+def _count_beginning(pieces: Sequence[str], start: str) -> int:
+    return sum(piece.startswith(start) for piece in pieces)
 
 
 def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:

@@ -55,6 +55,8 @@ def render_plan(
                 "        the same types with the gguf package:",
                 f"$ {_type_command(report.repair, model, output)}",
             ]
+    if report.stopped_early:
+        lines.append("limit:  reached before everything was tried; --thorough allows twenty times as much")
     lines += [f"warning: {_describe_other(other)}" for other in report.others]
     return _join_lines(lines)
 
