@@ -12,6 +12,7 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.diagnosis.budget import Budget
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.files.load import load_gguf, load_model
@@ -120,7 +121,7 @@ def test_the_search_stops_at_its_limit_and_names_what_was_not_tried():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
-    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, encodings=-1).diagnosis
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(-1)).diagnosis
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
     assert {"pre-tokenizer", "merges"} <= set(found.not_tried)
 
@@ -165,7 +166,7 @@ def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
     facts = Facts(found.tokenizer, found.path)
-    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, encodings=3_000_000)
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, budget=Budget(3_000_000))
     best = result.diagnosis.explanations[0]
     assert set(best.kind.split("+")) == kinds
     assert len(best.unexplained) == unexplained

@@ -204,3 +204,11 @@ def test_a_merge_that_only_one_token_needs_is_restored():
     assert plan.repair.kind == "merges"
     assert plan.change.transform(wrong).merges == right.merges
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_repair_that_reaches_its_limit_says_so():
+    wrong = replace(BPE, pre="qwen2")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(Encoder(BPE)), CASES, encodings=1)
+    assert to_report(plan).stopped_early
+    assert fix_exit_code(to_report(plan)) == 1
+    assert not to_report(planned(wrong, BPE)).stopped_early

@@ -8,6 +8,7 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import bpe_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts, TokenizerChange
+from tokverify.diagnosis.budget import Budget
 from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import Declaration
 from tokverify.fix.measure import Measuring
@@ -48,3 +49,9 @@ def test_a_part_that_only_other_texts_need_is_kept():
     measuring = Measuring(Declaration(spec=wrong), "m", Facts(expected), CASES)
     assert prune(measuring, wrong, [MERGES, back], expected) == [MERGES, back]
     assert not measuring.measure(RIGHT).counts["generated texts"]
+
+
+def test_nothing_is_dropped_when_the_budget_is_spent():
+    expected = Bare(Encoder(RIGHT))
+    measuring = Measuring(Declaration(spec=WRONG), "m", Facts(expected), CASES, Budget(0))
+    assert prune(measuring, WRONG, [DIGITS, MERGES], expected) == [DIGITS, MERGES]

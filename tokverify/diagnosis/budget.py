@@ -1,4 +1,4 @@
-"""Budget: how many texts a diagnosis may encode. Unlike time, this does not depend on what else the machine does."""
+"""Budget: how many texts a search may encode. Unlike time, this does not depend on what else the machine does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Goal
 
 ENCODINGS = 120_000
-"""The default limit: about ten seconds with a vocabulary of a usual size."""
+"""The default limit of a diagnosis: about ten seconds with a vocabulary of a usual size."""
 THOROUGH = 20 * ENCODINGS
 _LONG = 100
 """The number of tokens from which on a text counts twice, and so on."""
@@ -25,19 +25,31 @@ class Budget:
     """The encodings that are left."""
 
     left: int = ENCODINGS
+    whole: Budget | None = None
+    """The budget that this is a part of; whatever is spent is also spent there."""
 
     @property
     def is_spent(self) -> bool:
         """Whether nothing is left."""
         return self.left <= 0
 
+    def part(self, most: int) -> Budget:
+        """Return a part of what is left, at most `most`."""
+        return Budget(min(most, self.left), self)
+
+    def spend(self, encodings: int) -> None:
+        """Account for encodings."""
+        self.left -= encodings
+        if self.whole:
+            self.whole.spend(encodings)
+
     def spend_on(self, goals: Sequence[Goal]) -> None:
         """Account for texts that were encoded, or ids that were decoded; long ones count several times."""
-        self.left -= sum(map(_cost, goals))
+        self.spend(sum(map(_cost, goals)))
 
     def spend_on_model(self, vocab_size: int) -> None:
         """Account for a model that was built."""
-        self.left -= vocab_size // _TOKENS_PER_ENCODING
+        self.spend(vocab_size // _TOKENS_PER_ENCODING)
 
 
 def _cost(goal: Goal) -> int:

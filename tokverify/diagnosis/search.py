@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from tokverify.diagnosis.budget import ENCODINGS, Budget
+from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.change import TokenizerChange, shares_model
 from tokverify.diagnosis.evidence import Goal
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
@@ -51,7 +51,7 @@ def diagnose(
     results: Iterable[CaseResult],
     *,
     encoder: Encoder | None = None,
-    encodings: int = ENCODINGS,
+    budget: Budget | None = None,
 ) -> DiagnosisResult | None:
     """Explain the failing cases, or if none fails, the cases whose ids decode differently.
 
@@ -64,9 +64,9 @@ def diagnose(
         facts: What is known about the reference.
         results: The results of comparing the two.
         encoder: Our side; None if it cannot be loaded.
-        encodings: The approximate number of texts to encode. Unlike a time, this does not depend on the machine.
+        budget: How many texts may be encoded, approximately; the usual number by default.
     """
-    budget = Budget(encodings)
+    budget = budget or Budget()
     results = list(results)
     ids = id_problem(spec, encoder, results, facts)
     if ids:

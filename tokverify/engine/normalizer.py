@@ -9,6 +9,7 @@ from functools import cache
 from tokverify.engine.unicode_version import is_unassigned, to_base, to_lowercase
 
 ESCAPED_SPACE = "▁"
+_has_separator = re.compile("[\x1c-\x1f]").search
 
 
 def escape_spaces(text: str) -> str:
@@ -23,8 +24,8 @@ def unescape_spaces(piece: str) -> str:
 
 def split_at_spaces(text: str) -> list[str]:
     """Split `text` at Unicode whitespace into words, none of them empty."""
-    # subtle: only Python treats four control characters as spaces too.
-    if any(control in text for control in "\x1c\x1d\x1e\x1f"):
+    # subtle: only Python treats four control characters, the information separators, as spaces too.
+    if _has_separator(text):
         return [word for word in re.split(r"[^\S\x1c-\x1f]+", text) if word]
     return text.split()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import TokenizerChange
-from tokverify.diagnosis.budget import ENCODINGS
+from tokverify.diagnosis.budget import ENCODINGS, Budget
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.declaration import read_spec
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 6
 """At most this many faults are repaired one after the other."""
+_DIAGNOSES = 3
+"""A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         plan.after.verification() if is_written else None,
         to_checks(plan.before, plan.after),
         plan.measuring.token_list.not_compared,
+        stopped_early=plan.measuring.budget.is_spent,
     )
 
 
@@ -91,7 +94,8 @@ def make_plan(
 ) -> Plan:
     """Verify a file, and repair one fault after the other until none is left or nothing helps."""
     spec = declaration.spec
-    measuring = Measuring(declaration, model.stem, facts, cases)
+    budget = Budget(_DIAGNOSES * encodings)
+    measuring = Measuring(declaration, model.stem, facts, cases, budget)
     first = measuring.measure(spec)
     measuring.add_cases(general_cases(first.encoder, facts.expected))
     measuring.add_cases(_every_token(first.encoder, facts))
@@ -99,7 +103,7 @@ def make_plan(
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
     current = spec
-    while not measure.is_clean and len(parts) < _ROUNDS:
+    while not measure.is_clean and len(parts) < _ROUNDS and not budget.is_spent:
         found = _next_change(candidates, measuring, current, measure)
         if found is None:
             break
@@ -109,7 +113,7 @@ def make_plan(
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
         if measuring.add_cases([*targets, *_every_token(measure.encoder, facts)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
-    if parts:
+    if parts and not budget.is_spent:
         parts = prune(measuring, spec, parts, facts.expected)
         current = reduce(TokenizerChange.then, parts).transform(spec)
         before, measure = measuring.measure(spec), measuring.measure(current)
@@ -145,6 +149,8 @@ def _next_change(
         found = measuring.measure(change.transform(spec))
         if found.improves(measure):
             return change, found
+        if measuring.budget.is_spent:
+            break
     return None
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
+from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.change import require_loadable
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.fix.certain import adds_bos_twice, begins_with_bos
@@ -59,6 +61,8 @@ _ALL = (
 )
 _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
+_IN_PYTHON = 20
+"""How many times as long the Python engine takes for a text."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
 
@@ -117,11 +121,15 @@ def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
 class Measuring:
     """Measures tokenizers against one reference."""
 
-    def __init__(self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case]) -> None:
+    def __init__(
+        self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case], budget: Budget | None = None
+    ) -> None:
         self._declaration = declaration
         self._name = name
         self._facts = facts
         self._cases = list(cases)
+        self.budget = budget or Budget()
+        """What is left for this repair; measuring goes on when nothing is."""
         self.token_list = TokenList(facts)
         self._known: KnownIds = {}
 
@@ -143,6 +151,7 @@ class Measuring:
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
+        self.budget.spend(len(self._cases) * (1 if encoder.engine.name == NATIVE else _IN_PYTHON))
         results = compare_cases(encoder, expected, self._cases, self._known)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]

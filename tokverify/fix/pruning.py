@@ -32,10 +32,15 @@ _IN_PYTHON = 20_000
 def prune(
     measuring: Measuring, spec: TokenizerSpec, parts: Sequence[TokenizerChange], expected: Tokenizer | None
 ) -> list[TokenizerChange]:
-    """Return the parts that are needed, which is at least one; texts that show their effect are added as cases."""
+    """Return the parts that are needed, which is at least one; texts that show their effect are added as cases.
+
+    Parts that there is no budget left to examine are kept.
+    """
     kept = [step for part in parts for step in part.steps]
     for part in list(kept):
         rest = [other for other in kept if other is not part]
+        if measuring.budget.is_spent:
+            break
         if rest and not _is_needed(measuring, _apply(kept, spec), _apply(rest, spec), expected):
             kept = rest
     return kept

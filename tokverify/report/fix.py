@@ -103,6 +103,8 @@ class FixReport:
     """What the reference does not tell, so that a fault in it would go unnoticed."""
     others: tuple[OtherReference, ...] = ()
     """Other tokenizers, beside the model or its reference, that do not agree."""
+    stopped_early: bool = False
+    """Whether the limit was reached before everything was tried."""
 
 
 def remaining(report: FixReport) -> tuple[FixCheck, ...]:

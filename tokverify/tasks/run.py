@@ -108,12 +108,12 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import Facts, diagnose
-    from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
+    from tokverify.diagnosis.budget import ENCODINGS, THOROUGH, Budget
     from tokverify.diagnosis.repair import add_repairs
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
-    encodings = THOROUGH if thorough else ENCODINGS
-    result = diagnose(model.spec, facts, report.results, encoder=model.encoder, encodings=encodings)
+    budget = Budget(THOROUGH if thorough else ENCODINGS)
+    result = diagnose(model.spec, facts, report.results, encoder=model.encoder, budget=budget)
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 

@@ -23,7 +23,7 @@ const IN_ARENA: u64 = 8 << COUNT_SHIFT;
 /// The numbers of sets in the smallest and in the largest table.
 const SMALLEST: usize = 1 << 11;
 const LARGEST: usize = 1 << 17;
-/// How many times as large a table becomes at once: touching new memory takes long.
+/// How many times as large a table becomes at once.
 const GROWTH: usize = 4;
 /// The number of ids after which the arena is emptied.
 const ARENA: usize = 1 << 22;
@@ -107,7 +107,8 @@ fn entry_of(key: Key, count: u64, ids: [u32; INLINE]) -> Entry {
 pub struct ChunkCache {
     /// The two entries that a chunk can have.
     sets: Vec<[Entry; 2]>,
-    used: usize,
+    /// The number of entries that made room for others since the table became as large as it is.
+    replaced: usize,
     /// The ids of short chunks that have more than four.
     arena: Vec<u32>,
     long: LongCache,
@@ -169,9 +170,9 @@ impl ChunkCache {
         if self.arena.len() + ids.len() > ARENA {
             self.sets.fill(Default::default());
             self.arena.clear();
-            self.used = 0;
         }
-        if self.used * 3 >= self.sets.len() * 2 && self.sets.len() < LARGEST {
+        // Touching new memory takes as long as encoding about as many words as were replaced.
+        if self.replaced >= self.sets.len() && self.sets.len() < LARGEST {
             self.grow();
         }
         let mut stored = [0; INLINE];
@@ -190,7 +191,7 @@ impl ChunkCache {
     fn grow(&mut self) {
         let size = (self.sets.len() * GROWTH).clamp(SMALLEST, LARGEST);
         let sets = std::mem::replace(&mut self.sets, vec![[[0; 4]; 2]; size]);
-        self.used = 0;
+        self.replaced = 0;
         // The newer entry of each set comes first, and stays the newer one by being placed last.
         let entries = sets.into_iter().flat_map(|[newer, older]| [older, newer]);
         entries.filter(|entry| entry[1] != 0).for_each(|entry| self.place(entry));
@@ -200,7 +201,7 @@ impl ChunkCache {
     fn place(&mut self, entry: Entry) {
         let slot = Key::new(entry[0], entry[1] & !COUNT_MASK).slot(self.sets.len() - 1);
         let set = &mut self.sets[slot];
-        self.used += usize::from(set[1][1] == 0);
+        self.replaced += usize::from(set[1][1] != 0);
         *set = [entry, set[0]];
     }
 
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_stay_known_while_the_table_grows() {
+    fn most_chunks_stay_known_while_the_table_grows() {
         let mut cache = ChunkCache::default();
         let chunks: Vec<String> = (0..20_000).map(|number| format!("chunk{number}")).collect();
         for (id, chunk) in (0..).zip(&chunks) {
@@ -269,6 +270,7 @@ mod tests {
             }
         }
         let known = chunks.iter().filter(|chunk| short(&cache, chunk.as_bytes()).is_some()).count();
-        assert!(known > 18_000, "only {known} are known");
+        // Tables of 2,048 and 8,192 sets each forgot one chunk for each set; the present one of 32,768 sets hardly any.
+        assert!(known > 20_000 - 2_048 - 8_192, "only {known} are known");
     }
 }

@@ -21,7 +21,7 @@ from tokverify.text.sequence import common_length
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL)))
 _NEAR = 4
 """How many places before and after the first difference are tried."""
-_MOST_READS = 40
+_MOST_READS = 12
 """How many texts are split to find the right one; lines of code need at most 10."""
 _LONG = 1000
 """The number of words from which on the text of a line is not remembered."""
@@ -38,13 +38,14 @@ def write_line(line: Sequence[str], spaced: frozenset[int] = frozenset()) -> str
     return write(tuple(line), spaced)
 
 
-def _find_text(line: tuple[str, ...], spaced: frozenset[int]) -> str:
+def _find_text(words_of_line: tuple[str, ...], spaced: frozenset[int]) -> str:
+    line = [*words_of_line]
     by_rule = [index in spaced for index in range(len(line))]
     for index, (before, word) in enumerate(pairwise(line), start=1):
         by_rule[index] |= has_space(_text(before).encode(), _text(word).encode())
     # subtle: a word can contain the text of a special token only if these were not recognized.
     read = _read if not any(map(_SPECIAL.search, line)) else _read_ordinary
-    if not line or read(_write(line, by_rule)) == [*line]:
+    if not line or read(_write(line, by_rule)) == line:
         return _write(line, by_rule)
     start = [place or inside for place, inside in zip(by_rule, _inside_literals(line), strict=True)]
     found = _adjust(line, start, spaced, read) or _adjust(line, [False] + [True] * (len(line) - 1), spaced, read)
@@ -81,19 +82,19 @@ def _inside_literals(line: Sequence[str]) -> list[bool]:
 
 
 def _adjust(
-    line: Sequence[str], spaces: list[bool], spaced: frozenset[int], read: Callable[[str], list[str]]
+    line: list[str], spaces: list[bool], spaced: frozenset[int], read: Callable[[str], list[str]]
 ) -> list[bool] | None:
     """Insert or remove one space after the other until the words are right; None if that does not succeed."""
     result = read(_write(line, spaces))
     same = common_length(result, line)
     left = _MOST_READS
-    while result != [*line]:
+    while result != line:
         for place in islice(_places_near(same, len(line)), left):
             left -= 1
             changed = [*spaces]
             changed[place] = not changed[place]
             result = read(_write(line, changed))
-            if place not in spaced and (result == [*line] or common_length(result, line) > same):
+            if place not in spaced and (result == line or common_length(result, line) > same):
                 spaces, same = changed, common_length(result, line)
                 break
         else:
