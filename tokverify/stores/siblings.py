@@ -18,6 +18,8 @@ from tokverify.system.http_address import shown
 from tokverify.system.http_client import HttpClient, Response, describe_status
 from tokverify.system.output_file import move_into_place, temporary_beside
 
+_MAX_NAME_BYTES = 200
+"""Shorter than the limit of file systems, since a temporary file has a longer name."""
 _REFUSALS = range(400, 500)
 _TEMPORARY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 """Refusals that say nothing about a file."""
@@ -48,7 +50,7 @@ def find_sibling(url: str, names: Iterable[str], *, is_offline: bool) -> Sibling
         TokverifyError: If the server does not respond or cannot send a file, or it cannot be kept.
     """
     directory = _Directory(url)
-    for name in names:
+    for name in filter(_is_possible, names):
         if directory.path_of(name).is_file() if is_offline else directory.download(name):
             if not is_offline:
                 for companion in COMPANIONS:
@@ -100,6 +102,11 @@ class _Directory:
         with temporary_beside(path) as temporary:
             temporary.write_bytes(data)
             move_into_place(temporary, path)
+
+
+def _is_possible(name: str) -> bool:
+    """Whether a file can have this name, which comes from an address."""
+    return "\0" not in name and len(name.encode(errors="replace")) <= _MAX_NAME_BYTES
 
 
 def _is_missing(response: Response) -> bool:
