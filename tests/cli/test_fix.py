@@ -79,6 +79,18 @@ def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
 
+def test_verbose_output_lists_checks_that_find_nothing_and_equivalent_commands(run):
+    _, short = run(BROKEN, "-o", "short.gguf")
+    code, verbose = run(BROKEN, "-v", "-o", "verbose.gguf")
+    assert code == 0, verbose
+    before, after = verbose.split("after:  ")
+    assert "bytes of tokens: 0 differences" in before
+    assert "types of tokens: 0 differences" in after
+    assert "the same types with the gguf package" in verbose
+    assert ": 0 differences" not in short
+    assert "the same types" not in short
+
+
 def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
     spec = read_spec(INTACT)
     model = tmp_path / "model.gguf"

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.project.configuration_reader import read_configuration
+from tokverify.project.installation import Installation
+from tokverify.tasks import init as task
 
 CONFIGURATION = "tokverify.toml"
 WORKFLOW = ".github/workflows/tokverify.yml"
@@ -48,6 +50,14 @@ def test_the_written_configuration_runs(directory):
     assert last == f"wrote {CONFIGURATION} and {WORKFLOW}; next, run `tokverify check`"
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "own"]).stdout.startswith("1 case: 1 match")
     assert CliRunner().invoke(main, ["run", "-q", "--suite", "tabs"]).exit_code == 0
+
+
+def test_what_could_keep_the_workflow_from_installing_is_noted(directory, monkeypatch):
+    planned = Installation("pip install it", "pip wheel it", ("first", "second\x1b"))
+    monkeypatch.setattr(task, "plan_installation", lambda _: planned)
+    fill(directory, "sample.gguf")
+    lines = init().stdout.splitlines()
+    assert lines[lines.index("$ pip wheel it") + 1 :][:2] == ["note: first", "note: second\\x1b"]
 
 
 def test_a_model_without_a_reference_is_reported(directory):

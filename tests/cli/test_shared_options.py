@@ -1,14 +1,20 @@
 """The options of reports do the same in every command that writes one, found by inspecting the program."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from support.gguf_maker import string
 from support.paths import DATA, SAMPLE
 from support.program import list_commands
 from tokverify.cli import main
+from tokverify.convert.json_writer import write_json
+from tokverify.files.gguf.patch import write_patched
+from tokverify.files.load import load_gguf
+from tokverify.references import environment
 
 MODEL = str(SAMPLE / "sample.gguf")
 BROKEN = str(SAMPLE / "sample-broken.gguf")
@@ -23,47 +29,56 @@ COMMANDS: dict[str, list[str]] = {
     "fuzz": [BROKEN, "-r", REFERENCE, "--texts", "200", "--no-replay", "--no-diagnose"],
     "corpus verify": [BROKEN, str(DATA / "sample_text.txt"), "-r", MODEL, "-j", "1"],
     "diff": [MODEL, BROKEN, *FEW],
+    "corpus merge": ["{directory}/state"],
+    "corpus retry": ["{directory}/state", "-j", "1"],
+    "canonical": ["{directory}/log.jsonl", MODEL],
+    "chat": ["{directory}/chat.gguf"],
+    "versions": [BROKEN, "-r", "{directory}/tokenizer.json", "--env", "tokenizers==1", *FEW],
     "audit": [BROKEN, "-r", REFERENCE],
     "stats": [MODEL],
     "stream": [MODEL, *FEW],
     "conformance": [MODEL, "--engine", REFERENCE, "--texts", "9"],
-    "report show": ["{saved}"],
-    "report diff": ["{saved}", "{saved}"],
+    "report show": ["{directory}/saved.json"],
+    "report diff": ["{directory}/saved.json", "{directory}/saved.json"],
 }
 """Command -> arguments with which it writes a report."""
 
-ELSEWHERE = {
-    "canonical": "needs a log; tests/render/canonical",
-    "chat": "needs a chat template; tests/cli/test_chat.py",
-    "corpus merge": "writes the report of `corpus verify`",
-    "corpus retry": "writes the report of `corpus verify`",
-    "versions": "needs environments; tests/tasks/test_versions.py",
-}
-"""Command -> why it is not run here, and where it is."""
+TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
 
-def run(name: str, saved: Path, *options: str) -> Result:
-    arguments = [argument.format(saved=saved) for argument in COMMANDS[name]]
+def run(name: str, directory: Path, *options: str) -> Result:
+    arguments = [argument.format(directory=directory) for argument in COMMANDS[name]]
     return CliRunner().invoke(main, [*name.split(), *arguments, *options])
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("saved") / "report.json"
-    assert run("run", path, "-o", str(path)).exit_code == 1
-    return path
+def directory(tmp_path_factory) -> Path:
+    """Make a directory with everything that the commands read besides the sample."""
+    made = tmp_path_factory.mktemp("made")
+    write_patched(Path(MODEL), made / "chat.gguf", {"tokenizer.chat_template": string(TEMPLATE)})
+    write_json(made / "tokenizer.json", load_gguf(MODEL).spec)
+    (made / "log.jsonl").write_text('{"ids": [1143, 4, 1721]}\n{"ids": [1714, 1714]}\n')
+    assert run("run", made, "-o", str(made / "saved.json")).exit_code == 1
+    assert run("corpus verify", made, "-q", "--state", str(made / "state")).exit_code == 1
+    return made
 
 
-def test_every_command_that_writes_reports_is_in_a_table():
+@pytest.fixture(autouse=True)
+def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every environment be this one."""
+    monkeypatch.setattr(environment, "prepare", lambda _packages: Path(sys.executable))
+
+
+def test_every_command_that_writes_reports_is_in_the_table():
     writing = {name for name, command in list_commands() if any(each.name == "reports" for each in command.params)}
-    assert writing == COMMANDS.keys() | ELSEWHERE.keys()
+    assert writing == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_options_of_reports_have_the_same_effect(tmp_path: Path, saved: Path, name: str):
-    full = run(name, saved)
+def test_options_of_reports_have_the_same_effect(tmp_path: Path, directory: Path, name: str):
+    full = run(name, directory)
     assert full.exit_code in {0, 1}, full.output
-    quiet, verbose = run(name, saved, "-q"), run(name, saved, "-v")
+    quiet, verbose = run(name, directory, "-q"), run(name, directory, "-v")
     assert {quiet.exit_code, verbose.exit_code} == {full.exit_code}
     verdict = quiet.stdout
     assert verdict.strip()
@@ -71,11 +86,11 @@ def test_options_of_reports_have_the_same_effect(tmp_path: Path, saved: Path, na
     assert verbose.stdout.endswith(f"\n{verdict}")
 
     path, other = tmp_path / "x.json", tmp_path / "x.md"
-    written = run(name, saved, "-o", str(path), "--report", f"markdown={other}")
+    written = run(name, directory, "-o", str(path), "--report", f"markdown={other}")
     assert (written.exit_code, written.stdout) == (full.exit_code, "")
     assert " ".join(verdict.split()) in " ".join(written.stderr.split())
     assert f"the reports are in {path}, {other}" in written.stderr
-    shown = run(name, saved, "-f", "json")
+    shown = run(name, directory, "-f", "json")
     assert json.loads(shown.stdout).keys() == json.loads(path.read_text()).keys()
     assert other.read_text().startswith("## ")
-    assert run(name, saved, "-f", "json", "-q").stdout.startswith("{")
+    assert run(name, directory, "-f", "json", "-q").stdout.startswith("{")

@@ -1,15 +1,17 @@
 """`tokverify diff`: which parts differ, what that does to texts, and where versions come from."""
 
 import json
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from support.paths import SAMPLE
+from support.paths import ROOT, SAMPLE
 from support.spec_file import write_spec
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.cli import main
@@ -22,6 +24,7 @@ from tokverify.report.diff import Effect, PartChange
 from tokverify.tasks.diff import open_version
 from tokverify.verify.side import side_of
 
+SMALL_PROGRAM = ROOT / "tests" / "support" / "small_program.py"
 GOOD, BROKEN, MODEL = (SAMPLE / name for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"))
 OLD = bpe_spec(
     ["a b", "c d", "ab cd"], {"<x>": CONTROL}, chat_template="{{ a }}", add_bos=False, special_ids={"bos": 0}
@@ -124,6 +127,21 @@ def test_two_models_have_no_scores_in_common():
 def test_the_effect_on_a_corpus_is_counted_by_lines_and_bytes():
     old, new = Encoder(bpe_spec(["a b"])), Encoder(bpe_spec([]))
     assert measure(old, new, ["abab", "xéy", "ab"]) == Effect(3, 2, 10, 6, 2 + 4 + 1, 4 + 4 + 2)
+
+
+def test_lines_that_a_program_does_not_support_are_skipped_in_a_corpus(tmp_path):
+    one, other = (f"command:{shlex.join([sys.executable, str(SMALL_PROGRAM), *more])}" for more in ([], ["hello={}"]))
+    lines = tmp_path / "lines.txt"
+    lines.write_text("abc\na!b\nc\n")
+    done = run(one, other, "--suite", "seed", "--lines", str(lines))
+    assert done.exit_code == 0
+    shown = " ".join(done.stdout.split())
+    assert "0% of 2 lines" in shown
+    assert "4 tokens before, 4 after (+0.00%); 1 line skipped, which one of the two does not support" in shown
+    lines.write_text("!\n")
+    done = run(one, other, "--suite", "seed", "--lines", str(lines))
+    assert done.exit_code == 2
+    assert "no line of the corpus was compared: 1 line skipped" in done.stdout
 
 
 def test_the_one_fault_of_the_sample_is_one_cause():

@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -63,12 +64,49 @@ def test_what_only_this_machine_has_is_built_into_a_wheel(monkeypatch, tmp_path)
     monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": f"file://{place}", "dir_info": {}})
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    command, preparation = plan_installation(tmp_path)
+    command, preparation, [note] = plan_installation(tmp_path)
     assert command == "pip install wheels/tokverify-*.whl"
     assert shlex.split(preparation) == ["pip", "wheel", "--no-deps", "-w", "../wheels", place]
+    assert f"only machines like this one ({sysconfig.get_platform()})" in note
+    assert "TOKVERIFY_BUILD=python" in note
 
 
-def test_a_checkout_with_a_remote_is_installed_from_there(tmp_path):
+@pytest.mark.parametrize(
+    ("platform", "notes"),
+    [
+        ("any", ()),
+        (
+            "macosx_11_0_arm64",
+            ("the wheel fits only machines of the kind macosx_11_0_arm64; the workflow runs on Linux for x86-64",),
+        ),
+    ],
+)
+def test_a_wheel_that_is_copied_may_fit_only_one_kind_of_machine(monkeypatch, tmp_path, platform, notes):
+    url = f"file:///elsewhere/tokverify-0.1.0-cp311-abi3-{platform}.whl"
+    monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": url, "archive_info": {}})
+    assert plan_installation(tmp_path).notes == notes
+
+
+def test_other_wheels_that_the_workflow_would_install_are_named(monkeypatch, tmp_path):
+    new, old = "tokverify-0.2.0-py3-none-any.whl", "tokverify-0.1.0-py3-none-any.whl"
+    monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": f"file:///elsewhere/{new}"})
+    (tmp_path / "wheels").mkdir()
+    for name in (new, old, "other-1-py3-none-any.whl"):
+        (tmp_path / "wheels" / name).touch()
+    [note] = plan_installation(tmp_path).notes
+    assert note.startswith(f"wheels/ already contains {old}; keep only one wheel")
+
+
+def test_a_repository_on_another_drive_is_named_by_its_whole_path(monkeypatch, tmp_path):
+    def fail(_path):
+        raise ValueError("path is on mount 'C:', start on mount 'D:'")
+
+    monkeypatch.setattr(installation.os.path, "relpath", fail)
+    monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": "file:///elsewhere/checkout"})
+    assert str(tmp_path / "wheels") in shlex.split(plan_installation(tmp_path).preparation)
+
+
+def test_a_checkout_with_a_remote_is_installed_from_there(monkeypatch, tmp_path):
     checkout, root = tmp_path / "checkout", tmp_path / "repository"
     for directory in (checkout, root):
         directory.mkdir()
@@ -84,6 +122,16 @@ def test_a_checkout_with_a_remote_is_installed_from_there(tmp_path):
     git("remote", "add", "origin", "https://example.com/t.git")
     commit = git("rev-parse", "HEAD")
     assert requirement(direct_url, root) == f"tokverify @ git+https://example.com/t.git@{commit}"
+    # Installed by `pip install git+file://...`.
+    by_git = direct_url | {"vcs_info": {"vcs": "git", "commit_id": commit}}
+    assert requirement(by_git, root) == f"tokverify @ git+https://example.com/t.git@{commit}"
+
+    monkeypatch.setattr(installation, "read_direct_url", lambda: direct_url)
+    [note] = plan_installation(root).notes
+    assert "on no branch of its remote" in note
+    assert note.endswith("push it before the workflow runs")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert plan_installation(root).notes == ()
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"url": 1}'])

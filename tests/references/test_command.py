@@ -203,6 +203,8 @@ def test_a_hostile_response_is_an_error_of_one_line(response, message):
         ("tokens", {"tokens": [5] * 7}, "5 is not a token"),
         ("tokens", {"tokens": [{}] * 7}, "None is neither a text nor"),
         ("tokens", {"tokens": [{"piece": "a", "type": "odd"}] * 7}, "'odd' is not a type of tokens; use one of"),
+        ("tokens", {"tokens": [{"piece": "a", "type": ["byte"]}] * 7}, "is not a type of tokens; use one of"),
+        ("tokens", {"tokens": [{"piece": "a", "type": {}}] * 7}, "is not a type of tokens; use one of"),
     ],
 )
 def test_hostile_responses_to_other_requests_are_errors(operation, response, message):

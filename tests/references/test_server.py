@@ -146,6 +146,8 @@ def test_no_server_at_the_address_is_an_error():
         ("/v1/models", (401, {"error": {"message": "Invalid API Key"}}), TokverifyError, "LLAMA_API_KEY"),
         ("/v1/models", (503, {"error": {"message": "Loading model"}}), TokverifyError, "wait until it has loaded"),
         ("/v1/models", (599, "odd"), TokverifyError, "HTTP 599"),
+        ("/v1/models", (400, {"odd": 1}), TokverifyError, "HTTP 400: the response does not say why"),
+        ("/v1/models", (308, ""), TokverifyError, "HTTP 308: the server redirects to another address; name that one"),
         ("/v1/models", (200, {}), UnsupportedError, "does not report n_vocab"),
         ("/v1/models", (200, {"data": [1, {"meta": None}, {"meta": {}}]}), UnsupportedError, "does not report n_vocab"),
         ("/tokenize", (200, {"tokens": None}), TokverifyError, "no list of tokens"),

@@ -322,6 +322,30 @@ def test_what_surrounds_a_text_is_learned_from_a_server_that_always_adds_it(star
     assert tokenizer.encode("a", add_special=False, parse_special=True) == encoder.encode("a")
 
 
+@pytest.mark.parametrize("owner", [["vllm"], {"name": "vllm"}, None, 5])
+def test_a_server_whose_owner_is_not_a_name_is_detected_by_its_paths(start, owner):
+    stand_in = start("tei")
+    stand_in.answers["/v1/models"] = (200, {"data": [{"id": "x", "owned_by": owner}]})
+    assert open_reference(stand_in.address).tokenizer.name == NAMES["tei"]
+
+
+@pytest.mark.parametrize("answer", ['"text"', [], ["one", "two"], {"0": "text"}])
+def test_tei_has_to_answer_with_one_text(start, answer):
+    stand_in = start("tei")
+    tokenizer = open_reference(stand_in.address).tokenizer
+    stand_in.answers["/decode"] = (200, answer)
+    with pytest.raises(EncodeError, match="the answer contains no text"):
+        tokenizer.decode([5])
+
+
+def test_tei_has_to_answer_for_one_text(start):
+    stand_in = start("tei")
+    tokenizer = open_reference(stand_in.address).tokenizer
+    stand_in.answers["/tokenize"] = (200, [[{"id": 1}], [{"id": 2}]])
+    with pytest.raises(EncodeError, match="the answer contains no list of ids"):
+        tokenizer.encode("a", add_special=True, parse_special=True)
+
+
 class Unknown(StandIn):
     """Knows none of the paths."""
 

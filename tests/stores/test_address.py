@@ -144,6 +144,18 @@ def test_an_empty_file_is_an_error(server, files):
         find_model(f"{server.address}/model.gguf")
 
 
+def test_an_empty_file_of_unannounced_size_is_called_empty(server):
+    def send_chunked(handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"0\r\n\r\n")
+
+    server.faults.append(send_chunked)
+    with pytest.raises(BrokenFileError, match=r"model\.gguf: is empty; name a GGUF file"):
+        find_model(f"{server.address}/model.gguf")
+
+
 def test_a_hostile_file_cannot_make_us_download_it(server, files, monkeypatch):
     monkeypatch.setattr(remote_file, "MAX_BYTES", 1 << 20)
     write_huge(files / "model.gguf", 10, more={"huge": string(b"x" * (1 << 21)), "a": string("b")})

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -110,7 +111,7 @@ def test_what_is_next_to_an_address_is_downloaded_again_and_may_have_vanished(se
     address, other = f"{server.address}/sample.gguf", tmp_path / "served" / "tokenizer.model"
     other.write_bytes(REFERENCE.read_bytes())
     assert open_reference(open_model(address)).found.tokenizer.name == "sentencepiece"
-    other.write_bytes(b"<html>")
+    other.write_bytes(b"broken")
     found = open_reference(open_model(address)).found
     assert found.is_rebuilt
     assert f"{server.address}/tokenizer.model: not a sentencepiece model" in found.reason
@@ -127,6 +128,50 @@ def test_a_server_that_fails_is_named_with_what_was_tried(server):
     found = open_reference(opened).found
     assert found.is_rebuilt
     assert f"{server.address}/sample.tokenizer.json: HTTP 500 Internal Server Error; try again later" in found.reason
+
+
+PAGE = b"\xef\xbb\xbf\n<!DOCTYPE html>\n<title>Not found</title>"
+
+
+@pytest.mark.parametrize("missing", [status(code) for code in (400, 402, 405, 418, 451)] + [status(200, PAGE)])
+def test_a_refusal_and_a_web_page_mean_that_a_file_is_not_there(server, tmp_path, missing):
+    (tmp_path / "served" / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    opened = open_model(f"{server.address}/sample.gguf")
+    server.faults.extend([missing] * 3)
+    assert open_reference(opened).found.source == f"{server.address}/tokenizer.model"
+
+
+@pytest.mark.parametrize("name", ["a%00b", "a" * 300])
+def test_a_name_that_no_file_can_have_is_not_looked_for(server, tmp_path, name):
+    opened = open_model(f"{server.address}/sample.gguf")
+    opened = replace(opened, file=replace(opened.file, address=f"{server.address}/{name}.gguf"))
+    (tmp_path / "served" / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    assert open_reference(opened).found.source == f"{server.address}/tokenizer.model"
+
+
+@pytest.mark.parametrize("code", [408, 429])
+def test_a_temporary_refusal_does_not_mean_that_a_file_is_not_there(server, pauses, code):
+    opened = open_model(f"{server.address}/sample.gguf")
+    server.faults.extend([status(code)] * 4)
+    found = open_reference(opened).found
+    assert f"{server.address}/sample.tokenizer.json: HTTP {code} " in found.reason
+
+
+@pytest.mark.parametrize("headers", [{}, {"Transfer_Encoding": "chunked"}], ids=["announced", "chunked"])
+def test_an_empty_file_next_to_an_address_is_called_empty(server, headers):
+    opened = open_model(f"{server.address}/sample.gguf")
+    server.faults.append(lambda handler: send_empty(handler, headers))
+    found = open_reference(opened).found
+    assert f"{server.address}/sample.tokenizer.json: the file is empty" in found.reason
+
+
+def send_empty(handler, headers) -> None:
+    handler.send_response(200)
+    for name, value in (headers or {"Content_Length": "0"}).items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    if headers:
+        handler.wfile.write(b"0\r\n\r\n")
 
 
 @pytest.fixture

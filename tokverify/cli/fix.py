@@ -20,6 +20,7 @@ from tokverify.cli.options import (
     quiet_option,
     reference_option,
     thorough_option,
+    verbose_option,
 )
 from tokverify.cli.stream import write_message, write_text
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @thorough_option
 @format_option(["table", "json"])
 @quiet_option
+@verbose_option
 @no_color_option
 def fix(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -50,6 +52,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     thorough: bool,
     format_name: str | None,
     quiet: bool,
+    verbose: bool,
     no_color: bool,
 ) -> int:
     """Write a copy of MODEL that agrees with its reference.
@@ -74,6 +77,7 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     if output is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or use --dry-run")
     is_table = format_name != "json"
+    write_plan = _plan_writer(model, output, with_commands=dry_run or verbose, verbose=verbose)
     result = fix_model(
         model,
         None if dry_run else output,
@@ -81,22 +85,24 @@ def fix(  # noqa: PLR0913 - one parameter for each option
         select_cases(cases),
         force=force,
         thorough=thorough,
-        on_plan=_plan_writer(model, output, with_commands=dry_run) if is_table and not quiet else _write_nothing,
+        on_plan=write_plan if is_table and not quiet else _write_nothing,
     )
     if not is_table:
         write_text(encode(result))
         return fix_exit_code(result)
     if result.after and output and not quiet:
-        write_message(render_result(result, output))
+        write_message(render_result(result, output, verbose=verbose))
     write_message(render_verdict(result))
     return fix_exit_code(result)
 
 
-def _plan_writer(model: Path, output: Path | None, *, with_commands: bool) -> Callable[[FixReport], None]:
+def _plan_writer(
+    model: Path, output: Path | None, *, with_commands: bool, verbose: bool
+) -> Callable[[FixReport], None]:
     from tokverify.render.fix import render_plan
 
     def write(plan: FixReport) -> None:
-        write_message(render_plan(plan, model, output, with_commands=with_commands))
+        write_message(render_plan(plan, model, output, with_commands=with_commands, verbose=verbose))
 
     return write
 

@@ -14,6 +14,7 @@ from tokverify.cli.stream import write_message
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
+    from tokverify.project.installation import Installation
     from tokverify.project.start import Start
 
 
@@ -31,19 +32,21 @@ def init(*, directory: Path, force: bool) -> None:
     start, files, installation = init_project(directory, force=force)
     written = " and ".join(str(_normalize(path)) for path in files)
     where = "" if directory == Path() else f" in {directory}"
-    lines = [*_describe(start), *_describe_preparation(installation.preparation)]
+    lines = [*_describe(start), *_describe_preparation(installation)]
     lines.append(f"wrote {written}; next, run `tokverify check`{where}")
     write_message("".join(f"{visible_message(line)}\n" for line in lines))
 
 
-def _describe_preparation(command: str) -> list[str]:
+def _describe_preparation(installation: Installation) -> list[str]:
     """Say what to do before the workflow can install tokverify."""
-    if not command:
-        return []
+    notes = [f"note: {note}" for note in installation.notes]
+    if not installation.preparation:
+        return notes
     return [
-        "the workflow installs tokverify from a wheel in this repository, as it was installed from a directory that"
-        " others cannot reach; build the wheel and commit it:",
-        f"$ {command}",
+        "the workflow installs tokverify from a wheel in this repository, as it was installed from a place that others"
+        " cannot reach; make the wheel and commit it:",
+        f"$ {installation.preparation}",
+        *notes,
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.diff.consequences import find_consequences
 from tokverify.diff.example import add_examples
 from tokverify.diff.parts import compare_parts
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.mode import Mode, Modes
@@ -63,12 +63,19 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
-    """Count the lines and bytes of a corpus whose ids change; a line that only one side can encode has changed."""
-    count = changed_count = size = changed_size = old_tokens = new_tokens = 0
+    """Count the lines and bytes of a corpus whose ids change.
+
+    A line that only one side can encode has changed. One that a side does not support is skipped.
+    """
+    count = changed_count = size = changed_size = old_tokens = new_tokens = skipped_count = 0
     modes = Modes(old, new)
     for line in lines:
         mode = modes.choose(line, Mode(add_special=False, parse_special=True))
-        before, after = _encode(old, line, mode), _encode(new, line, mode)
+        try:
+            before, after = _encode(old, line, mode), _encode(new, line, mode)
+        except UnsupportedError:
+            skipped_count += 1
+            continue
         line_size = len(line.encode())
         count += 1
         size += line_size
@@ -77,7 +84,7 @@ def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
             changed_size += line_size
         old_tokens += len(before or ())
         new_tokens += len(after or ())
-    return Effect(count, changed_count, size, changed_size, old_tokens, new_tokens)
+    return Effect(count, changed_count, size, changed_size, old_tokens, new_tokens, skipped_count)
 
 
 def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> list[int] | None:

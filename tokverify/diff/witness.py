@@ -86,9 +86,11 @@ class Versions:
     @cached_property
     def why_not_decoded(self) -> str:
         """Why one of the versions does not decode at all; empty if both do."""
-        for tokenizer, decode in self._decoders.values():
+        mode = self._modes.choose(_LETTER, Mode(add_special=False, parse_special=True))
+        for is_old, (_, decode) in self._decoders.items():
+            ids = self._encode(Sample(_LETTER, *mode), is_old=is_old).ids
             try:
-                decode(tokenizer.encode(_LETTER, add_special=False, parse_special=True))
+                decode(ids or ())
             except UnsupportedError as error:
                 return str(error)
             except EncodeError:

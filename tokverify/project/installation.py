@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
+import sysconfig
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ class Installation(NamedTuple):
     """The command, for the root of the repository."""
     preparation: str = ""
     """The command that first puts what is installed into the repository; empty if it can be reached without that."""
+    notes: tuple[str, ...] = ()
+    """Sentences on why the command could fail on another machine."""
 
 
 def plan_installation(root: Path) -> Installation:
@@ -41,14 +44,65 @@ def plan_installation(root: Path) -> Installation:
     - From any other file or directory: a wheel that is to be built from it and added to the repository.
     - From an index: this version.
     """
-    found = requirement(read_direct_url(), root)
-    if isinstance(found, str):
-        return Installation(shlex.join(["pip", "install", found]))
-    directory = os.path.relpath(root / _WHEELS)
+    direct_url = read_direct_url()
+    found = requirement(direct_url, root)
+    if isinstance(found, Path):
+        return _plan_wheel(found, root)
+    checkout = _local_path(direct_url)
+    notes = _check_pushed(checkout) if checkout and "git+" in found else ()
+    return Installation(shlex.join(["pip", "install", found]), notes=tuple(notes))
+
+
+def _plan_wheel(source: Path, root: Path) -> Installation:
+    """Plan to build or copy a wheel into the repository."""
+    notes = [*_check_platform(source), *_check_other_wheels(root / _WHEELS, source)]
     return Installation(
         f"pip install {_WHEELS}/{_NAME}-*.whl",
-        shlex.join(["pip", "wheel", "--no-deps", "-w", directory, str(found)]),
+        shlex.join(["pip", "wheel", "--no-deps", "-w", _relative(root / _WHEELS), str(source)]),
+        tuple(notes),
     )
+
+
+def _relative(path: Path) -> str:
+    """Return a path as seen from the current directory, or itself if that is on another drive of Windows."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)
+
+
+def _check_platform(source: Path) -> Iterator[str]:
+    """Note that a wheel may fit only machines of one kind; the workflow runs on Linux."""
+    if source.suffix == ".whl":
+        platform = source.stem.rpartition("-")[2]
+        if platform != "any":
+            yield f"the wheel fits only machines of the kind {platform}; the workflow runs on Linux for x86-64"
+    else:
+        yield (
+            f"a wheel with the native engine fits only machines like this one ({sysconfig.get_platform()}), and the"
+            " workflow runs on Linux for x86-64; with TOKVERIFY_BUILD=python in the environment, pip builds a wheel"
+            " without that engine, which is slower but fits all machines"
+        )
+
+
+def _check_other_wheels(directory: Path, source: Path) -> Iterator[str]:
+    """Note that the workflow would install other wheels, too."""
+    others = sorted(path.name for path in directory.glob(f"{_NAME}-*.whl") if path.name != source.name)
+    if others:
+        yield (
+            f"{_WHEELS}/ already contains {', '.join(others)}; keep only one wheel of {_NAME} there, because the"
+            " workflow installs all of them"
+        )
+
+
+def _check_pushed(checkout: Path) -> Iterator[str]:
+    """Note that a commit is on no branch of the remote, as far as the checkout knows."""
+    if not _ask(checkout, "for-each-ref", "--count=1", "--contains", "HEAD", "refs/remotes/origin"):
+        commit = _ask(checkout, "rev-parse", "--short", "HEAD")
+        yield (
+            f"the workflow installs commit {commit} of {checkout}, which is on no branch of its remote as far as that"
+            " checkout knows; push it before the workflow runs"
+        )
 
 
 def documentation() -> str:
@@ -57,9 +111,9 @@ def documentation() -> str:
     url, commit = direct_url.get("url", ""), direct_url.get("vcs_info", {}).get("commit_id")
     if commit and urlsplit(url).scheme == "https":
         return f"{url.removesuffix('.git')}/blob/{commit}/{_DOCUMENTATION}"
-    page = Path(url2pathname(unquote(urlsplit(url).path))) / _DOCUMENTATION
-    if urlsplit(url).scheme == "file" and page.is_file():
-        return page.as_uri()
+    place = _local_path(direct_url)
+    if place and (place / _DOCUMENTATION).is_file():
+        return (place / _DOCUMENTATION).as_uri()
     return f"{_DOCUMENTATION} in the repository of tokverify"
 
 
@@ -78,12 +132,18 @@ def requirement(direct_url: Mapping[str, Any], root: Path) -> str | Path:
     if not direct_url:
         return f"{_NAME}=={__version__}"
     url = direct_url["url"]
+    if path := _local_path(direct_url):
+        return _from_path(path, root)
     if vcs := direct_url.get("vcs_info"):
         return f"{_NAME} @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
-    if urlsplit(url).scheme != "file":
-        digest = direct_url.get("archive_info", {}).get("hash", "")
-        return f"{_NAME} @ {url}" + (f"#{digest}" if digest else "")
-    return _from_path(Path(url2pathname(unquote(urlsplit(url).path))), root)
+    digest = direct_url.get("archive_info", {}).get("hash", "")
+    return f"{_NAME} @ {url}" + (f"#{digest}" if digest else "")
+
+
+def _local_path(direct_url: Mapping[str, Any]) -> Path | None:
+    """Return the file or directory on this machine that it was installed from; None if it was another place."""
+    parts = urlsplit(direct_url.get("url", ""))
+    return Path(url2pathname(unquote(parts.path))) if parts.scheme == "file" else None
 
 
 def _from_path(path: Path, root: Path) -> str | Path:

@@ -175,7 +175,7 @@ def _read_token(value: object) -> ListedToken | None:
         raise ResponseError(f"{_show(value)} is not a token: neither null nor an object with `piece`")
     represented = value.get("bytes")
     type = value.get("type", "undefined")
-    if type not in _TYPES:
+    if not isinstance(type, str) or type not in _TYPES:
         raise ResponseError(f"{_show(type)} is not a type of tokens; use one of {', '.join(_TYPES)}")
     return ListedToken(
         _require_bytes(value.get("piece")).decode(errors="surrogateescape"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,17 +23,20 @@ _SET_TYPES = (
 """A Python program that sets types in place; `{ranges}` contains only numbers."""
 
 
-def render_plan(report: FixReport, model: Path, output: Path | None, *, with_commands: bool = False) -> str:
+def render_plan(
+    report: FixReport, model: Path, output: Path | None, *, with_commands: bool = False, verbose: bool = False
+) -> str:
     """Render what fails in the file `model`, and what would be written to `output`, if that is known.
 
-    With `with_commands`, also render commands that set the types of tokens without tokverify.
+    With `with_commands`, also render commands that set the types of tokens without tokverify; with `verbose`, also
+    checks that find nothing.
     """
     lines = [f"before: {_format_counts(report.before)}"]
     if report.before.refusal:
         lines.append(f"        llama.cpp cannot load it: {report.before.refusal}")
     else:
-        counts = {check.name: check.before for check in report.checks if check.before}
-        lines += [f"        {name}: {plural(count, 'difference')}" for name, count in counts.items()]
+        counts = {check.name: check.before for check in report.checks}
+        lines += _format_checks(counts, verbose=verbose)
     best = report.diagnosis.explanations[0] if report.diagnosis and report.diagnosis.explanations else None
     if report.diagnosis and best:
         lines.append(f"cause:  {effect(best, report.diagnosis)}")
@@ -93,11 +96,17 @@ def _explain_no_repair(report: FixReport) -> str:
     return "repair: none found"
 
 
-def render_result(report: FixReport, output: Path) -> str:
-    """Render what was written, and the result of its verification."""
+def render_result(report: FixReport, output: Path, *, verbose: bool = False) -> str:
+    """Render what was written, and the result of its verification; with `verbose`, also checks that find nothing."""
     lines = [f"after:  {_format_counts(report.after)}"] if report.after else []
-    lines += [f"        {check.name}: {plural(check.after, 'difference')}" for check in report.checks if check.after]
+    lines += _format_checks({check.name: check.after for check in report.checks}, verbose=verbose)
     return _join_lines([*lines, f"written to {output}"])
+
+
+def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[str]:
+    for name, count in counts.items():
+        if count or verbose:
+            yield f"        {name}: {plural(count, 'difference')}"
 
 
 def render_verdict(report: FixReport) -> str:

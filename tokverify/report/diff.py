@@ -48,6 +48,8 @@ class Effect:
     """Bytes of the lines whose ids change."""
     old_tokens: Count
     new_tokens: Count
+    skipped_lines: Count = 0
+    """Lines that one of the two does not support; the other counts are without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,9 @@ def behaves_alike(report: ChangeReport) -> bool:
 
 
 def diff_exit_code(report: ChangeReport) -> int:
-    """Return 0 if nothing changed, 1 if something did, 2 if no text was compared, 130 if Ctrl-C stopped the fuzzing.
+    """Return 0 if nothing changed, 1 if something did, 2 if no case or no line was compared.
 
+    It is 130 if Ctrl-C stopped the fuzzing.
     With `breaking`, only these levels count, and 2 also means that one of them could not be compared.
     """
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
@@ -133,6 +136,8 @@ def diff_exit_code(report: ChangeReport) -> int:
         return consequences_exit_code(report.consequences, report.breaking) or ran
     if not behaves_alike(report) or (report.parts and not report.behavior_only):
         return 1
+    if report.effect and report.effect.skipped_lines and not report.effect.lines:
+        return 2
     return run_exit_code(report.report)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
@@ -14,10 +15,16 @@ from tokverify.files.config import COMPANIONS
 from tokverify.files.location import MAX_FILE_BYTES
 from tokverify.system.cache import VARIABLE, cache_directory
 from tokverify.system.http_address import shown
-from tokverify.system.http_client import HttpClient, describe_status
+from tokverify.system.http_client import HttpClient, Response, describe_status
 from tokverify.system.output_file import move_into_place, temporary_beside
 
-_MISSING = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+_MAX_NAME_BYTES = 200
+"""Shorter than the limit of file systems, since a temporary file has a longer name."""
+_REFUSALS = range(400, 500)
+_TEMPORARY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+"""Refusals that say nothing about a file."""
+_PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--")
+"""How a web page begins, which no tokenizer does."""
 
 
 class Sibling(NamedTuple):
@@ -43,7 +50,7 @@ def find_sibling(url: str, names: Iterable[str], *, is_offline: bool) -> Sibling
         TokverifyError: If the server does not respond or cannot send a file, or it cannot be kept.
     """
     directory = _Directory(url)
-    for name in names:
+    for name in filter(_is_possible, names):
         if directory.path_of(name).is_file() if is_offline else directory.download(name):
             if not is_offline:
                 for companion in COMPANIONS:
@@ -68,18 +75,24 @@ class _Directory:
 
     def download(self, name: str) -> bool:
         """Replace the copy of a file; return False, and keep none, if the server has no such file."""
-        response = self._client.get(self.url_of(name), max_bytes=MAX_FILE_BYTES)
-        if response.status != HTTPStatus.OK and response.status not in _MISSING:
-            raise TokverifyError(f"{shown(self.url_of(name))}: {describe_status(response.status)}; try again later")
-        if response.status == HTTPStatus.OK and not response.data and response.headers.get("content-length") != "0":
-            raise TokverifyError(f"{shown(self.url_of(name))}: larger than {MAX_FILE_BYTES >> 20} MiB, the limit")
+        data = self._request(self.url_of(name))
         try:
-            self._keep(self.path_of(name), response.data if response.status == HTTPStatus.OK else None)
+            self._keep(self.path_of(name), data)
         except OSError as error:
             raise TokverifyError(
                 f"{self._copies}: cannot be written ({error.strerror}); name another directory in {VARIABLE}"
             ) from error
-        return response.status == HTTPStatus.OK
+        return data is not None
+
+    def _request(self, url: str) -> bytes | None:
+        response = self._client.get(url, max_bytes=MAX_FILE_BYTES)
+        if _is_missing(response):
+            return None
+        if response.status != HTTPStatus.OK:
+            raise TokverifyError(f"{shown(url)}: {describe_status(response.status)}; try again later")
+        if response.is_too_large:
+            raise TokverifyError(f"{shown(url)}: larger than {MAX_FILE_BYTES >> 20} MiB, the limit")
+        return response.data
 
     def _keep(self, path: Path, data: bytes | None) -> None:
         if data is None:
@@ -89,3 +102,16 @@ class _Directory:
         with temporary_beside(path) as temporary:
             temporary.write_bytes(data)
             move_into_place(temporary, path)
+
+
+def _is_possible(name: str) -> bool:
+    """Whether a file can have this name, which comes from an address."""
+    return "\0" not in name and len(name.encode(errors="replace")) <= _MAX_NAME_BYTES
+
+
+def _is_missing(response: Response) -> bool:
+    """Whether a response means that there is no such file: a refusal, or a web page in its place."""
+    if response.status in _REFUSALS:
+        return response.status not in _TEMPORARY
+    start = response.data[:64].removeprefix(BOM_UTF8).lstrip().lower()
+    return response.status == HTTPStatus.OK and start.startswith(_PAGE_STARTS)

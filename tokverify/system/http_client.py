@@ -11,7 +11,7 @@ import http.client
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from string import punctuation
 from typing import TYPE_CHECKING, cast
@@ -67,6 +67,8 @@ class Response:
     """By lower-case name; what the last server does not send is as in the redirects that led to it."""
     data: bytes
     """The body; empty if it is larger than requested, in which case it is not read."""
+    is_too_large: bool = False
+    """Whether the body is larger than requested."""
 
 
 class HttpClient:
@@ -102,7 +104,7 @@ class HttpClient:
             seen |= response.headers
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
-                return Response(url=url, status=response.status, headers=seen, data=response.data)
+                return replace(response, headers=seen)
             url = redirected(url, location)
         raise TokverifyError(f"{shown(first)}: redirected more than {_MAX_REDIRECTS} times")
 
@@ -153,15 +155,11 @@ class HttpClient:
         is_relayed = parts.scheme == "http" and proxy_for(url) is not None
         connection.request("GET", url if is_relayed else target, headers={**headers, **self._authorization(url)})
         response = connection.getresponse()
-        data = b""
-        if response.length is not None and response.length <= max_bytes:
-            data = response.read()
-        elif response.length is None:
-            data = _read_at_most(response, max_bytes)
+        data = _read_at_most(response, max_bytes)
         if not response.isclosed():
             connection.close()
         lowered = {name.lower(): value for name, value in response.getheaders()}
-        return Response(url=url, status=response.status, headers=lowered, data=data)
+        return Response(url=url, status=response.status, headers=lowered, data=data or b"", is_too_large=data is None)
 
     def _authorization(self, url: str) -> dict[str, str]:
         if self._credentials is None or origin_of(url) != origin_of(self._credentials.origin):
@@ -201,13 +199,15 @@ def _requested_pause(response: Response, default: float) -> float:
     return float(requested)
 
 
-def _read_at_most(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
-    """Read a body of unknown size; return nothing if it is too large."""
+def _read_at_most(response: http.client.HTTPResponse, max_bytes: int) -> bytes | None:
+    """Read a body; return None if it is too large."""
+    if response.length is not None:
+        return response.read() if response.length <= max_bytes else None
     try:
         data = response.read(max_bytes + 1)
     except TooLongError:
-        return b""
-    return data if len(data) <= max_bytes else b""
+        return None
+    return data if len(data) <= max_bytes else None
 
 
 def describe_status(status: int) -> str:

@@ -35,6 +35,7 @@ _ADVICE: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: f"access denied; if it requires an API key, {_KEY}",
     HTTPStatus.TOO_MANY_REQUESTS: f"too many requests, also after {_RETRIES} retries; try again later",
     HTTPStatus.SERVICE_UNAVAILABLE: "the server is not ready; wait until it has loaded its model",
+    **dict.fromkeys((301, 302, 303, 307, 308), "the server redirects to another address; name that one"),
     HTTPStatus.NOT_FOUND: "the server does not know this path; is it a server of another kind?",
 }
 
@@ -154,7 +155,8 @@ class Connection:
         if answer.status == HTTPStatus.OK and content is not None:
             return content
         message = _error_message(content)
-        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else "the response is not JSON"
+        unnamed = "the response is not JSON" if content is None else "the response does not say why"
+        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else unnamed
         advice = _ADVICE.get(answer.status, problem)
         raise RefusedError(f"{self.address}{path}: HTTP {answer.status}: {advice}", answer.status)
 

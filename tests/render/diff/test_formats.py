@@ -11,10 +11,13 @@ from support.paths import ROOT
 from tokverify.cases.case import Case
 from tokverify.diff.example import add_examples
 from tokverify.render.ci.issue import Level
+from tokverify.render.diff.consequence import consequence_lines
 from tokverify.render.diff.issue import list_issues
 from tokverify.render.diff.verdict import change_line, summarize_part, verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.consequence import Consequence, Outcome, Witness
+from tokverify.report.consequence import Level as Affected
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange, behaves_alike, diff_exit_code
 from tokverify.report.fuzz import Stop
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
@@ -95,6 +98,17 @@ def test_with_breaking_the_broken_and_unknown_levels_are_errors_and_parts_are_no
     assert levels["changed: tokens"] is Level.NOTE
     assert [issue.check for issue in issues[:2]] == ["broken-consequence", "not-compared"]
     assert all(issue.check != "broken-consequence" for issue in list_issues(replace(hostile_change(), breaking=())))
+
+
+def test_ids_in_a_proof_are_separated_by_spaces_and_decoded_texts_are_exact():
+    witness = Witness("  ", add_special=False, parse_special=False, old="4", new="1714 1714")
+    ids = Consequence(Affected.IDS, Outcome.BROKEN, "found", witness=witness)
+    assert consequence_lines(ids)[-3:] == [
+        "proof: ·· (add_special off, parse_special off)",
+        "old: 4",
+        "new: 1714 1714",
+    ]
+    assert consequence_lines(replace(ids, level=Affected.TEXT))[-1] == "new: 1714·1714"
 
 
 # JUnit

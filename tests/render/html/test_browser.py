@@ -449,6 +449,16 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_the_words_in_narrow_columns_stay_whole_on_a_phone(open_page):
+    page = open_page("change", width=360, height=700)
+    lines = page.locator(".consequences tbody :is(th, td:nth-child(2))").evaluate_all(
+        "cells => cells.map(cell => { const range = document.createRange(); range.selectNodeContents(cell);"
+        " return range.getClientRects().length; })"
+    )
+    assert lines
+    assert set(lines) == {1}
+
+
 @pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
 @pytest.mark.parametrize("name", ["broken", *KINDS])
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):

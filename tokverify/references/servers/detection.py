@@ -21,7 +21,7 @@ _DECISIVE = frozenset(
     }
 )
 """What a server of any kind answers, so that it says nothing about the kind."""
-_OWNERS: Mapping[object, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang", "OVMS": "ovms"}
+_OWNERS: Mapping[str, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang", "OVMS": "ovms"}
 """The `owned_by` of a server's models -> the kind of server."""
 
 
@@ -59,8 +59,9 @@ def detect(pool: HttpPool) -> str:
         UnsupportedError: If it is of an unknown kind.
     """
     for model in list_models(pool, _MODELS):
-        if kind := _OWNERS.get(model.get("owned_by")):
-            return kind
+        owner = model.get("owned_by")
+        if isinstance(owner, str) and owner in _OWNERS:
+            return _OWNERS[owner]
     for kind, recognizes in _PROBES.items():
         if recognizes(pool):
             return kind

@@ -9,42 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.references.servers.affixes import Affixes, find_affixes
+from tokverify.references.servers.affixes import LETTER, AddingTokenizer
 from tokverify.references.servers.http_tokenizer import is_list_of_ids
 from tokverify.references.servers.vllm import VllmTokenizer
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call
 from tokverify.text.sequence import split_batches
 
+if TYPE_CHECKING:
+    from tokverify.errors import EncodeError
+
 _TEXTS_PER_REQUEST = 256
 _CHARACTERS_PER_REQUEST = 1 << 20
-_LETTER = "a"
 
 
-class SglangTokenizer(VllmTokenizer):
+class SglangTokenizer(AddingTokenizer, VllmTokenizer):
     """The tokenizer of an SGLang server."""
 
     name = "SGLang"
-
-    def encode_many(
-        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
-        """Encode texts; without `add_special`, what the server adds nevertheless is removed."""
-        encoded = super().encode_many(texts, add_special=add_special, parse_special=parse_special)
-        if add_special:
-            return encoded
-        return [self._affixes.strip(ids) if isinstance(ids, list) else ids for ids in encoded]
-
-    @cached_property
-    def _affixes(self) -> Affixes:
-        """What the server adds around a text without being asked to."""
-        empty, text = self.ask_ids(["", _LETTER], add_special=False, parse_special=True)
-        if not isinstance(empty, list) or not isinstance(text, list):
-            raise EncodeError(f"{self.pool.address}: the server does not encode the texts '' and {_LETTER!r}")
-        return find_affixes(empty, text)
 
     def ask_ids(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
@@ -52,7 +36,7 @@ class SglangTokenizer(VllmTokenizer):
         """Send texts to the server, many in each request; a request that it refuses is repeated text by text."""
         batches = list(split_batches(texts, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST))
         # subtle: later versions encode an empty text only beside others.
-        prompts = [[*batch] if any(batch) else [*batch, _LETTER] for batch in batches]
+        prompts = [[*batch] if any(batch) else [*batch, LETTER] for batch in batches]
         content = {**self.named, "add_special_tokens": add_special}
         answers = self.pool.ask_all([Call("/tokenize", {**content, "prompt": prompt}) for prompt in prompts])
         encoded: list[list[int] | EncodeError] = []
@@ -87,7 +71,7 @@ class SglangTokenizer(VllmTokenizer):
 
     @cached_property
     def _takes_messages(self) -> bool:
-        message = {"role": "user", "content": _LETTER}
+        message = {"role": "user", "content": LETTER}
         try:
             self.pool.ask(Call("/tokenize", {**self.named, "messages": [message]}))
         except RefusedError as error:

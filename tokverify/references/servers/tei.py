@@ -23,7 +23,7 @@ class TeiTokenizer(HttpTokenizer):
 
     def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the ids in its answer, a list of tokens for each of the texts, of which there is one."""
-        return [token["id"] for token in answer[0]]
+        return [token["id"] for token in _require_one(answer)]
 
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids, special tokens included."""
@@ -31,4 +31,10 @@ class TeiTokenizer(HttpTokenizer):
 
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer, a list with one text for each list of ids."""
-        return answer[0]
+        return _require_one(answer)
+
+
+def _require_one(answer: Any) -> Any:  # noqa: ANN401 - JSON
+    if not isinstance(answer, list) or len(answer) != 1:
+        raise TypeError("not a list with one item")
+    return answer[0]

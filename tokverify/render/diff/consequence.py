@@ -77,5 +77,6 @@ def consequence_lines(consequence: Consequence) -> list[str]:
     witness = consequence.witness
     if witness:
         lines.append(f"proof: {visible(witness.text)} ({_options(witness)})")
-        lines += [f"old: {visible(_shorten(witness.old))}", f"new: {visible(_shorten(witness.new))}"]
+        lines.append(f"old: {_describe_side(consequence, witness.old, Style.EXPECTED).text}")
+        lines.append(f"new: {_describe_side(consequence, witness.new, Style.ACTUAL).text}")
     return lines

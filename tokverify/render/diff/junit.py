@@ -71,4 +71,6 @@ def _corpus(effect: Effect) -> Element:
     sentence = summarize_effect(effect)
     if effect.changed_lines:
         return not_passed(passed("ids", _CORPUS), "failure", "changed", sentence, [sentence])
+    if effect.skipped_lines and not effect.lines:
+        return not_passed(passed("ids", _CORPUS), "skipped", "not compared", sentence, [sentence])
     return passed("ids", _CORPUS, sentence)

@@ -99,12 +99,16 @@ def list_names(cases: Sequence[str]) -> str:
 
 def summarize_effect(effect: Effect) -> str:
     """Sum up the effect on a corpus."""
+    skipped = f"{plural(effect.skipped_lines, 'line')} skipped, which one of the two does not support"
+    if effect.skipped_lines and not effect.lines:
+        return f"no line of the corpus was compared: {skipped}"
     lines = f"{percentage(effect.changed_lines, effect.lines)} of {plural(effect.lines, 'line')}"
     tokens = f"{effect.old_tokens:,} tokens before, {effect.new_tokens:,} after"
     if effect.old_tokens:
         tokens += f" ({(effect.new_tokens - effect.old_tokens) / effect.old_tokens:+.2%})"
     bytes = percentage(effect.changed_bytes, effect.bytes)
-    return f"{lines} and {bytes} of the bytes of the corpus change, {tokens}"
+    summary = f"{lines} and {bytes} of the bytes of the corpus change, {tokens}"
+    return f"{summary}; {skipped}" if effect.skipped_lines else summary
 
 
 def shorten_value(value: str) -> str:
