@@ -14,6 +14,7 @@ from tokverify.files.gguf.cursor import ValueType
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.files.gguf.metadata import Value
+from tokverify.files.gguf.values import gguf_values
 from tokverify.spec import TokenizerSpec, TokenType
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
@@ -50,6 +51,11 @@ def complaint(read, data: bytes, kind: type[TokverifyError] = BrokenFileError) -
     message = str(caught.value)
     assert "\n" not in message
     return message.split("model.gguf: ", 1)[1]
+
+
+def test_an_empty_list_of_merges_is_not_written_back(read):
+    spec = read(make_gguf(GPT2 | {"tokenizer.ggml.merges": strings([])}))
+    assert "tokenizer.ggml.merges" not in gguf_values(spec)
 
 
 def test_reads_a_small_tokenizer(read):

@@ -83,6 +83,13 @@ def test_bytes_that_are_not_utf_8_are_kept(write):
     assert values["b"].data == ["\udc80"]
 
 
+@pytest.mark.parametrize("texts", [[], ["a\0b", "c"], ["\0"], ["", ""], ["é", "a"]])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_strings_are_read_whether_or_not_they_can_be_joined(write, texts: list[str], order: str):
+    values = read_metadata(write(make_gguf({"a": strings(texts), "b": uint32(7)}, order=order)), everything)
+    assert (values["a"].data, values["b"].data) == (texts, 7)
+
+
 def test_any_byte_but_zero_is_true(write):
     data = make_gguf({"yes": flag(True)})
     assert read_metadata(write(data[:-1] + b"\x02"), everything)["yes"].data is True

@@ -172,7 +172,7 @@ class Cursor:
         """Read `count` strings like `string`; they are decoded when one of them is needed."""
         start, kept = self.position, self._kept
         joined = b"\0".join(self._parts(count))
-        if joined.count(b"\0") == max(count - 1, 0):
+        if count and joined.count(b"\0") == count - 1:
             return JoinedStrings(joined, count)
         self.position, self._kept = start, kept
         return [str(part, "utf-8", "surrogateescape") for part in self._parts(count, contains_nul=True)]
