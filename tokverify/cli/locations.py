@@ -80,8 +80,6 @@ class _Model(_Location):
         Raises:
             TokverifyError: If the configuration is not valid.
         """
-        from tokverify.cli.configured import find_configured
-
         path = super().convert(value, param, ctx)
         if (
             isinstance(path, str)
@@ -90,6 +88,8 @@ class _Model(_Location):
             or (ctx and ctx.resilient_parsing)
         ):
             return path
+        from tokverify.cli.configured import find_configured  # takes longer than reading a small file
+
         configured = find_configured(Path(value), allow_outside=True)
         if configured and not (ctx and any(option.name == "allow_outside" for option in ctx.command.params)):
             # A command with that option checks this itself, once it knows all options.
