@@ -124,6 +124,7 @@ def test_a_checkout_with_a_remote_is_installed_from_there(monkeypatch, tmp_path)
     assert requirement(direct_url, root) == f"tokverify @ git+https://example.com/t.git@{commit}"
     # Installed by `pip install git+file://...`.
     by_git = direct_url | {"vcs_info": {"vcs": "git", "commit_id": commit}}
+    git("commit", "-q", "--allow-empty", "-m", "second")
     assert requirement(by_git, root) == f"tokverify @ git+https://example.com/t.git@{commit}"
 
     monkeypatch.setattr(installation, "read_direct_url", lambda: direct_url)

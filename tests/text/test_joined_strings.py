@@ -18,3 +18,9 @@ def test_joined_strings_are_a_sequence_of_the_strings(strings: list[str]):
 
 def test_joined_strings_are_not_equal_to_a_text():
     assert JoinedStrings(b"a", 1) != "a"
+    assert JoinedStrings(b"", 0) != b""
+
+
+def test_joined_strings_are_compared_without_decoding_them():
+    assert JoinedStrings(b"a\0b", 2) == JoinedStrings(b"a\0b", 2)
+    assert JoinedStrings(b"", 0) != JoinedStrings(b"", 1)

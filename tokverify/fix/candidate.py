@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import TokenizerChange, declared_changes, diagnose
+from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.diagnosis.type_change import probed_types
 from tokverify.files.gguf.values import changed_values
@@ -18,7 +19,6 @@ from tokverify.fix.target_text import is_generated
 if TYPE_CHECKING:
     from tokverify.diagnosis import DiagnosisResult, Facts
     from tokverify.fix.measure import Measure, Measuring
-    from tokverify.report.run import CaseResult
     from tokverify.spec import TokenizerSpec
 
 
@@ -45,7 +45,9 @@ class Candidates:
             return True
         results = [result for result in measure.results if not is_generated(result.case)]
         agreeing = [result for result in results if result.actual == result.expected]
-        found = self._diagnose(spec, measure, agreeing)
+        # A verdict must not depend on what the repair has spent.
+        budget = Budget(self._encodings)
+        found = diagnose(spec, self._facts, agreeing, encoder=measure.encoder, budget=budget)
         best = found.diagnosis.explanations[0] if found and found.changes else None
         return best is not None and not best.expressible and not best.unexplained
 
@@ -65,17 +67,14 @@ class Candidates:
     def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
         """Yield what a diagnosis of the cases names; with `generated`, also of the generated ones."""
         results = [result for result in measure.results if generated or not is_generated(result.case)]
-        result = self._diagnose(spec, measure, results)
+        budget = self._measuring.budget.part(self._encodings)
+        result = diagnose(spec, self._facts, results, encoder=measure.encoder, budget=budget)
         if result is None:
             return
         if self.diagnosis is None or not self.diagnosis.changes:
             self.diagnosis = result
         changes = sorted(result.changes, key=lambda change: not change.expressible)
         yield from changes
-
-    def _diagnose(self, spec: TokenizerSpec, measure: Measure, results: Sequence[CaseResult]) -> DiagnosisResult | None:
-        budget = self._measuring.budget.part(self._encodings)
-        return diagnose(spec, self._facts, results, encoder=measure.encoder, budget=budget)
 
 
 def _set_template(template: str | None) -> TokenizerChange:

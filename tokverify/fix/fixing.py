@@ -59,6 +59,8 @@ class Plan:
     """The metadata to write, by key; None removes a key."""
     repair: FileRepair | None
     """The repair in words."""
+    stopped_early: bool
+    """Whether differences are left, and the budget was spent before everything was tried."""
 
 
 def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
@@ -70,7 +72,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         plan.after.verification() if is_written else None,
         to_checks(plan.before, plan.after),
         plan.measuring.token_list.not_compared,
-        stopped_early=plan.measuring.budget.is_spent,
+        stopped_early=plan.stopped_early,
     )
 
 
@@ -103,7 +105,7 @@ def make_plan(
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
     current = spec
-    while not measure.is_clean and len(parts) < _ROUNDS and not budget.is_spent:
+    while not measure.is_clean and len(parts) < _ROUNDS and not (parts and budget.is_spent):
         found = _next_change(candidates, measuring, current, measure)
         if found is None:
             break
@@ -117,12 +119,13 @@ def make_plan(
         parts = prune(measuring, spec, parts, facts.expected)
         current = reduce(TokenizerChange.then, parts).transform(spec)
         before, measure = measuring.measure(spec), measuring.measure(current)
+    stopped_early = budget.is_spent and not measure.is_clean
     if not candidates.is_foreign_decoding(current, measure):
         measure = measure.requiring_decoding()
     result = candidates.diagnosis
     diagnosis = result.diagnosis if result else None
     if not parts:
-        return Plan(measuring, measure, measure, diagnosis, None, {}, None)
+        return Plan(measuring, measure, measure, diagnosis, None, {}, None, stopped_early)
     change = reduce(TokenizerChange.then, parts)
     values = changed_values(spec, current) | _size_values(model, declaration, len(current.tokens))
     repair = FileRepair(
@@ -134,7 +137,7 @@ def make_plan(
         inferred_tokens=len(unverified_ids(spec, current, facts, measure)),
         types=type_ranges(spec, current),
     )
-    return Plan(measuring, before, measure, diagnosis, change, values, repair)
+    return Plan(measuring, before, measure, diagnosis, change, values, repair, stopped_early)
 
 
 def _every_token(encoder: Encoder | None, facts: Facts) -> list[Case]:

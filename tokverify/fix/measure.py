@@ -61,7 +61,7 @@ _ALL = (
 )
 _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
-_IN_PYTHON = 20
+_PYTHON_COST = 20
 """How many times as long the Python engine takes for a text."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
@@ -129,7 +129,7 @@ class Measuring:
         self._facts = facts
         self._cases = list(cases)
         self.budget = budget or Budget()
-        """What is left for this repair; measuring goes on when nothing is."""
+        """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
         self._known: KnownIds = {}
 
@@ -151,7 +151,7 @@ class Measuring:
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
-        self.budget.spend(len(self._cases) * (1 if encoder.engine.name == NATIVE else _IN_PYTHON))
+        self.budget.spend(len(self._cases) * (1 if encoder.engine.name == NATIVE else _PYTHON_COST))
         results = compare_cases(encoder, expected, self._cases, self._known)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]

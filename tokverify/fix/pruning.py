@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 60
 """At most this many tokens are put into texts for each part."""
-_IN_PYTHON = 20_000
+_MOST_TOKENS_IN_PYTHON = 20_000
 """The Python engine encodes the texts of at most this many tokens."""
 
 
@@ -66,7 +66,7 @@ def _differs_more(one: Measure, other: Measure) -> bool:
 def _telling_cases(one: Encoder, other: Encoder, expected: Tokenizer | None) -> list[Case]:
     """Return cases for tokens whose own texts two encoders encode differently."""
     size = min(one.vocab_size, other.vocab_size)
-    ids = thin_out(range(size), size if one.engine.name == other.engine.name == NATIVE else _IN_PYTHON)
+    ids = thin_out(range(size), size if one.engine.name == other.engine.name == NATIVE else _MOST_TOKENS_IN_PYTHON)
     texts = {id: text for id in ids if (text := from_utf8(one.token_bytes(id)))}
     encoded = (side.encode_many(list(texts.values()), add_special=False, parse_special=False) for side in (one, other))
     differing = [id for id, ours, theirs in zip(texts, *encoded, strict=True) if ours != theirs]

@@ -49,7 +49,7 @@ def plan_installation(root: Path) -> Installation:
     if isinstance(found, Path):
         return _plan_wheel(found, root)
     checkout = _local_path(direct_url)
-    notes = _check_pushed(checkout) if checkout and "git+" in found else ()
+    notes = _check_pushed(checkout, _commit(direct_url)) if checkout and "git+" in found else ()
     return Installation(shlex.join(["pip", "install", found]), notes=tuple(notes))
 
 
@@ -95,12 +95,12 @@ def _check_other_wheels(directory: Path, source: Path) -> Iterator[str]:
         )
 
 
-def _check_pushed(checkout: Path) -> Iterator[str]:
+def _check_pushed(checkout: Path, commit: str) -> Iterator[str]:
     """Note that a commit is on no branch of the remote, as far as the checkout knows."""
-    if not _ask(checkout, "for-each-ref", "--count=1", "--contains", "HEAD", "refs/remotes/origin"):
-        commit = _ask(checkout, "rev-parse", "--short", "HEAD")
+    if not _ask(checkout, "for-each-ref", "--count=1", "--contains", commit, "refs/remotes/origin"):
+        short = _ask(checkout, "rev-parse", "--short", commit)
         yield (
-            f"the workflow installs commit {commit} of {checkout}, which is on no branch of its remote as far as that"
+            f"the workflow installs commit {short} of {checkout}, which is on no branch of its remote as far as that"
             " checkout knows; push it before the workflow runs"
         )
 
@@ -133,7 +133,7 @@ def requirement(direct_url: Mapping[str, Any], root: Path) -> str | Path:
         return f"{_NAME}=={__version__}"
     url = direct_url["url"]
     if path := _local_path(direct_url):
-        return _from_path(path, root)
+        return _from_path(path, root, _commit(direct_url))
     if vcs := direct_url.get("vcs_info"):
         return f"{_NAME} @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
     digest = direct_url.get("archive_info", {}).get("hash", "")
@@ -146,22 +146,27 @@ def _local_path(direct_url: Mapping[str, Any]) -> Path | None:
     return Path(url2pathname(unquote(parts.path))) if parts.scheme == "file" else None
 
 
-def _from_path(path: Path, root: Path) -> str | Path:
+def _commit(direct_url: Mapping[str, Any]) -> str:
+    """Return the commit that was installed; that of the work tree if none is recorded."""
+    return str(direct_url.get("vcs_info", {}).get("commit_id", "HEAD"))
+
+
+def _from_path(path: Path, root: Path, commit: str) -> str | Path:
     """Return the requirement for a local file or directory, or else its path."""
     if path.resolve().is_relative_to(root.resolve()):
         return f"./{path.resolve().relative_to(root.resolve()).as_posix()}".removesuffix("/.")
-    if path.is_dir() and (published := _published_commit(path)):
+    if path.is_dir() and (published := _published_commit(path, commit)):
         return f"{_NAME} @ git+{published}"
     return path
 
 
-def _published_commit(directory: Path) -> str | None:
-    """Return the address and commit of a checkout; None if it is none, or has no remote that others could reach."""
+def _published_commit(directory: Path, commit: str) -> str | None:
+    """Return the address and a commit of a checkout; None if it is none, or has no remote that others could reach."""
     remote = _ask(directory, "config", "--get", "remote.origin.url")
-    commit = _ask(directory, "rev-parse", "HEAD")
-    if not commit or not remote or urlsplit(remote).scheme not in {"https", "http", "ssh", "git"}:
+    full = _ask(directory, "rev-parse", commit)
+    if not full or not remote or urlsplit(remote).scheme not in {"https", "http", "ssh", "git"}:
         return None
-    return f"{remote}@{commit}"
+    return f"{remote}@{full}"
 
 
 def _ask(directory: Path, *arguments: str) -> str:

@@ -56,7 +56,7 @@ def render_plan(
                 f"$ {_type_command(report.repair, model, output)}",
             ]
     if report.stopped_early:
-        lines.append("limit:  reached before everything was tried; --thorough allows twenty times as much")
+        lines.append("limit:  reached before everything was tried; --thorough raises it")
     lines += [f"warning: {_describe_other(other)}" for other in report.others]
     return _join_lines(lines)
 

@@ -158,7 +158,7 @@ class RemoteFile:
         return Version(headers.get("x-linked-etag") or headers.get("etag"), size), response.data
 
     def _without_ranges(self, response: Response) -> TokverifyError:
-        if not response.is_too_large:
+        if not response.data and not response.is_too_large:
             return BrokenFileError(f"{self._name}: is empty; name a GGUF file")
         return UnsupportedError(
             f"{self._name}: the server can only send the complete file; download the file and name it"

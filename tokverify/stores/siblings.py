@@ -21,7 +21,9 @@ from tokverify.system.output_file import move_into_place, temporary_beside
 _MAX_NAME_BYTES = 200
 """Shorter than the limit of file systems, since a temporary file has a longer name."""
 _REFUSALS = range(400, 500)
-_TEMPORARY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+_UNRELATED = frozenset(
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED}
+)
 """Refusals that say nothing about a file."""
 _PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--")
 """How a web page begins, which no tokenizer does."""
@@ -112,6 +114,6 @@ def _is_possible(name: str) -> bool:
 def _is_missing(response: Response) -> bool:
     """Whether a response means that there is no such file: a refusal, or a web page in its place."""
     if response.status in _REFUSALS:
-        return response.status not in _TEMPORARY
+        return response.status not in _UNRELATED
     start = response.data[:64].removeprefix(BOM_UTF8).lstrip().lower()
     return response.status == HTTPStatus.OK and start.startswith(_PAGE_STARTS)

@@ -37,11 +37,13 @@ class JoinedStrings(Sequence[str]):
         return self._strings[index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and self._strings == [*other]
+        if isinstance(other, JoinedStrings):
+            return self._count == other._count and self.joined == other.joined
+        return self._strings == [*other] if isinstance(other, list | tuple) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def join(strings: Iterable[str]) -> bytes:
-    """Return the bytes of strings, separated by NUL."""
+    """Return the bytes of strings, separated by NUL; ambiguous if one of them contains it."""
     return strings.joined if isinstance(strings, JoinedStrings) else to_bytes("\0".join(strings))

@@ -107,7 +107,7 @@ fn entry_of(key: Key, count: u64, ids: [u32; INLINE]) -> Entry {
 pub struct ChunkCache {
     /// The two entries that a chunk can have.
     sets: Vec<[Entry; 2]>,
-    /// The number of entries that made room for others since the table became as large as it is.
+    /// The number of entries that made room for others since the table last grew.
     replaced: usize,
     /// The ids of short chunks that have more than four.
     arena: Vec<u32>,
@@ -171,7 +171,7 @@ impl ChunkCache {
             self.sets.fill(Default::default());
             self.arena.clear();
         }
-        // Touching new memory takes as long as encoding about as many words as were replaced.
+        // Growing takes about as long as encoding one word for each set: worth it if as many known words were lost.
         if self.replaced >= self.sets.len() && self.sets.len() < LARGEST {
             self.grow();
         }
