@@ -38,7 +38,7 @@ DIGITS = set_fields("pre", pre="qwen2")  # splits 12, which no case contains
 )
 def test_what_changes_no_case_is_dropped_if_it_is_not_needed(parts: list[TokenizerChange], kinds: list[str]):
     expected = Bare(Encoder(RIGHT))
-    measuring = Measuring(Declaration(spec=WRONG), "m", Facts(expected), CASES)
+    measuring = Measuring(Declaration(spec=WRONG), "m", Facts(expected), CASES, Budget())
     assert [part.kind for part in prune(measuring, WRONG, parts, expected)] == kinds
 
 
@@ -46,7 +46,7 @@ def test_a_part_that_only_other_texts_need_is_kept():
     wrong = replace(WRONG, pre="qwen2")
     back = set_fields("pre", pre=RIGHT.pre)
     expected = Bare(Encoder(RIGHT))
-    measuring = Measuring(Declaration(spec=wrong), "m", Facts(expected), CASES)
+    measuring = Measuring(Declaration(spec=wrong), "m", Facts(expected), CASES, Budget())
     assert prune(measuring, wrong, [MERGES, back], expected) == [MERGES, back]
     assert not measuring.measure(RIGHT).counts["generated texts"]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
 from tokverify.audit.subject import Subject
-from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.change import require_loadable
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from tokverify.cases.case import Case
     from tokverify.diagnosis import Facts
+    from tokverify.diagnosis.budget import Budget
     from tokverify.files.gguf.declaration import Declaration
     from tokverify.report.finding import Finding
     from tokverify.spec import TokenizerSpec
@@ -122,13 +122,13 @@ class Measuring:
     """Measures tokenizers against one reference."""
 
     def __init__(
-        self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case], budget: Budget | None = None
+        self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case], budget: Budget
     ) -> None:
         self._declaration = declaration
         self._name = name
         self._facts = facts
         self._cases = list(cases)
-        self.budget = budget or Budget()
+        self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
         self._known: KnownIds = {}

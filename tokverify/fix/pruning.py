@@ -38,9 +38,9 @@ def prune(
     """
     kept = [step for part in parts for step in part.steps]
     for part in list(kept):
-        rest = [other for other in kept if other is not part]
         if measuring.budget.is_spent:
             break
+        rest = [other for other in kept if other is not part]
         if rest and not _is_needed(measuring, _apply(kept, spec), _apply(rest, spec), expected):
             kept = rest
     return kept

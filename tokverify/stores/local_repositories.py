@@ -29,9 +29,9 @@ LLAMA_CACHE = "LLAMA_CACHE"
 _NAME = re.compile(r"(\w[\w.-]*(?:/\w[\w.-]*)?)(?::(.+))?", re.ASCII)
 _MAX_FILES = 10_000
 _SNAPSHOTS = "snapshots"
+"""The folder of a repository in the cache of the hub, with a folder for each commit."""
 _CACHED = "models--"
 """How the names of the directories of the hub's cache begin."""
-"""The folder of a repository in the cache of the hub, with a folder for each commit."""
 
 Entry = tuple[str, str, Path]
 """The id of a repository as `owner/model`, the name of a file in it, and its path."""

@@ -7,6 +7,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from tokverify.errors import TokverifyError
 
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""The statuses of responses that name another address."""
 _HOST = re.compile(r"(?:(https?):/)?((?:localhost|[\w-]+(?:\.[\w-]+)*):[0-9]{1,5}(?:/.*)?)", re.ASCII)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
-from tokverify.system.http_address import origin_of, proxy_for, redirected, shown
+from tokverify.system.http_address import REDIRECTS, origin_of, proxy_for, redirected, shown
 from tokverify.system.library_error import summary
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _MAX_HEADER_BYTES = 1 << 17
 _FIRST_PAUSE = 0.5
 _MAX_DIGITS = 6
 _PASSING = frozenset({429, 500, 502, 503, 504})
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class NoResponseError(TokverifyError):
@@ -103,7 +102,7 @@ class HttpClient:
             response = self._get_patiently(url, headers or {}, max_bytes)
             seen |= response.headers
             location = response.headers.get("location")
-            if response.status not in _REDIRECTS or location is None:
+            if response.status not in REDIRECTS or location is None:
                 return replace(response, headers=seen)
             url = redirected(url, location)
         raise TokverifyError(f"{shown(first)}: redirected more than {_MAX_REDIRECTS} times")

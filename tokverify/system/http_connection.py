@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tokverify.errors import TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
+from tokverify.system.http_address import REDIRECTS
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
 
@@ -35,7 +36,7 @@ _ADVICE: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: f"access denied; if it requires an API key, {_KEY}",
     HTTPStatus.TOO_MANY_REQUESTS: f"too many requests, also after {_RETRIES} retries; try again later",
     HTTPStatus.SERVICE_UNAVAILABLE: "the server is not ready; wait until it has loaded its model",
-    **dict.fromkeys((301, 302, 303, 307, 308), "the server redirects to another address; name that one"),
+    **dict.fromkeys(REDIRECTS, "the server redirects to another address; name that one"),
     HTTPStatus.NOT_FOUND: "the server does not know this path; is it a server of another kind?",
 }
 
