@@ -19,6 +19,9 @@ from tokverify.engine.normalizer import split_at_spaces
 from tokverify.text.sequence import common_length
 
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL)))
+_QUOTE = re.compile("[\"']").search
+_PATH_PREFIXES = {"a/", "b/"}
+"""What is a word only in certain lines of a diff."""
 _NEAR = 4
 """How many places before and after the first difference are tried."""
 _MOST_READS = 12
@@ -47,7 +50,7 @@ def _find_text(words_of_line: tuple[str, ...], spaced: frozenset[int]) -> str:
         by_rule[index] |= has_space(_text(before).encode(), _text(word).encode())
     # subtle: a word can contain the text of a special token only if these were not recognized.
     read = _read if not any(map(_SPECIAL.search, line)) else _read_ordinary
-    if not line or read(_write(line, by_rule)) == line:
+    if not line or read(_write(line, by_rule)) == line or not _can_be_read(line):
         return _write(line, by_rule)
     start = [place or inside for place, inside in zip(by_rule, _inside_literals(line), strict=True)]
     found = _adjust(line, start, spaced, read) or _adjust(line, [False] + [True] * (len(line) - 1), spaced, read)
@@ -73,6 +76,18 @@ def _read(text: str) -> list[str]:
 
 def _read_ordinary(text: str) -> list[str]:
     return list(words(text))
+
+
+def _can_be_read(line: Sequence[str]) -> bool:
+    """Check whether each word can occur in a text; in a line with quotes, almost every word can."""
+    return any(map(_QUOTE, line)) or all(map(_is_word, line))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_word(word: str) -> bool:
+    # Some words differ at the beginning of a line.
+    texts = (_text(word), " " + word)
+    return word in _PATH_PREFIXES or any([*words(text)] == [word] for text in texts)
 
 
 def _inside_literals(line: Sequence[str]) -> list[bool]:
