@@ -131,6 +131,22 @@ def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
     require_explained(to_gguf(path, "aé", count=0), "trainer_spec.byte_fallback")
 
 
+@pytest.mark.parametrize("kind", ["user-defined", "byte"])
+def test_a_loss_without_which_sentencepiece_refuses_the_model_explains_nothing(to_gguf, tmp_path, kind):
+    path = tmp_path / "in.model"
+    bytes_ = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+    unknown, end = ("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL)
+    if kind == "byte":
+        # sentencepiece accepts U+0000 only with byte_fallback.
+        content = make_model([unknown, end, *bytes_, ("a", -1.0, NORMAL), ("\0", -2.0, NORMAL)], {3: UNIGRAM, 35: 1})
+    else:
+        content = make_model([unknown, end, *bytes_, ("fo", 0.0, USER_DEFINED)], {3: UNIGRAM, 35: 1})
+    path.write_bytes(content)
+    done = to_gguf(path, "aé fo", count=0)
+    assert done.differing
+    assert done.unexplained == done.differing
+
+
 def test_a_token_that_is_control_because_of_its_text(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *((text, -1.0, NORMAL) for text in "▁<eos>")]

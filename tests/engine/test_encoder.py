@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.families import plamo
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 
@@ -254,3 +256,18 @@ def test_every_added_token_is_one_id(encoder_of, name: str):
     for token in encoder.settings.added_tokens:
         assert encoder.encode(token.text) == [token.id]
         assert encoder.token_bytes(token.id) == token.text.encode()
+
+
+def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
+    tries = []
+
+    def refuse(*parts: object) -> None:
+        tries.append(parts)
+        raise BrokenFileError("no byte tokens")
+
+    monkeypatch.setattr(plamo, "Plamo2", refuse)
+    encoder = DeviatingEncoder(TokenizerSpec(model="plamo2", tokens=["a"]), Deviation())
+    for _ in range(3):
+        with pytest.raises(BrokenFileError, match="no byte tokens"):
+            encoder.encode("a")
+    assert len(tries) == 1

@@ -50,7 +50,7 @@ def ranks_file(path: Path, *tokens: bytes) -> Path:
 def test_fix_of_a_file_with_too_few_or_too_many_values(tmp_path: Path, key: str, count: int):
     spec = read_spec(GGUF)
     values = list((spec.types if key == "token_type" else spec.scores) or ())
-    changed = [*values, *values[:count]] if count > 1 else values[: count if count >= 0 else len(values) - 1]
+    changed = [*values, *[99] * count] if count > 1 else values[: count if count >= 0 else len(values) - 1]
     kind = ValueType.INT32 if key == "token_type" else ValueType.FLOAT32
     model = tmp_path / "model.gguf"
     write_patched(GGUF, model, {f"tokenizer.ggml.{key}": numbers(kind, changed)})

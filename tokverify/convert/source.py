@@ -113,7 +113,10 @@ def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class 
 
     from tokverify.references.sentencepiece import SentencePieceTokenizer
 
-    return SentencePieceTokenizer(SentencePieceProcessor(model_proto=message.SerializeToString()))
+    try:
+        return SentencePieceTokenizer(SentencePieceProcessor(model_proto=message.SerializeToString()))
+    except RuntimeError as error:
+        raise UnsupportedError(f"sentencepiece refuses the model without what is lost: {error}") from None
 
 
 def _open_tiktoken(path: Path) -> Source:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
+from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.generator import GENERATORS, make_batch, select_usable
 from tokverify.fuzz.sample import Sample, common_vocabulary
@@ -66,13 +67,13 @@ class Explainer:
     """Determines which losses explain a difference, by comparing again without them.
 
     `without` returns both sides of the comparison without some losses. They are kept, because making a tokenizer takes
-    the most time.
+    the most time. If there is no valid tokenizer without them, these losses explain nothing.
     """
 
     def __init__(self, losses: Sequence[Loss], without: Without) -> None:
         self.losses = losses
         self._without = without
-        self._made: dict[tuple[int, ...], Trial] = {}
+        self._made: dict[tuple[int, ...], Trial | None] = {}
 
     def unexplained(self, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
         """Return the outcomes that all losses together do not explain."""
@@ -92,12 +93,19 @@ class Explainer:
     def _filter(self, differing: Sequence[TrialOutcome], indices: tuple[int, ...]) -> list[TrialOutcome]:
         losses = [self.losses[index] for index in indices]
         remaining = list(zip(differing, differing, strict=True))
-        if differing and any(loss.undo for loss in losses):
-            if indices not in self._made:
-                self._made[indices] = Trial(*self._without(losses))
-            again = self._made[indices].run([outcome.sample for outcome in differing])
+        trial = self._trial(indices) if differing and any(loss.undo for loss in losses) else None
+        if trial:
+            again = trial.run([outcome.sample for outcome in differing])
             remaining = [(outcome, other) for outcome, other in zip(differing, again, strict=True) if other]
         return [outcome for outcome, other in remaining if not _is_excused(other, losses)]
+
+    def _trial(self, indices: tuple[int, ...]) -> Trial | None:
+        if indices not in self._made:
+            try:
+                self._made[indices] = Trial(*self._without([self.losses[index] for index in indices]))
+            except TokverifyError:
+                self._made[indices] = None
+        return self._made[indices]
 
 
 def _is_excused(outcome: TrialOutcome, losses: Sequence[Loss]) -> bool:

@@ -24,7 +24,7 @@ from tokverify.engine.piece_decoder import PieceDecoder
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.text.utf8 import (
     decode_leniently,
     decode_utf8,
@@ -82,6 +82,7 @@ class Encoder(PieceDecoder):
         self.name = name
         super().__init__(settings or resolve(spec))
         self._given_model = model
+        self._refusal: TokverifyError | None = None
         self._stretches = ChunkCache(self._encode_stretch)
         self.engine = self._choose_engine(base)
         """The engine that encodes, and why it is not the native one."""
@@ -107,8 +108,18 @@ class Encoder(PieceDecoder):
 
     @cached_property
     def model(self) -> Model:
-        """The Python engine's model, which encodes the text between added tokens."""
-        return self._given_model or self.settings.family.make_model(self.spec, self.settings)
+        """The Python engine's model, which encodes the text between added tokens.
+
+        Raises:
+            TokverifyError: If there is no such model; a second access does not try to make it again.
+        """
+        if self._refusal:
+            raise self._refusal.with_traceback(None)
+        try:
+            return self._given_model or self.settings.family.make_model(self.spec, self.settings)
+        except TokverifyError as error:
+            self._refusal = error
+            raise
 
     @cached_property
     def _split_all(self) -> Callable[[str], list[added_token.Fragment]]:

@@ -92,6 +92,13 @@ def test_a_user_defined_piece_scores_zero():
     assert Encoder(unigram_spec({"a": -1, "b": -1, "ab": -9}, {"ab": USER_DEFINED})).model.encode("ab") == [5]
 
 
+def test_user_defined_pieces_with_characters_of_the_last_planes():
+    scores = {"a": -1, "a\U00100000b": -9, "\U0010fffda": -9}
+    types = {"a\U00100000b": USER_DEFINED, "\U0010fffda": USER_DEFINED}
+    model = Encoder(unigram_spec(scores, types)).model
+    assert model.encode("aa\U00100000b\U0010fffda\U0010ffff") == [3, 4, 5, 2]
+
+
 def test_a_type_that_a_text_overrides_counts_only_for_the_score():
     # llama.cpp always renders <|channel|>, so it is made USER_DEFINED, after the tables of pieces were filled.
     spec = unigram_spec({"<|channel|>": -50, **dict.fromkeys("<|>abcdehlnÉ", -1)}, {"<|channel|>": NORMAL})

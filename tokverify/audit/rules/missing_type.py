@@ -51,4 +51,6 @@ def missing_type(subject: Subject) -> Iterator[Finding]:
 
 
 def _undefined_ids(spec: TokenizerSpec) -> list[int]:
-    return [id for id, type in enumerate(spec.types or ()) if type not in _DEFINED and spec.tokens[id]]
+    # The lists can differ in length, which is another finding.
+    declared = zip(spec.tokens, spec.types or (), strict=False)
+    return [id for id, (piece, type) in enumerate(declared) if type not in _DEFINED and piece]

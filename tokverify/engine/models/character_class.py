@@ -5,6 +5,7 @@ That makes them fast: `re` uses a bitmap for characters up to U+FFFF, but search
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from tokverify.engine.charsmap import character_size
@@ -46,4 +47,4 @@ def alike(character: str) -> tuple[int, int]:
     size = character_size(character.encode()[0])
     bits = 6 * (size - 1)
     first = ord(character) >> bits << bits
-    return max(first, LEAST[size - 1]), first | (1 << bits) - 1
+    return max(first, LEAST[size - 1]), min(first | (1 << bits) - 1, sys.maxunicode)
