@@ -7,12 +7,14 @@ in the ids of a pack, the token was not matched in its own probe.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from tokverify.probe.queries import Queries
+
+T = TypeVar("T")
 
 CHARACTERS = 4000
 """The approximate length of a pack."""
@@ -46,26 +48,22 @@ FRAMES = (Frame("q", "q"), Frame("e", "e"), Frame("s", "s"), Frame("t", "i"), Fr
 
 def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list[int]]:
     """Group tokens into packs of about `CHARACTERS`."""
-    pack: list[int] = []
-    size = 0
-    for id in ids:
-        pack.append(id)
-        size += len(texts[id] or "") + len(FRAMES[0].between)
-        if size >= CHARACTERS:
-            yield pack
-            pack, size = [], 0
-    if pack:
-        yield pack
+    between = len(FRAMES[0].between)
+    return _pack(ids, lambda id: len(texts[id] or "") + between)
 
 
 def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
     """Group texts so that each group, joined by one character, has about `CHARACTERS`."""
-    pack: list[str] = []
+    return _pack(texts, lambda text: len(text) + 1)
+
+
+def _pack(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    pack: list[T] = []
     size = 0
-    for text in texts:
-        pack.append(text)
-        size += len(text) + 1
-        if size > CHARACTERS:
+    for item in items:
+        pack.append(item)
+        size += size_of(item)
+        if size >= CHARACTERS:
             yield pack
             pack, size = [], 0
     if pack:
