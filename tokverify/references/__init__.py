@@ -17,12 +17,11 @@ from tokverify.files.location import find_existing
 from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
-from tokverify.system.library_error import summary
-from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
 
 __all__ = [
     "ENTRY_POINTS",
@@ -136,10 +135,8 @@ def open_reference(
     """
     kind, rest = identify(str(location), is_kind, REFERENCES)
     is_configured = isinstance(location, ConfiguredLocation)
-    found = _loader(kind)(Request(rest, spec, settings, model, is_configured))
-    if kind not in REFERENCES:
-        _check_registered(kind, found)
-    return found
+    request = Request(rest, spec, settings, model, is_configured)
+    return REFERENCES[kind](request) if kind in REFERENCES else _open_registered(kind, request)
 
 
 def is_kind(name: str) -> bool:
@@ -153,24 +150,15 @@ def is_location(text: str) -> bool:
     return (rest.startswith("//") or (bool(colon) and is_kind(kind))) and find_existing(text) is None
 
 
-def _loader(kind: str) -> Loader:
-    if kind in REFERENCES:
-        return REFERENCES[kind]
+def _open_registered(kind: str, request: Request) -> FoundReference:
+    from tokverify.references.registered import guard, own_errors
+
     entry_point = next(iter(_find_entry_points(kind)))
-    try:
+    with own_errors(TokverifyError, f"{kind}: {entry_point.value} cannot be imported"):
         loader: Loader = entry_point.load()
-    except Exception as error:
-        raise TokverifyError(f"{kind}: {entry_point.value} cannot be imported ({summary(error)})") from error
-    return loader
-
-
-def _check_registered(kind: str, found: object) -> None:
-    """Reject what another package returns if it is not a reference; otherwise it would look like a bug in tokverify."""
-    if not isinstance(found, FoundReference):
-        raise TokverifyError(f"{kind}: its loader returned a {type(found).__name__}, not a FoundReference")
-    missing = [name for name in vars(Tokenizer) if not name.startswith("_") and not hasattr(found.tokenizer, name)]
-    if missing:
-        raise TokverifyError(f"{kind}: its tokenizer lacks {', '.join(missing)} of the protocol Tokenizer")
+    with own_errors(TokverifyError, f"{kind}: {entry_point.value} failed"):
+        found = loader(request)
+    return guard(kind, found)
 
 
 def _find_entry_points(name: str) -> tuple[EntryPoint, ...]:

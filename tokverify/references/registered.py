@@ -1,0 +1,213 @@
+"""Guard the references of other packages: whatever one raises or returns ends as an error of one line that names it.
+
+The guard has exactly the capabilities of the tokenizer that it wraps, so that code which checks for a capability sees
+no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.references.reference import FoundReference
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.system.library_error import raised_as
+from tokverify.tokenizer import GenerationEnds, Tokenizer, TokenizerStages
+
+_IDS_END = 1 << 31
+_MAX_TOKENS = 1 << 24
+"""As in a GGUF file."""
+
+
+def guard(kind: str, found: object) -> FoundReference:
+    """Return what the loader of another package returned, with a guarded tokenizer.
+
+    Raises:
+        TokverifyError: If it is no reference, or its tokenizer lacks a part of the protocol.
+    """
+    if not isinstance(found, FoundReference):
+        raise TokverifyError(f"{kind}: its loader returned a {type(found).__name__}, not a FoundReference")
+    for name, (what, is_valid) in _FIELDS.items():
+        if not is_valid(getattr(found, name)):
+            raise TokverifyError(f"{kind}: its loader returned a FoundReference whose `{name}` is not {what}")
+    if type(found.tokenizer).__module__.partition(".")[0] == __name__.partition(".")[0]:
+        return found
+    members = {name: member for name, member in _MEMBERS.items() if _has(found.tokenizer, name)}
+    missing = [name for name in vars(Tokenizer) if not name.startswith("_") and name not in members]
+    if missing:
+        raise TokverifyError(f"{kind}: its tokenizer lacks {', '.join(missing)} of the protocol Tokenizer")
+    made = type("GuardedTokenizer", (_Guarded,), {name: member.guarded(name) for name, member in members.items()})
+    return replace(found, tokenizer=cast("Tokenizer", made(kind, found.tokenizer)))
+
+
+def _has(tokenizer: object, name: str) -> bool:
+    try:
+        getattr(tokenizer, name)
+    except AttributeError:
+        return False
+    except (Exception, SystemExit):  # noqa: BLE001 - it is there, and whoever uses it learns what is wrong
+        return True
+    return True
+
+
+class _Guarded:
+    """Passes calls on; the members are added by `guard`."""
+
+    def __init__(self, kind: str, tokenizer: object) -> None:
+        self._kind = kind
+        self._tokenizer = tokenizer
+
+    def _use(self, name: str, member: _Member, use: Callable[[Any], object], size: int | None) -> Any:  # noqa: ANN401
+        what = f"{self._kind}: `{name}` of its tokenizer"
+        with own_errors(member.error, f"{what} failed"):
+            value = use(getattr(self._tokenizer, name))
+        if not member.is_valid(value) or (size is not None and len(cast("Sequence[object]", value)) != size):
+            raise member.error(f"{what} returned {_describe(value)}, not {member.what}")
+        return value
+
+
+@contextmanager
+def own_errors(error_class: type[TokverifyError], message: str) -> Iterator[None]:
+    """Re-raise what another package raises in the block, except our own errors; it cannot end the program either."""
+    ours: TokverifyError | None = None
+    with raised_as(error_class, message):
+        try:
+            yield
+        except TokverifyError as error:
+            ours = error
+        except SystemExit as error:
+            raise RuntimeError(f"it tried to end the program with {error.code}") from None
+    if ours is not None:
+        raise ours
+
+
+def _describe(value: object) -> str:
+    kind = type(value).__name__
+    return f"a {kind} of {len(value)}" if isinstance(value, list | tuple | dict) else f"a {kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member of a protocol, and what is valid for it."""
+
+    what: str
+    is_valid: Callable[[Any], bool]
+    error: type[TokverifyError] = TokverifyError
+    is_batch: bool = False
+    """Whether it returns as many results as its first argument has items."""
+
+    def guarded(self, name: str) -> object:
+        """Return the property or method of the guard."""
+
+        def call(guard: _Guarded, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - of any member
+            size = len(arguments[0]) if self.is_batch else None
+            return guard._use(name, self, lambda method: method(*arguments, **options), size)  # noqa: SLF001
+
+        def read(guard: _Guarded) -> Any:  # noqa: ANN401
+            return guard._use(name, self, lambda value: value, None)  # noqa: SLF001
+
+        return property(read) if name in _PROPERTIES else call
+
+
+def _is_ids(value: object) -> bool:
+    # -1 stands for an unknown token that a vocabulary lacks.
+    return isinstance(value, list) and all(type(id) is int and -1 <= id < _IDS_END for id in value)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_TOKENS
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bytes(value: object) -> bool:
+    return isinstance(value, bytes)
+
+
+def _are_roles(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, value)) and _is_ids([*value.values()])
+
+
+def _are_texts(value: object) -> bool:
+    return _is_listing(value) and all(map(_is_text, cast("Sequence[object]", value)))
+
+
+def _is_listing(value: object) -> bool:
+    return isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes)
+
+
+def _are_encodings(value: object) -> bool:
+    return isinstance(value, Sequence) and all(
+        isinstance(item, EncodeError | UnsupportedError) or _is_ids(item) for item in value
+    )
+
+
+def _are_decodings(value: object) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(item, EncodeError | bytes) for item in value)
+
+
+def _is_by_id(value: object) -> bool:
+    return isinstance(value, Mapping) and _is_ids([*value])
+
+
+def _are_types(value: object) -> bool:
+    return isinstance(value, Sequence) and all(type in _TYPES for type in value)
+
+
+_TYPES = frozenset(TokenType)
+_FLAG = _Member("a bool", _is_flag)
+_TEXTS = _Member("a list of strings", _are_texts)
+_DECODED = _Member("bytes", _is_bytes, EncodeError)
+_PROPERTIES = {
+    "name": _Member("a string", _is_text),
+    "vocab_size": _Member(f"a number from 0 to {_MAX_TOKENS:,}", _is_count),
+    "special_ids": _Member("ids by role", _are_roles),
+    "parses_special": _FLAG,
+    "adds_special": _FLAG,
+    "decodes_as_llama_cpp": _FLAG,
+    "always_parses_special": _FLAG,
+    "pieces": _TEXTS,
+    "control_texts": _TEXTS,
+    "added_texts": _TEXTS,
+    "hidden_vocabulary": _Member("a string", _is_text),
+}
+_METHODS = {
+    "encode": _Member(f"a list of ids from -1 to {_IDS_END - 1:,}", _is_ids, EncodeError),
+    "decode": _DECODED,
+    "piece": _Member("a string", _is_text),
+    "token_bytes": _Member("bytes", _is_bytes),
+    "encode_many": _Member("a list of ids or error for each text", _are_encodings, is_batch=True),
+    "decode_many": _Member("bytes or an error for each list of ids", _are_decodings, is_batch=True),
+    "decode_as_llama_cpp": _DECODED,
+    "decode_as_document": _DECODED,
+    "token_types": _Member("a list of types", _are_types),
+    "lists_role": _FLAG,
+    "generation_ends": _Member("GenerationEnds", lambda value: isinstance(value, GenerationEnds)),
+    "added_tokens": _Member("added tokens by id", _is_by_id),
+    "declared_spec": _Member("a TokenizerSpec", lambda value: isinstance(value, TokenizerSpec)),
+    "tokenizer_json": _Member("bytes", _is_bytes),
+    "stages": _Member("TokenizerStages", lambda value: isinstance(value, TokenizerStages), EncodeError),
+}
+_MEMBERS = _PROPERTIES | _METHODS
+"""The members of `Tokenizer` and of all its capabilities; a test compares both."""
+
+_FIELDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "source": ("a string", _is_text),
+    "reason": ("a string", _is_text),
+    "caveat": ("a string", _is_text),
+    "sha256": ("a string or None", lambda value: value is None or _is_text(value)),
+    "path": ("a Path or None", lambda value: value is None or isinstance(value, Path)),
+    "versions": ("strings by name", lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()])),
+    "reads_model": ("a bool", _is_flag),
+    "is_rebuilt": ("a bool", _is_flag),
+}
