@@ -218,6 +218,8 @@ def test_hostile_responses_to_other_requests_are_errors(operation, response, mes
     ("hello", "message"),
     [
         ({"protocol": 2}, "`protocol` is 2; this tokverify speaks 1"),
+        ({"protocol": True}, "`protocol` is True; this tokverify speaks 1"),
+        ({"protocol": 1.0}, "`protocol` is 1.0; this tokverify speaks 1"),
         ({"name": ""}, "`name` is '', not a text"),
         ({"version": 5}, "`version` is 5, not a text"),
         ({"vocab_size": 0}, "`vocab_size` is 0, not a number from 1 to 1,048,576"),

@@ -142,6 +142,7 @@ def test_no_server_at_the_address_is_an_error():
     [
         ("/v1/models", (404, "<html>"), TokverifyError, r"/v1/models: HTTP 404: the server does not know this path"),
         ("/v1/models", (200, "<html>"), TokverifyError, "HTTP 200: the response is not JSON"),
+        ("/v1/models", (200, "null"), TokverifyError, "HTTP 200: the response is null"),
         ("/v1/models", (200, "[" * 5000), TokverifyError, "HTTP 200: the response is not JSON"),
         ("/v1/models", (401, {"error": {"message": "Invalid API Key"}}), TokverifyError, "LLAMA_API_KEY"),
         ("/v1/models", (503, {"error": {"message": "Loading model"}}), TokverifyError, "wait until it has loaded"),

@@ -266,3 +266,12 @@ def test_the_repository_is_where_a_reference_is_looked_for(hub, small):
     found = find_model("hf:org/small")
     assert found.repository == f"org/small@{COMMIT}"
     assert found == replace(found, repository=found.repository)
+
+
+def test_a_listing_that_cannot_be_kept(hub, small, tmp_path, monkeypatch):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file")
+    monkeypatch.setenv("TOKVERIFY_CACHE", str(occupied))
+    message = "occupied.*: cannot be written .*; name another directory in TOKVERIFY_CACHE$"
+    with pytest.raises(TokverifyError, match=message):
+        find_model("hf:org/small")

@@ -114,3 +114,14 @@ def test_a_pattern_matches_names_with_tags(root):
     assert expand("me/*") == ["ollama:me/llama:x"]
     with pytest.raises(TokverifyError, match="no model matches"):
         expand("qwen*")
+
+
+def test_a_directory_that_this_user_must_not_read(root, monkeypatch):
+    put(root, "manifests/registry.ollama.ai/library/fox/latest")
+
+    def is_file(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    with pytest.raises(TokverifyError, match=f"^ollama:fox: not found; {root} must not be read by this user$"):
+        find_model("ollama:fox")

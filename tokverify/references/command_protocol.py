@@ -100,8 +100,9 @@ def read_hello(response: Mapping[str, Any]) -> Hello:
     Raises:
         ResponseError: If it lacks something or contains a value of the wrong type.
     """
-    if response.get("protocol") != VERSION:
-        raise ResponseError(f"`protocol` is {_show(response.get('protocol'))}; this tokverify speaks {VERSION}")
+    version = response.get("protocol")
+    if type(version) is not int or version != VERSION:
+        raise ResponseError(f"`protocol` is {_show(version)}; this tokverify speaks {VERSION}")
     capabilities = _read_texts(response, "capabilities")
     if unknown := [name for name in capabilities if name not in CAPABILITIES]:
         raise ResponseError(f"`capabilities` contains {_show(unknown[0])}; known are {', '.join(CAPABILITIES)}")

@@ -18,7 +18,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.metadata import find_metadata_end
 from tokverify.files.gguf.window import GgufFile
 from tokverify.stores.remote_file import MAX_BYTES, RemoteFile, Version
-from tokverify.system.cache import VARIABLE, cache_directory
+from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.output_file import move_into_place, temporary_beside, write_file
 
 _FORMAT = 1
@@ -95,15 +95,10 @@ class HeadCache:
             "is_complete": is_complete,
             "sha256": sha256,
         }
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+        with written_to_cache(self._directory):
             self._note.unlink(missing_ok=True)
             _write_with_hole(self._path, remote.data, size)
             write_file(self._note, json.dumps(note))
-        except OSError as error:
-            raise TokverifyError(
-                f"{self._directory}: cannot be written ({error.strerror}); name another directory in {VARIABLE}"
-            ) from error
         return head
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tokverify.errors import TokverifyError
-from tokverify.system.cache import cache_directory
+from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.output_file import write_file
 
 COMMIT = re.compile("[0-9a-f]{40,64}")
@@ -37,8 +37,8 @@ def remember_listing(listing: Listing, revision: str) -> None:
     text = json.dumps({"commit": listing.commit, "files": list(listing.files)})
     for name in {revision, listing.commit}:
         note = _note(listing.repository, name)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_file(note, text)
+        with written_to_cache(note.parent):
+            write_file(note, text)
 
 
 def recall_listing(repository: str, revision: str) -> Listing:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,21 @@ def find(name: str) -> ModelFile:
         name: `[[host/]namespace/]model[:tag]`; the tag is `latest` by default.
 
     Raises:
-        TokverifyError: If there is no such model.
+        TokverifyError: If there is no such model, or its directory must not be read.
         BrokenFileError: If its manifest cannot be read, or names no GGUF file that exists.
     """
     places = _places(name)
-    for root in _roots():
-        for place in places:
-            for manifest in (root / kind / place for kind in _MANIFESTS):
-                if manifest.is_file():
-                    return _read(manifest, root, name)
+    unreadable: set[Path] = set()
+    for root, place, kind in product(_roots(), places, _MANIFESTS):
+        manifest = root / kind / place
+        try:
+            if manifest.is_file():
+                return _read(manifest, root, name)
+        except PermissionError:
+            unreadable.add(root)
+    if unreadable:
+        denied = ", ".join(sorted(map(str, unreadable)))
+        raise TokverifyError(f"ollama:{name}: not found; {denied} must not be read by this user")
     roots = ", ".join(map(str, _roots())) or "no directory exists"
     raise TokverifyError(f"ollama:{name}: not found ({roots}); `ollama pull {name}`, or set {VARIABLE}")
 

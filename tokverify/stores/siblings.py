@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin
 from tokverify.errors import TokverifyError
 from tokverify.files.config import COMPANIONS
 from tokverify.files.location import MAX_FILE_BYTES
-from tokverify.system.cache import VARIABLE, cache_directory
+from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.http_address import shown
 from tokverify.system.http_client import HttpClient, Response, describe_status
 from tokverify.system.output_file import move_into_place, temporary_beside
@@ -78,12 +78,8 @@ class _Directory:
     def download(self, name: str) -> bool:
         """Replace the copy of a file; return False, and keep none, if the server has no such file."""
         data = self._request(self.url_of(name))
-        try:
+        with written_to_cache(self._copies):
             self._keep(self.path_of(name), data)
-        except OSError as error:
-            raise TokverifyError(
-                f"{self._copies}: cannot be written ({error.strerror}); name another directory in {VARIABLE}"
-            ) from error
         return data is not None
 
     def _request(self, url: str) -> bytes | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,22 @@ def cache_directory() -> Path:
     if own := os.environ.get(VARIABLE):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tokverify")
+
+
+@contextmanager
+def written_to_cache(directory: Path) -> Iterator[None]:
+    """Make a directory of the cache, and report an error while it is written to.
+
+    Raises:
+        TokverifyError: If the directory or something in it cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise TokverifyError(
+            f"{directory}: cannot be written ({error.strerror}); name another directory in {VARIABLE}"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,21 +152,22 @@ class Connection:
         return _Answer(response.status, response.headers.get("Retry-After", "")[:_MAX_DIGITS], response.read())
 
     def _parse(self, path: str, answer: _Answer) -> Any:  # noqa: ANN401 - JSON
-        content = _parse_answer(answer.data)
+        content, reason = _parse_answer(answer.data)
         if answer.status == HTTPStatus.OK and content is not None:
             return content
         message = _error_message(content)
-        unnamed = "the response is not JSON" if content is None else "the response does not say why"
-        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else unnamed
+        problem = summary(ValueError(message))[:_MAX_QUOTED] if message else reason
         advice = _ADVICE.get(answer.status, problem)
         raise RefusedError(f"{self.address}{path}: HTTP {answer.status}: {advice}", answer.status)
 
 
-def _parse_answer(data: bytes) -> Any:  # noqa: ANN401 - JSON
+def _parse_answer(data: bytes) -> tuple[Any, str]:
+    """Return the content of an answer, None if there is none, and what to say if it does not explain a refusal."""
     try:
-        return parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
+        content = parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
     except JsonError:
-        return None
+        return None, "the response is not JSON"
+    return content, "the response is null" if content is None else "the response does not say why"
 
 
 def _error_message(content: object) -> object:
