@@ -97,6 +97,24 @@ def test_a_batch_of_another_size():
         guarded("encode_many", lambda: [[1], [1]]).encode_many(["a"], add_special=False, parse_special=True)
 
 
+def test_a_value_that_cannot_be_examined():
+    class Broken(list):
+        def __iter__(self):
+            raise RuntimeError("no items")
+
+    with pytest.raises(EncodeError, match=r"^mine: `encode` of its tokenizer failed \(no items\)$"):
+        guarded("encode", lambda: Broken([1])).encode("a", add_special=False, parse_special=True)
+
+
+def test_a_property_that_changes_is_checked_again():
+    value: list[object] = ["fine"]
+    tokenizer = guarded("name", lambda: value[0])
+    assert tokenizer.name == "fine"
+    value[0] = None
+    with pytest.raises(TokverifyError, match=r"^mine: `name` of its tokenizer returned a NoneType, not a string$"):
+        use(tokenizer, "name")
+
+
 def test_our_own_errors_are_kept():
     def refuse():
         raise EncodeError("no such text")
