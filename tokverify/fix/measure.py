@@ -63,6 +63,8 @@ _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 _PYTHON_COST = 20
 """How many times as long the Python engine takes for a text."""
+_LONG = 500
+"""The number of characters from which on a text counts twice, and so on."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
 
@@ -118,6 +120,12 @@ def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
     )
 
 
+def _cost(encoder: Encoder, cases: Sequence[Case]) -> int:
+    """Return what comparing the cases costs, in encodings of short texts."""
+    encodings = sum(1 + len(case.text) // _LONG for case in cases)
+    return encodings * (1 if encoder.engine.name == NATIVE else _PYTHON_COST)
+
+
 class Measuring:
     """Measures tokenizers against one reference."""
 
@@ -151,7 +159,7 @@ class Measuring:
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
-        self.budget.spend(len(self._cases) * (1 if encoder.engine.name == NATIVE else _PYTHON_COST))
+        self.budget.spend(_cost(encoder, self._cases))
         results = compare_cases(encoder, expected, self._cases, self._known)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
