@@ -12,6 +12,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.gguf.declaration import read_declaration
 from tokverify.stores import remote_file
 from tokverify.stores.location import find_model, is_stored
+from tokverify.stores.siblings import find_sibling
 
 TOKENS = 20_000
 
@@ -192,3 +193,11 @@ def test_an_existing_file_wins(tmp_path, monkeypatch):
     assert not is_stored("model.gguf")
     Path("hf:x").touch()
     assert find_model("hf:x").path == Path("hf:x")
+
+
+def test_a_file_that_is_not_there_needs_no_cache(server, monkeypatch):
+    def mkdir(path: Path, **_options: object) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    assert find_sibling(f"{server.address}/model.gguf", ["tokenizer.json"], is_offline=False) is None

@@ -96,6 +96,7 @@ class HeadCache:
             "sha256": sha256,
         }
         with written_to_cache(self._directory):
+            self._directory.mkdir(parents=True, exist_ok=True)
             self._note.unlink(missing_ok=True)
             _write_with_hole(self._path, remote.data, size)
             write_file(self._note, json.dumps(note))

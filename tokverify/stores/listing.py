@@ -38,6 +38,7 @@ def remember_listing(listing: Listing, revision: str) -> None:
     for name in {revision, listing.commit}:
         note = _note(listing.repository, name)
         with written_to_cache(note.parent):
+            note.parent.mkdir(parents=True, exist_ok=True)
             write_file(note, text)
 
 

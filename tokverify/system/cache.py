@@ -28,13 +28,12 @@ def cache_directory() -> Path:
 
 @contextmanager
 def written_to_cache(directory: Path) -> Iterator[None]:
-    """Make a directory of the cache, and report an error while it is written to.
+    """Report an error while a directory of the cache is made, or written to.
 
     Raises:
         TokverifyError: If the directory or something in it cannot be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise TokverifyError(
