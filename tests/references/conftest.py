@@ -20,6 +20,21 @@ def golden(shared: Path) -> Callable[[str], Iterator[Row]]:
 
 
 @pytest.fixture
+def install_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+    """Install a package with one module and one entry point that registers a kind."""
+
+    def install(module: str, source: str, entry_point: str) -> None:
+        info = tmp_path / "adapter-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adapter\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(f"[tokverify.references]\n{entry_point}\n", encoding="utf-8")
+        (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return install
+
+
+@pytest.fixture
 def tokenizer_json() -> dict:
     """Words, with BOS and EOS around them, as a tokenizer.json."""
     return {

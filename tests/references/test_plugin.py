@@ -1,5 +1,7 @@
 """References of other packages, registered as entry points, are treated like built-in ones."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,16 +60,8 @@ def load_incomplete(request):
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def install(entry_point: str) -> None:
-        info = tmp_path / "adapter-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: adapter\nVersion: 1.0\n", encoding="utf-8")
-        (info / "entry_points.txt").write_text(f"[tokverify.references]\n{entry_point}\n", encoding="utf-8")
-        (tmp_path / "tokverify_adapter.py").write_text(ADAPTER, encoding="utf-8")
-        monkeypatch.syspath_prepend(tmp_path)
-
-    return install
+def install(install_reference: Callable[[str, str, str], None]) -> Callable[[str], None]:
+    return partial(install_reference, "tokverify_adapter", ADAPTER)
 
 
 @pytest.fixture(params=["sentencepiece", "tokenizers"])

@@ -1,7 +1,7 @@
 """Whatever a reference of another package raises or returns ends as one line that names the package."""
 
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Protocol
 
 import pytest
@@ -16,14 +16,17 @@ from tokverify.references.reference import FoundReference
 from tokverify.references.registered import guard
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
-CORE = [name for name in vars(protocols.Tokenizer) if not name.startswith("_")]
-CAPABILITIES = sorted(
-    name
+MEMBERS = {
+    name: member
     for protocol in vars(protocols).values()
     if isinstance(protocol, type) and Protocol in protocol.__bases__
-    for name in vars(protocol)
+    for name, member in vars(protocol).items()
     if not name.startswith("_")
-)
+}
+"""The members of `Tokenizer` and of all its capabilities."""
+CORE = [name for name in vars(protocols.Tokenizer) if name in MEMBERS]
+CAPABILITIES = sorted(MEMBERS)
+PROPERTIES = {name for name, member in MEMBERS.items() if isinstance(member, property)}
 
 
 class Delegate:
@@ -40,15 +43,6 @@ class Delegate:
         if name in PROPERTIES:
             return self._behavior()
         return lambda *arguments, **options: self._behavior()
-
-
-PROPERTIES = {
-    name
-    for protocol in vars(protocols).values()
-    if isinstance(protocol, type) and Protocol in protocol.__bases__
-    for name, member in vars(protocol).items()
-    if isinstance(member, property)
-}
 
 
 def fail():
@@ -171,13 +165,8 @@ def load(request):
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    info = tmp_path / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[tokverify.references]\nbroken = broken_package:load\n", encoding="utf-8")
-    (tmp_path / "broken_package.py").write_text(PACKAGE, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+def package(install_reference: Callable[[str, str, str], None]) -> None:
+    install_reference("broken_package", PACKAGE, "broken = broken_package:load")
 
 
 @pytest.mark.usefixtures("package")

@@ -23,6 +23,7 @@ from tokverify.references import open_reference
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference
 from tokverify.spec import TokenType
+from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import pieces_of
 
 if TYPE_CHECKING:
@@ -113,10 +114,8 @@ def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class 
 
     from tokverify.references.sentencepiece import SentencePieceTokenizer
 
-    try:
+    with raised_as(UnsupportedError, "sentencepiece refuses the model without what is lost"):
         return SentencePieceTokenizer(SentencePieceProcessor(model_proto=message.SerializeToString()))
-    except RuntimeError as error:
-        raise UnsupportedError(f"sentencepiece refuses the model without what is lost: {error}") from None
 
 
 def _open_tiktoken(path: Path) -> Source:

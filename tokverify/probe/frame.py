@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from tokverify.probe.queries import Queries
 
-T = TypeVar("T")
+_Item = TypeVar("_Item")
 
 CHARACTERS = 4000
 """The approximate length of a pack."""
@@ -57,8 +57,8 @@ def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
     return _pack(texts, lambda text: len(text) + 1)
 
 
-def _pack(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    pack: list[T] = []
+def _pack(items: Iterable[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    pack: list[_Item] = []
     size = 0
     for item in items:
         pack.append(item)

@@ -14,13 +14,11 @@ from typing import Any, cast
 
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, Tokenizer, TokenizerStages
 
 _IDS_END = 1 << 31
-_MAX_TOKENS = 1 << 24
-"""As in a GGUF file."""
 
 
 def guard(kind: str, found: object) -> FoundReference:
@@ -126,7 +124,7 @@ def _is_ids(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _MAX_TOKENS
+    return type(value) is int and 0 <= value <= MAX_TOKENS
 
 
 def _is_flag(value: object) -> bool:
@@ -146,11 +144,8 @@ def _are_roles(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    return _is_listing(value) and all(map(_is_text, cast("Sequence[object]", value)))
-
-
-def _is_listing(value: object) -> bool:
-    return isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes)
+    is_listing = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes)
+    return is_listing and all(map(_is_text, cast("Sequence[object]", value)))
 
 
 def _are_encodings(value: object) -> bool:
@@ -177,7 +172,7 @@ _TEXTS = _Member("a list of strings", _are_texts)
 _DECODED = _Member("bytes", _is_bytes, EncodeError)
 _PROPERTIES = {
     "name": _Member("a string", _is_text),
-    "vocab_size": _Member(f"a number from 0 to {_MAX_TOKENS:,}", _is_count),
+    "vocab_size": _Member(f"a number from 0 to {MAX_TOKENS:,}", _is_count),
     "special_ids": _Member("ids by role", _are_roles),
     "parses_special": _FLAG,
     "adds_special": _FLAG,
