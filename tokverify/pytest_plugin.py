@@ -8,7 +8,6 @@ docs/pytest.md explains how to use it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -54,6 +53,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix != ".toml":
         return None
     from tokverify.project.configuration_file import FILE, PROJECT, is_configuration
+    from tokverify.system.relative_path import relative_path
 
     if file_path.name not in {FILE, PROJECT}:
         return None
@@ -62,7 +62,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not is_requested:
         return None
     # pytest cannot name a file above its root directory, where a configuration can be.
-    name = Path(os.path.relpath(file_path, parent.config.rootpath)).as_posix()
+    name = Path(relative_path(file_path, parent.config.rootpath)).as_posix()
     return _ConfigurationFile.from_parent(parent, path=file_path, nodeid=name)
 
 

@@ -1,5 +1,6 @@
 """The command that installs this tokverify elsewhere, by how it was installed here."""
 
+import os
 import shlex
 import subprocess
 import sysconfig
@@ -98,10 +99,10 @@ def test_other_wheels_that_the_workflow_would_install_are_named(monkeypatch, tmp
 
 
 def test_a_repository_on_another_drive_is_named_by_its_whole_path(monkeypatch, tmp_path):
-    def fail(_path):
+    def fail(_path, _start):
         raise ValueError("path is on mount 'C:', start on mount 'D:'")
 
-    monkeypatch.setattr(installation.os.path, "relpath", fail)
+    monkeypatch.setattr(os.path, "relpath", fail)
     monkeypatch.setattr(installation, "read_direct_url", lambda: {"url": "file:///elsewhere/checkout"})
     assert str(tmp_path / "wheels") in shlex.split(plan_installation(tmp_path).preparation)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from tokverify.project.configuration_file import FILE
 from tokverify.project.configuration_reader import find_configuration
 from tokverify.project.trust import repository_of, require_inside
 from tokverify.render.kinds import FORMATS, present
+from tokverify.system.relative_path import relative_path
 
 if TYPE_CHECKING:
     from tokverify.cli.output import ReportFile
@@ -100,7 +100,7 @@ def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
         raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
     directory = configuration.source.parent
     return tuple(
-        report._replace(path=report.path and Path(os.path.relpath(directory / report.path))) for report in reports
+        report._replace(path=report.path and Path(relative_path(directory / report.path))) for report in reports
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.case import SHIPPED, is_shipped
 from tokverify.stores.location import is_stored
+from tokverify.system.relative_path import relative_path
 from tokverify.verify.fail_on import parse_fail_on
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
     """
 
     def relative(path: str) -> Path:
-        return Path(os.path.relpath(root / path))
+        return Path(relative_path(root / path))
 
     return ConfiguredModel(
         name=Path(model).stem,

@@ -5,7 +5,6 @@ The format is described in docs/configuration.md.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from tokverify.project.configuration_file import PROJECT, find_file, parse_docum
 from tokverify.project.trust import OPTION, find_outside, find_reference_outside, repository_of
 from tokverify.references.location import ConfiguredLocation
 from tokverify.stores.location import is_remote, is_stored
+from tokverify.system.relative_path import relative_path
 from tokverify.text.wording import suggest_name
 from tokverify.verify.fail_on import parse_fail_on
 
@@ -138,7 +138,7 @@ class _Reader:
     def file(self, value: object, key: str) -> Path:
         path = self.path.parent / self.string(value, key)
         self._require_inside(self.root and find_outside(path, self.root), key)
-        return Path(os.path.relpath(path))
+        return Path(relative_path(path))
 
     def suites(self, value: object, key: str) -> tuple[SuiteSource, ...]:
         return tuple(self._suite(item, f"{key}[{number}]") for number, item in enumerate(self.strings(value, key)))
@@ -153,7 +153,7 @@ class _Reader:
         location = self.string(value, key)
         path = self.path.parent / location
         self._require_inside(self.root and find_reference_outside(location, self.path.parent, self.root), key)
-        return ConfiguredLocation(os.path.relpath(path) if path.exists() else location)
+        return ConfiguredLocation(relative_path(path) if path.exists() else location)
 
     def count(self, value: object, key: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -6,7 +6,6 @@ Source: PEP 610, `direct_url.json`, which pip and other installers write unless 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from tokverify.system.git import git
+from tokverify.system.relative_path import relative_path
 from tokverify.version import __version__
 
 _NAME = "tokverify"
@@ -58,17 +58,9 @@ def _plan_wheel(source: Path, root: Path) -> Installation:
     notes = [*_check_platform(source), *_check_other_wheels(root / _WHEELS, source)]
     return Installation(
         f"pip install {_WHEELS}/{_NAME}-*.whl",
-        shlex.join(["pip", "wheel", "--no-deps", "-w", _relative(root / _WHEELS), str(source)]),
+        shlex.join(["pip", "wheel", "--no-deps", "-w", relative_path(root / _WHEELS), str(source)]),
         tuple(notes),
     )
-
-
-def _relative(path: Path) -> str:
-    """Return a path as seen from the current directory, or itself if that is on another drive of Windows."""
-    try:
-        return os.path.relpath(path)
-    except ValueError:
-        return str(path)
 
 
 def _check_platform(source: Path) -> Iterator[str]:

@@ -8,7 +8,6 @@ imported only when they are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,8 @@ from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
@@ -162,4 +163,6 @@ def _open_registered(kind: str, request: Request) -> FoundReference:
 
 
 def _find_entry_points(name: str) -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=ENTRY_POINTS, name=name)) if name else ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import shutil
 import sys
 import time
@@ -180,7 +179,7 @@ def _temporary_name(target: Path) -> Path:
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
                 leftover.unlink()
-    return target.with_name(f"{stem}{secrets.token_hex(8)}{SUFFIX}")
+    return target.with_name(f"{stem}{os.urandom(8).hex()}{SUFFIX}")
 
 
 def _is_written_in_place(path: Path) -> bool:
