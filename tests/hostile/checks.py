@@ -1,5 +1,6 @@
 """Check one file: run its commands, compare it with llama.cpp, and note what that cost."""
 
+import importlib.metadata
 import os
 import tempfile
 from collections import Counter
@@ -16,7 +17,6 @@ from hostile.grammar import MAKERS
 from hostile.items import Failure, Item, generate, write_item
 from hostile.llama_cpp import ask_llama_cpp, load_library
 from hostile.parity import compare_with_llama_cpp
-from tokverify import references
 from tokverify.engine.engine_choice import AUTO
 
 COMPARE = ("compare",)
@@ -57,8 +57,7 @@ def prepare() -> None:
     make_reports()
     make_baseline()
     # Reading the metadata of all installed packages would take longer than most commands.
-    installed = references.entry_points()
-    references.entry_points = installed.select
+    importlib.metadata.entry_points = importlib.metadata.entry_points().select
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         for kind, seed in product(MAKERS, ("a", "b")):
