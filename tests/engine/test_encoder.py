@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.families import plamo
+from tokverify.engine.models import plamo2
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 
@@ -265,7 +265,7 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
         tries.append(parts)
         raise BrokenFileError("no byte tokens")
 
-    monkeypatch.setattr(plamo, "Plamo2", refuse)
+    monkeypatch.setattr(plamo2, "Plamo2", refuse)
     encoder = DeviatingEncoder(TokenizerSpec(model="plamo2", tokens=["a"]), Deviation())
     for _ in range(3):
         with pytest.raises(BrokenFileError, match="no byte tokens"):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
-from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.text.utf8 import replace_lone_bytes
@@ -15,11 +14,14 @@ from tokverify.text.utf8 import replace_lone_bytes
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
+    from tokverify.engine.models.bpe import Bpe
     from tokverify.spec import TokenizerSpec
 
 
 def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
     """Build the model; llama.cpp reads a merge up to its first NUL."""
+    from tokverify.engine.models.bpe import Bpe
+
     merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
     return Bpe(settings.ids, merges, PRE_TOKENIZERS[settings.pre])
 

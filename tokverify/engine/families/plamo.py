@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Family, Ranking
-from tokverify.engine.models.plamo2 import Plamo2
-from tokverify.engine.models.plamo3 import Plamo3
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
@@ -15,6 +13,7 @@ from tokverify.text.utf8 import to_bytes
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
+    from tokverify.engine.models.plamo2 import Plamo2
     from tokverify.spec import TokenizerSpec
 
 
@@ -38,10 +37,14 @@ class _Plamo2Family(Family):
 
 class _Plamo3Family(_Plamo2Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        from tokverify.engine.models.plamo3 import Plamo3
+
         return Plamo3(_make_plamo2(spec, settings))
 
 
 def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
+    from tokverify.engine.models.plamo2 import Plamo2
+
     # subtle: llama.cpp uses the declared types here, before the tokens' texts override any.
     byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
     return Plamo2(settings.ids, spec.scores or [0.0] * len(settings.ids), byte_ids)

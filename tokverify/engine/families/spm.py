@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
-from tokverify.engine.models.spm import Spm
 from tokverify.engine.normalizer import escape_spaces
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 class _SpmFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        from tokverify.engine.models.spm import Spm
+
         return Spm(settings.ids, spec.scores or [0.0] * len(settings.ids))
 
     def lookup_text(self, text: str, settings: Settings) -> str:

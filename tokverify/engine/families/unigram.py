@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.family import NO_TOKEN, Alphabet, Family, Ranking, SpaceEscaping
-from tokverify.engine.models.unigram import make_unigram
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 class _UnigramFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        from tokverify.engine.models.unigram import make_unigram
+
         return make_unigram(spec, settings, settings.special_ids.get("unk", NO_TOKEN))
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:

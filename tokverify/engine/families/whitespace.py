@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.families.bpe import ByteLevelFamily, make_bpe
 from tokverify.engine.family import Ranking, SpaceEscaping
-from tokverify.engine.models.whitespace import Whitespace
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 class _WhitespaceFamily(ByteLevelFamily):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        from tokverify.engine.models.whitespace import Whitespace
+
         return Whitespace(make_bpe(spec, settings), lowercase=settings.lowercase)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.family import NO_TOKEN, Affixes, Family, Ranking
-from tokverify.engine.models.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 class _WordPieceFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
+        from tokverify.engine.models.wordpiece import WordPiece
+
         del spec
         unknown_id = settings.special_ids.get("unk", NO_TOKEN)
         return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)

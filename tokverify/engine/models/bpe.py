@@ -17,15 +17,17 @@ from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.models.boundary import PartSplitter
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.merge import merge
+from tokverify.engine.models.merge_trace import MergeRules, trace_word
+from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.rewriting import Rewriting
+from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
 from tokverify.text.utf8 import encode_leniently
 from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.engine.pre_tokenizer import PreTokenizer
-    from tokverify.engine.trace import ModelTrace, Word
 
 
 class Bpe:
@@ -61,9 +63,6 @@ class Bpe:
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; a word is a pre-token, or a part of one that no merge can cross."""
-        from tokverify.engine.pre_token import trace_pre_tokens
-        from tokverify.engine.trace import ModelTrace
-
         traced = trace_pre_tokens(self._pre_tokenizer, text)
         words: list[Word] = []
         for index, (chunk, pre_token) in enumerate(traced):
@@ -72,9 +71,6 @@ class Bpe:
         return ModelTrace(rewriting, tuple(words), tuple(pre_token for _, pre_token in traced))
 
     def _trace(self, pre_token: str, start: int, index: int) -> Iterator[Word]:
-        from tokverify.engine.models.merge_trace import MergeRules, trace_word
-        from tokverify.engine.trace import Taken, Whole, Word
-
         byte_level = self._pre_tokenizer.byte_level
         word = to_byte_level(pre_token) if byte_level else pre_token
         if self._is_whole(word) and word in self._ids:
