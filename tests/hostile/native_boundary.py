@@ -46,7 +46,7 @@ def declare(source: random.Random) -> Declaration:
     flag = lambda: source.random() < 0.5  # noqa: E731
     return Declaration(
         model=source.choice(FAMILIES),
-        pieces=b"\0".join(pieces),
+        pieces=native_module().Pieces(b"\0".join(pieces), count),
         displayed=b"\0".join(some_bytes(source) for _ in ids) if source.random() < 0.2 else None,
         piece_count=count,
         scores=array("d", (score(source) for _ in ids)).tobytes(),
@@ -144,7 +144,14 @@ def check_strings(source: random.Random) -> None:
     position = source.choice((0, source.randint(0, len(window))))
     count = source.choice((len(strings), 1 << 40))
     end, taken, found = split_strings(window, position, order == ">", count)
-    assert native_module().join_strings(window, position, order == ">", count) == (end, taken, b"\0".join(found))
+    module = native_module()
+    assert module.join_strings(window, position, order == ">", count) == (end, taken, b"\0".join(found))
+    table = module.Pieces(b"\0".join(strings), source.randint(0, 7))
+    found_ids = [table.id(string) for string in strings]
+    assert all(id is None or table.piece(id) is not None for id in found_ids)
+    differing = module.find_differing(window, b"\0".join(strings))
+    assert differing == sorted(set(differing))
+    module.read_pieces(b'{"model": {"vocab": {"%b": %d}}}' % (source.randbytes(3), number(source) % 10**20))
 
 
 def check_marks(source: random.Random) -> None:

@@ -17,7 +17,6 @@ from tokverify.cli.case_options import (
     selection_options,
 )
 from tokverify.cli.configured import fill_in_settings
-from tokverify.cli.matrix import run_configured
 from tokverify.cli.options import (
     ModelCommand,
     diagnose_option,
@@ -81,6 +80,8 @@ def run(  # the rest of the options is in RunOptions
     or is a known failure, 1 if a case or another difference fails, and 2 if the command could not run.
     """
     if not models:
+        from tokverify.cli.matrix import run_configured
+
         return run_configured(options, jobs, allow_outside=allow_outside)
     found = find_models(models)
     chosen = [_choose(model, options, allow_outside=allow_outside) for model in found.values()]

@@ -12,7 +12,6 @@ from tokverify.cli.baseline import BaselineOptions, check_baseline
 from tokverify.cli.output import check_reports
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS
-from tokverify.report.check import Part
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
@@ -82,6 +81,7 @@ class RunOptions(BaselineOptions):
         Raises:
             UsageError: If an option requires that there is only one model.
         """
+        from tokverify.report.check import Part
         from tokverify.tasks.check import CheckRequest
 
         if self.update_baseline or self.last_failed:

@@ -139,7 +139,7 @@ class DeviatingEncoder(Encoder):
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
     if deviation.ignore_merges is not None and settings.family.is_bpe:
         pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
-        base = model if isinstance(model, Bpe) else Bpe(settings.ids, spec.merges or (), pre_tokenizer)
+        base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer)
     if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
@@ -149,7 +149,8 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
 class _DeviatingWordPiece(WordPiece):
     def __init__(self, settings: Settings, deviation: Deviation) -> None:
         unknown_id = settings.special_ids.get("unk", -1)
-        super().__init__(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+        lowercase, strip_accents = settings.lowercase, settings.strip_accents
+        super().__init__(settings.id_by_piece, unknown_id, lowercase=lowercase, strip_accents=strip_accents)
         self._split_words = deviation.split_words
         self._longest_word = deviation.longest_word
         within = {piece: id for piece, id in settings.ids.items() if not piece.startswith(ESCAPED_SPACE)}

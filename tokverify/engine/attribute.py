@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
 from tokverify.engine.byte_level import count_placeholders
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
 from tokverify.engine.special_text import (
     ALWAYS_SHOWN_TEXTS,
@@ -21,7 +22,7 @@ from tokverify.engine.special_text import (
 )
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType
-from tokverify.text.utf8 import find_not_utf8
+from tokverify.text.utf8 import find_not_utf8, from_utf8
 from tokverify.text.wording import short_repr
 
 
@@ -139,10 +140,7 @@ class Attributes:
             BrokenFileError: If there is such a token; `decodes` decides by its attribute.
         """
         # Rare, so the pieces are searched all at once.
-        joined = "\0".join(self._pieces)
-        if find_not_utf8([joined]) is None or not _BEYOND_UNICODE.search(joined):
-            return
-        for id, piece in enumerate(self._pieces):
+        for id, piece in enumerate(self._pieces if _may_be_beyond_unicode(self._pieces) else ()):
             if _BEYOND_UNICODE.search(piece) and decodes(self.values[id]):
                 problem = "contains a character beyond U+10FFFF; llama.cpp refuses such a file"
                 raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
@@ -154,8 +152,9 @@ class Attributes:
             BrokenFileError: If the tokens that `decodes` selects by their attributes would fill the memory.
         """
         size = 0
-        for id, piece in enumerate(self._pieces):
-            if len(piece) <= _SHORT or not decodes(self.values[id]):
+        decoded = frozenset(filter(decodes, set(self.values)))
+        for id, piece in enumerate(self._pieces if decoded else ()):
+            if len(piece) <= _SHORT or self.values[id] not in decoded:
                 continue
             size += count_placeholders(piece) * len(piece)
             if size > MAX_PLACEHOLDER_CHARACTERS:
@@ -172,6 +171,13 @@ class Attributes:
             setting = f"type of {id} {short_repr(self._pieces[id])}"
             self.overrides.append(Override(setting, _name(self.values[id]), _name(attribute), reason))
             self.values[id] = attribute
+
+
+def _may_be_beyond_unicode(pieces: Sequence[str]) -> bool:
+    """Whether a piece can contain a character beyond U+10FFFF; fast for the usual vocabulary, which is UTF-8."""
+    if isinstance(pieces, JoinedStrings):
+        return from_utf8(pieces.joined) is None
+    return find_not_utf8(["\0".join(pieces)]) is not None
 
 
 def _attributes_of(types: Sequence[int]) -> list[int]:

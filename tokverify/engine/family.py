@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.normalizer import unescape_spaces
+from tokverify.engine.piece_index import PieceIndex
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class Family(ABC):
         before = ["bos"] if always or settings.add_bos else []
         return before, [self.closing_role] if always or settings.add_eos else []
 
-    def displayed_pieces(self, pieces: list[str], ids: Mapping[str, int]) -> list[str]:
+    def displayed_pieces(self, pieces: Sequence[str], ids: Mapping[str, int]) -> Sequence[str]:
         """Return the pieces in the form in which they are displayed; `ids` maps the stored strings to ids."""
         del ids
         return pieces
@@ -258,7 +259,8 @@ class Settings:
     ids: Mapping[str, int]
     """The id of each string that texts are matched with, in the order of the ids.
 
-    The inverse of `pieces`, except that some families display pieces in another form.
+    The inverse of `pieces`, except that some families display pieces in another form. Single lookups may be native; see
+    `id_by_piece`.
     """
     attributes: Sequence[int]
     """The attributes by id."""
@@ -280,6 +282,11 @@ class Settings:
     strip_accents: bool
     overrides: tuple[Override, ...] = ()
     """What llama.cpp does not use as declared, in the order in which it loads a file."""
+
+    @property
+    def id_by_piece(self) -> Mapping[str, int]:
+        """The same ids as a dictionary, which is faster in the loops of a model."""
+        return self.ids.dictionary if isinstance(self.ids, PieceIndex) else self.ids
 
     @property
     def algorithm(self) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.family import Ranking
-from tokverify.text.joined_strings import join
+from tokverify.engine.joined_strings import join
+from tokverify.engine.piece_index import listed_pieces
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -31,7 +32,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     ranking = settings.family.ranking
     digest = hashlib.sha256(json.dumps(_flags(settings), sort_keys=True).encode())
     merges = spec.merges if ranking is Ranking.MERGE_RANK else None
-    for strings in (settings.ids, merges or ()):
+    for strings in (listed_pieces(settings.ids), merges or ()):
         digest.update(join(strings) + b"\0\0")
     digest.update(bytes(settings.attributes) + b"\0")
     digest.update(_little_endian(spec.scores or ()) if ranking.uses_scores else b"")

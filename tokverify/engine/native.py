@@ -7,7 +7,7 @@ refuses a tokenizer or a text, the Python engine repeats the step and reports th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 from tokverify.engine import pre_pattern
 from tokverify.engine.engine_choice import native_module
 from tokverify.engine.family import Family, SpaceEscaping
+from tokverify.engine.joined_strings import NativePieces, join
+from tokverify.engine.piece_index import PieceIndex
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenType
-from tokverify.text.joined_strings import join
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -68,8 +69,8 @@ class Declaration:
     """What the compiled module builds an encoder from; a table that is None is that of another encoder."""
 
     model: str
-    pieces: bytes | None
-    """The strings that texts are matched with, separated by NUL."""
+    pieces: NativePieces | None
+    """The strings that texts are matched with."""
     displayed: bytes | None
     """The pieces, in families that display them in another form."""
     piece_count: int
@@ -141,7 +142,7 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
     displays_stored = type(family).displayed_pieces is Family.displayed_pieces
     return Declaration(
         model=spec.model,
-        pieces=None if shares_pieces else join(settings.ids),
+        pieces=None if shares_pieces else _native_pieces(settings.ids),
         displayed=None if displays_stored else join(settings.pieces),
         piece_count=len(settings.pieces),
         scores=None if base and base.scores is spec.scores else array("d", spec.scores or ()).tobytes(),
@@ -167,6 +168,14 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
         lowercase=settings.lowercase,
         strip_accents=settings.strip_accents,
     )
+
+
+def _native_pieces(ids: Mapping[str, int]) -> NativePieces:
+    """Return the table that was made to look up pieces, or make one."""
+    if isinstance(ids, PieceIndex):
+        return ids.native
+    pieces: NativePieces = native_module().Pieces(join(ids), len(ids))
+    return pieces
 
 
 def _join_merges(merges: Sequence[str]) -> bytes:

@@ -9,7 +9,7 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +18,9 @@ from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_all, find_ids
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
+from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
@@ -87,9 +89,9 @@ class _Loader:
         self.family = family
         self.overrides: list[Override] = []
         self.pieces = _pieces(spec.tokens)
-        self.ids = dict(zip(self.pieces, range(len(self.pieces)), strict=True))
+        self.ids = index_pieces(self.pieces)
         if len(self.ids) != len(self.pieces):
-            raise BrokenFileError(_duplicate_message(self.pieces, self.ids))
+            raise BrokenFileError(_duplicate_message(self.pieces))
         self.pieces = family.displayed_pieces(self.pieces, self.ids)
 
     def settings(self) -> Settings:
@@ -202,8 +204,10 @@ class _Loader:
         return lstrip, rstrip
 
 
-def _pieces(tokens: Sequence[str]) -> list[str]:
+def _pieces(tokens: Sequence[str]) -> Sequence[str]:
     """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
+    if isinstance(tokens, JoinedStrings) and not tokens.has_empty:
+        return tokens
     pieces = list(tokens)
     if all(tokens) and "\0".join(tokens).count("\0") == len(tokens) - 1:
         return pieces
@@ -212,7 +216,8 @@ def _pieces(tokens: Sequence[str]) -> list[str]:
     return pieces
 
 
-def _duplicate_message(texts: Sequence[str], ids: Mapping[str, int]) -> str:
+def _duplicate_message(texts: Sequence[str]) -> str:
+    ids = {text: id for id, text in enumerate(texts)}
     second = next(id for id, text in enumerate(texts) if ids[text] != id)
     text = texts[second]
     return (

@@ -7,6 +7,7 @@ imported only when they are used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,9 @@ __all__ = [
 
 ENTRY_POINTS = "tokverify.references"
 """The entry-point group in which other packages register kinds of references."""
+
+_NAME = re.compile(r"[\w-]+")
+"""What the name of a kind looks like; the installed packages are not searched for anything else, which takes long."""
 
 
 def _hub(request: Request) -> FoundReference:
@@ -142,7 +146,7 @@ def open_reference(
 
 def is_kind(name: str) -> bool:
     """Whether `name` is a kind of references, built in or registered by another package."""
-    return name in REFERENCES or bool(_find_entry_points(name))
+    return name in REFERENCES or (_NAME.fullmatch(name) is not None and bool(_find_entry_points(name)))
 
 
 def is_location(text: str) -> bool:

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.batch import encode_each
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import generation_end_ids, special_texts
 from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps, require_visible_added_tokens
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
+from tokverify.references.huggingface_pieces import read_pieces
 from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
@@ -139,8 +141,9 @@ class HuggingFaceTokenizer:
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
         # subtle: the library silently skips ids it does not know.
+        known = range(len(self.pieces))
         for id in ids:
-            if not self.piece(id):
+            if id not in known or id in self._missing_ids:
                 raise EncodeError(f"{self.name} has no token with the id {id}")
         with raised_as(EncodeError, f"{self.name} cannot decode these ids", quietly=True):
             text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False)
@@ -156,8 +159,10 @@ class HuggingFaceTokenizer:
         return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
 
     @cached_property
-    def pieces(self) -> list[str]:
+    def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""
+        if self._document is not None and (read := read_pieces(self._tokenizer, self._document)):
+            return read
         by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
         pieces = [piece for piece in by_id if piece is not None]
         if len(pieces) == len(by_id):
@@ -173,6 +178,13 @@ class HuggingFaceTokenizer:
         for piece, id in ids.items():
             pieces[id] = piece
         return pieces
+
+    @cached_property
+    def _missing_ids(self) -> frozenset[int]:
+        """The ids without a token."""
+        if isinstance(self.pieces, JoinedStrings) and not self.pieces.has_empty:
+            return frozenset()
+        return frozenset(id for id, piece in enumerate(self.pieces) if not piece)
 
     @cached_property
     def control_texts(self) -> frozenset[str]:

@@ -16,7 +16,6 @@ from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
 from tokverify.files.location import find_existing, suggest_file
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
-from tokverify.references.discovery import find_reference
 from tokverify.stores.location import find_model, is_stored
 from tokverify.verify.side import reference_side, side_of
 
@@ -179,6 +178,8 @@ def open_reference(
     else:
         settings = model.encoder.settings if isinstance(model, OpenedModel) else None
         if reference is None:
+            from tokverify.references.discovery import find_reference
+
             file = model.file
             found = find_reference(file.path, model.spec, settings, repository=file.repository, address=file.address)
             return OpenedReference(found=found)

@@ -15,7 +15,6 @@ from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.last_failures import LastFailures
 from tokverify.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, python_version
-from tokverify.tasks.own_rules import add_rule_findings
 from tokverify.verify.baseline import Baseline
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.expectation import expect_of, expect_side
@@ -86,6 +85,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         versions = found.versions
         report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
         if found.found.is_rebuilt and isinstance(opened, OpenedModel):
+            from tokverify.tasks.own_rules import add_rule_findings
+
             report = add_rule_findings(report, opened)
             report = known.apply(report) if known else report
     versions = {**report.versions, **opened.versions, **versions}

@@ -9,6 +9,8 @@ from operator import ne, or_
 from string import hexdigits
 from typing import TYPE_CHECKING
 
+from tokverify.engine.joined_strings import JoinedStrings, find_differing
+from tokverify.engine.piece_index import index_pieces
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType
 from tokverify.tokenizer import pieces_of, why_hidden
@@ -50,12 +52,22 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
 
 def _find_suspicious(pieces: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Yield the id and the pieces of each token whose pieces differ, or can stand for a byte; "" for a missing one."""
+    if isinstance(pieces, JoinedStrings) and isinstance(others, JoinedStrings):
+        ids = index_pieces(pieces)
+        bytes_of_both = {ids[piece] for piece in _BYTE_PIECES if piece in ids}
+        for id in sorted(bytes_of_both.union(find_differing(pieces, others))):
+            yield id, _piece(pieces, id), _piece(others, id)
+        return
     size = max(len(pieces), len(others))
     left, right = ([*listed, *[""] * (size - len(listed))] for listed in (pieces, others))
     # Only a few of a quarter of a million tokens are suspicious, so no Python code runs for the others.
     are_suspicious = map(or_, map(ne, left, right), map(_BYTE_PIECES.__contains__, left))
     for id in compress(range(size), are_suspicious):
         yield id, left[id], right[id]
+
+
+def _piece(pieces: Sequence[str], id: int) -> str:
+    return pieces[id] if id < len(pieces) else ""
 
 
 def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tokenizer) -> Iterator[PieceDifference]:

@@ -31,6 +31,7 @@ pub mod scratch;
 pub mod space;
 pub mod spec;
 pub mod token_bytes;
+pub mod tokenizer_json;
 pub mod trie;
 pub mod utf8;
 pub mod vocabulary;

@@ -184,6 +184,6 @@ mod tests {
         assert_eq!(candidates(&["  ", "   ", "<s>"], "a b  c   <s <"), [3, 6, 7, 9]);
         assert_eq!(candidates(&["<s>", "<t>", "a"], "<<a"), [0, 1, 2]);
         assert_eq!(candidates(&["a", "b", "c", "d", "e", "f", "g"], "xdcx"), [1, 2]);
-        assert_eq!(candidates(&[], "a"), []);
+        assert_eq!(candidates(&[], "a"), [0_usize; 0]);
     }
 }

@@ -74,6 +74,7 @@ pub struct Vocabulary {
     pieces: Strings,
     /// Ids in an open-addressing hash table whose size is a power of two; at most half of it is used.
     slots: Box<[u32]>,
+    distinct: usize,
 }
 
 impl Vocabulary {
@@ -81,11 +82,12 @@ impl Vocabulary {
     #[must_use]
     pub fn new(pieces: Strings) -> Self {
         let size = (pieces.len() * 2).next_power_of_two().max(16);
-        let mut vocabulary = Self { pieces, slots: vec![EMPTY; size].into() };
+        let mut vocabulary = Self { pieces, slots: vec![EMPTY; size].into(), distinct: 0 };
         for id in 0..vocabulary.pieces.len() {
             let slot = vocabulary.slot(vocabulary.pieces.get(id));
             if vocabulary.slots[slot] == EMPTY {
                 vocabulary.slots[slot] = u32::try_from(id).expect("ids fit in 32 bits");
+                vocabulary.distinct += 1;
             }
         }
         vocabulary
@@ -101,6 +103,12 @@ impl Vocabulary {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Return the number of different pieces.
+    #[must_use]
+    pub fn count_distinct(&self) -> usize {
+        self.distinct
     }
 
     /// Return the id of a piece.
@@ -149,5 +157,11 @@ mod tests {
         assert_eq!(vocabulary.id(b"\xff"), Some(2));
         assert_eq!(vocabulary.id(b"b"), None);
         assert_eq!(vocabulary.piece(0), b"a");
+    }
+
+    #[test]
+    fn a_repeated_piece_has_its_first_id_and_counts_once() {
+        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0b\0a", 3));
+        assert_eq!((vocabulary.id(b"a"), vocabulary.len(), vocabulary.count_distinct()), (Some(0), 3, 2));
     }
 }

@@ -1,6 +1,8 @@
 //! What Python hands over: `tokverify.engine.native.Declaration`.
 
 use crate::NotSupportedError;
+use crate::pieces::Pieces;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use tokverify_core::vocabulary::{Strings, Vocabulary};
 #[derive(FromPyObject)]
 pub struct Declaration {
     model: String,
-    pieces: Option<PyBackedBytes>,
+    pieces: Option<Py<Pieces>>,
     displayed: Option<PyBackedBytes>,
     piece_count: usize,
     scores: Option<PyBackedBytes>,
@@ -44,7 +46,10 @@ impl Declaration {
         let unsupported = || NotSupportedError::new_err("does not support this tokenizer family");
         let family = Family::from_name(&self.model).ok_or_else(unsupported)?;
         let index = |joined: PyBackedBytes| Arc::new(Vocabulary::new(Strings::from_joined(&joined, self.piece_count)));
-        let vocabulary = table(self.pieces.map(index), previous, |spec| &spec.vocabulary);
+        if self.pieces.as_ref().is_some_and(|pieces| pieces.get().0.len() != self.piece_count) {
+            return Err(PyValueError::new_err("the pieces are not as many as `piece_count`"));
+        }
+        let vocabulary = table(self.pieces.map(|pieces| pieces.get().0.clone()), previous, |spec| &spec.vocabulary);
         let merges = self.merges.map(|joined| Arc::new(Strings::from_joined(&joined, self.merge_count)));
         Ok(Spec {
             family,

@@ -3,6 +3,7 @@
 mod batch;
 mod declaration;
 mod mark;
+mod pieces;
 mod stream;
 mod strings;
 
@@ -106,9 +107,11 @@ mod _native {
     #[pymodule_export]
     use crate::mark::{mark_class_pairs, mark_ids};
     #[pymodule_export]
-    use crate::strings::join_strings;
+    use crate::pieces::Pieces;
+    #[pymodule_export]
+    use crate::strings::{find_differing, join_strings, read_pieces};
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 4;
+    const INTERFACE: u32 = 5;
 }

@@ -1,7 +1,8 @@
-//! Read the strings of a GGUF file.
+//! Read the strings of tokenizer files.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tokverify_core::tokenizer_json;
 
 /// The size of the length before each string.
 const LENGTH: usize = 8;
@@ -30,6 +31,34 @@ pub fn join_strings<'py>(
         taken += 1;
     }
     (window.as_bytes().len() - rest.len(), taken, PyBytes::new(window.py(), &joined))
+}
+
+/// Return the pieces of a tokenizer.json joined with NUL, and their number; see `tokenizer_json::read_pieces`.
+///
+/// None also if a piece contains NUL.
+#[pyfunction]
+pub fn read_pieces<'py>(document: &Bound<'py, PyBytes>) -> Option<(Bound<'py, PyBytes>, usize)> {
+    let pieces = tokenizer_json::read_pieces(document.as_bytes())?;
+    if pieces.iter().any(|piece| piece.contains(&0)) {
+        return None;
+    }
+    let joined = pieces.iter().collect::<Vec<_>>().join(&0);
+    Some((PyBytes::new(document.py(), &joined), pieces.len()))
+}
+
+/// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.
+#[pyfunction]
+pub fn find_differing(left: &[u8], right: &[u8]) -> Vec<usize> {
+    let (mut left, mut right) = (left.split(|&byte| byte == 0), right.split(|&byte| byte == 0));
+    let mut differing = Vec::new();
+    for index in 0.. {
+        match (left.next(), right.next()) {
+            (None, None) => break,
+            (left, right) if left != right => differing.push(index),
+            _ => {}
+        }
+    }
+    differing
 }
 
 /// Return the bytes of the first string and what follows it; None if it is not complete.

@@ -23,7 +23,7 @@ def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
     from tokverify.engine.models.bpe import Bpe
 
     merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
-    return Bpe(settings.ids, merges, PRE_TOKENIZERS[settings.pre])
+    return Bpe(settings.id_by_piece, merges, PRE_TOKENIZERS[settings.pre])
 
 
 class ByteLevelFamily(Family):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class _CppHybridFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
-        return CppHybrid(settings.ids, spec.merges or (), settings.special_ids.get("unk"))
+        return CppHybrid(settings.id_by_piece, spec.merges or (), settings.special_ids.get("unk"))
 
     def token_bytes(self, piece: str, attribute: int, settings: Settings) -> bytes:
         del settings

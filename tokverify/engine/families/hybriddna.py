@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families.bpe import ByteLevelFamily, make_bpe
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 class _HybridDnaFamily(ByteLevelFamily):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
-        return HybridDna(settings.ids, make_bpe(spec, settings))
+        return HybridDna(settings.id_by_piece, make_bpe(spec, settings))
 
-    def displayed_pieces(self, pieces: list[str], ids: Mapping[str, int]) -> list[str]:
+    def displayed_pieces(self, pieces: Sequence[str], ids: Mapping[str, int]) -> Sequence[str]:
         """Show DNA tokens, which follow `<oov>`, without the marker that ends them in the file."""
         first = ids.get(OUT_OF_VOCABULARY, len(pieces)) + 1
         return [*pieces[:first], *(piece.removesuffix(KMER_MARKER) or piece for piece in pieces[first:])]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class _RwkvFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
         del spec
-        return Rwkv(settings.ids, settings.special_ids.get("unk", NO_TOKEN))
+        return Rwkv(settings.id_by_piece, settings.special_ids.get("unk", NO_TOKEN))
 
     def refuses_byte_token(self, piece: str) -> bool:
         del piece

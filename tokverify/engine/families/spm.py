@@ -18,7 +18,7 @@ class _SpmFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
         from tokverify.engine.models.spm import Spm
 
-        return Spm(settings.ids, spec.scores or [0.0] * len(settings.ids))
+        return Spm(settings.id_by_piece, spec.scores or [0.0] * len(settings.ids))
 
     def lookup_text(self, text: str, settings: Settings) -> str:
         return escape_spaces(text) if settings.escape_whitespaces else text

@@ -18,7 +18,8 @@ class _WordPieceFamily(Family):
 
         del spec
         unknown_id = settings.special_ids.get("unk", NO_TOKEN)
-        return WordPiece(settings.ids, unknown_id, lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+        lowercase, strip_accents = settings.lowercase, settings.strip_accents
+        return WordPiece(settings.id_by_piece, unknown_id, lowercase=lowercase, strip_accents=strip_accents)
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
         """Drop all spaces: they only mark where to split."""

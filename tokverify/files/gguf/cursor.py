@@ -10,9 +10,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.files.gguf.strings import LENGTH_SIZE, join_strings, split_strings
-from tokverify.text.joined_strings import JoinedStrings
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.window import GgufFile

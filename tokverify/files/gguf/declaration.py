@@ -207,12 +207,12 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
     return BrokenFileError(f"{path}: {MODEL}: missing: no tokenizer here{kind}; name the language model's file")
 
 
-def _tokens(fields: _Fields) -> list[str]:
+def _tokens(fields: _Fields) -> Sequence[str]:
     tokens = fields.strings(TOKENS)
     if tokens and len(tokens) > MAX_TOKENS:
         raise UnsupportedError(f"{fields.path}: {TOKENS}: {len(tokens):,} tokens; the limit is {MAX_TOKENS:,}")
     if tokens:
-        return list(tokens)
+        return tokens
     if fields.refusals:
         raise fields.refusals[0]
     raise fields.broken(TOKENS, "missing" if tokens is None else "is empty")

@@ -1,0 +1,36 @@
+//! The pieces of a vocabulary, for lookups from Python that do not decode all of them.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+use tokverify_core::vocabulary::{Strings, Vocabulary};
+
+/// Pieces by id, and ids by piece. Encoders share it.
+#[pyclass(frozen, module = "tokverify._native")]
+pub struct Pieces(pub Arc<Vocabulary>);
+
+#[pymethods]
+impl Pieces {
+    /// Index `count` pieces that are joined with NUL.
+    #[new]
+    #[allow(clippy::needless_pass_by_value)] // it must live while the interpreter is released
+    fn new(py: Python<'_>, joined: PyBackedBytes, count: usize) -> Self {
+        py.detach(|| Self(Arc::new(Vocabulary::new(Strings::from_joined(&joined, count)))))
+    }
+
+    /// Return the number of different pieces.
+    fn count_distinct(&self) -> usize {
+        self.0.count_distinct()
+    }
+
+    /// Return the lowest id of a piece; None if there is no such piece.
+    fn id(&self, piece: &[u8]) -> Option<u32> {
+        self.0.id(piece)
+    }
+
+    /// Return the piece of an id; None if there is no such id.
+    fn piece<'py>(&self, py: Python<'py>, id: usize) -> Option<Bound<'py, PyBytes>> {
+        (id < self.0.len()).then(|| PyBytes::new(py, self.0.pieces().get(id)))
+    }
+}

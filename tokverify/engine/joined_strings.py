@@ -1,0 +1,116 @@
+"""Strings that are kept as joined bytes until one of them is needed: Gemma 4 has 514,000 merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import zip_longest
+from typing import Protocol, overload
+
+from tokverify.engine.engine_choice import usable_native_module
+from tokverify.text.utf8 import to_bytes, to_text
+
+_FEW = 8
+"""Up to this fraction of the strings is decoded one by one."""
+
+
+class NativePieces(Protocol):
+    """What the compiled vocabulary offers."""
+
+    def count_distinct(self) -> int:
+        """Return the number of different pieces."""
+
+    def id(self, piece: bytes, /) -> int | None:
+        """Return the lowest id of a piece; None if there is no such piece."""
+
+    def piece(self, id: int, /) -> bytes | None:
+        """Return the piece of an id; None if there is no such id."""
+
+
+class JoinedStrings(Sequence[str]):
+    """Strings in UTF-8, separated by NUL; bytes that are not UTF-8 become lone surrogates."""
+
+    def __init__(self, joined: bytes, count: int) -> None:
+        """Take `count` strings, none of which contains NUL."""
+        self.joined = joined
+        self._count = count
+        self._all: list[str] | None = None
+
+    @property
+    def strings(self) -> list[str]:
+        """All strings."""
+        if self._all is None:
+            self._all = to_text(self.joined).split("\0") if self._count else []
+        return self._all
+
+    @cached_property
+    def native(self) -> NativePieces | None:
+        """The same strings in the native engine, which finds one without decoding all; None without that engine."""
+        module = usable_native_module()
+        return module.Pieces(self.joined, self._count) if module else None
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether one of the strings is empty."""
+        return self._count > 0 and b"\0\0" in b"\0%b\0" % self.joined
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.strings)
+
+    def __contains__(self, string: object) -> bool:
+        return string in self.strings
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if self._all is None and self.native:
+            # An index outside of the range is an error of the list below.
+            if isinstance(index, slice):
+                indices = range(self._count)[index]
+                if len(indices) < self._count // _FEW:
+                    return [to_text(self.native.piece(i) or b"") for i in indices]
+            elif -self._count <= index < self._count:
+                return to_text(self.native.piece(index % self._count) or b"")
+        return self.strings[index]
+
+    def index(self, string: str, *limits: int) -> int:
+        """Return the index of the first string that is equal to `string`.
+
+        Raises:
+            ValueError: If there is none.
+        """
+        return self.strings.index(string, *limits)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, JoinedStrings):
+            return self._count == other._count and self.joined == other.joined
+        return self.strings == [*other] if isinstance(other, list | tuple) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[JoinedStrings], tuple[bytes, int]]:
+        # The native strings cannot be sent to another process.
+        return JoinedStrings, (self.joined, self._count)
+
+
+def join(strings: Iterable[str]) -> bytes:
+    """Return the bytes of strings, separated by NUL; ambiguous if one of them contains it."""
+    return strings.joined if isinstance(strings, JoinedStrings) else to_bytes("\0".join(strings))
+
+
+def find_differing(left: JoinedStrings, right: JoinedStrings) -> list[int]:
+    """Return the indices at which the strings differ, up to the end of the longer sequence."""
+    if left == right:
+        return []
+    module = usable_native_module()
+    if module and left and right:
+        found: list[int] = module.find_differing(left.joined, right.joined)
+        return found
+    return [index for index, (ours, theirs) in enumerate(zip_longest(left, right)) if ours != theirs]

@@ -1,0 +1,68 @@
+"""Look up the ids of pieces, natively if possible, so that a few lookups do not need a dictionary of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.joined_strings import NativePieces
+
+
+class PieceIndex(Mapping[str, int]):
+    """The id of each piece, in the order of the ids.
+
+    Single lookups are native; whatever concerns all pieces makes a dictionary once.
+    """
+
+    def __init__(self, pieces: JoinedStrings, native: NativePieces) -> None:
+        self.pieces = pieces
+        self.native = native
+
+    @cached_property
+    def dictionary(self) -> dict[str, int]:
+        """The same as a dictionary, for many lookups."""
+        return _index_all(self.pieces)
+
+    def __len__(self) -> int:
+        return self.native.count_distinct()
+
+    def __getitem__(self, piece: str) -> int:
+        try:
+            id = self.native.id(to_bytes(piece))
+        except UnicodeEncodeError:
+            id = None
+        if id is None:
+            raise KeyError(piece)
+        return id
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.dictionary)
+
+    def keys(self) -> KeysView[str]:
+        """Return the pieces."""
+        return self.dictionary.keys()
+
+    def items(self) -> ItemsView[str, int]:
+        """Return the pieces with their ids."""
+        return self.dictionary.items()
+
+
+def index_pieces(pieces: Sequence[str]) -> Mapping[str, int]:
+    """Index pieces by their text. If a piece is repeated, the index is smaller than the vocabulary."""
+    if isinstance(pieces, JoinedStrings) and pieces.native:
+        return PieceIndex(pieces, pieces.native)
+    return _index_all(pieces)
+
+
+def _index_all(pieces: Sequence[str]) -> dict[str, int]:
+    return dict(zip(pieces, range(len(pieces)), strict=True))
+
+
+def listed_pieces(ids: Mapping[str, int]) -> Iterable[str]:
+    """Return the pieces in the order of their ids, as they are stored."""
+    return ids.pieces if isinstance(ids, PieceIndex) else ids
