@@ -18,6 +18,7 @@ pub mod encoder;
 pub mod error;
 pub mod hash;
 pub mod id_buffer;
+pub mod level_queue;
 pub mod long_cache;
 pub mod mark;
 pub mod merge;

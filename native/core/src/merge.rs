@@ -4,6 +4,7 @@
 //!
 //! Source: the work queue of `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::level_queue::LevelQueue;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,9 +31,50 @@ pub struct Symbol {
 pub struct MergeScratch {
     /// The symbols before, and after merging.
     pub symbols: Vec<Symbol>,
+    tables: Tables,
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    levels: LevelQueue,
+}
+
+/// What is known of the symbol at each index.
+#[derive(Debug, Default)]
+struct Tables {
+    /// The pair that it forms with the next symbol.
     pairs: Vec<Pair>,
     links: Vec<Link>,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+/// Pairs by rank, and from left to right if ranks are equal.
+trait PairQueue {
+    /// Add the pair at `index`.
+    fn push(&mut self, rank: u32, index: u32);
+
+    /// Remove and return the rank and the index of the first pair.
+    fn pop(&mut self) -> Option<(u32, u32)>;
+}
+
+impl PairQueue for BinaryHeap<Reverse<(u32, u32)>> {
+    #[inline]
+    fn push(&mut self, rank: u32, index: u32) {
+        self.push(Reverse((rank, index)));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u32)> {
+        self.pop().map(|Reverse(pair)| pair)
+    }
+}
+
+impl PairQueue for LevelQueue {
+    #[inline]
+    fn push(&mut self, rank: u32, index: u32) {
+        self.push(rank, index);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u32)> {
+        self.pop()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +92,16 @@ struct Link {
 /// Up to this number of symbols, searching all pairs for the cheapest is faster than a heap.
 const FEW: usize = 32;
 
+/// From this number of symbols on, a heap is slower than a queue that keeps the order of the text.
+const MANY: usize = 1 << 12;
+
 /// Merge `scratch.symbols` until no adjacent pair can be merged.
 pub fn merge(merges: &impl Merges, scratch: &mut MergeScratch) {
     match scratch.symbols.len() {
         0 | 1 => {}
         2..=FEW => merge_few(merges, &mut scratch.symbols),
-        _ => merge_many(merges, scratch),
+        ..MANY => merge_many(merges, &mut scratch.symbols, &mut scratch.tables, &mut scratch.heap),
+        _ => merge_many(merges, &mut scratch.symbols, &mut scratch.tables, &mut scratch.levels),
     }
 }
 
@@ -138,9 +184,9 @@ fn last_bit(bits: u32) -> Option<usize> {
 
 const NONE: u32 = u32::MAX;
 
-/// Merge with a heap of pairs and a linked list of symbols, in O(n log n).
-fn merge_many(merges: &impl Merges, scratch: &mut MergeScratch) {
-    let MergeScratch { symbols, pairs, links, heap } = scratch;
+/// Merge with a queue of pairs and a linked list of symbols, in O(n log n).
+fn merge_many(merges: &impl Merges, symbols: &mut Vec<Symbol>, tables: &mut Tables, queue: &mut impl PairQueue) {
+    let Tables { pairs, links } = tables;
     let count = u32::try_from(symbols.len()).expect("texts are smaller than 4 GiB");
     links.clear();
     links.extend((0..count).map(|index| Link { previous: index.wrapping_sub(1), next: index + 1 }));
@@ -148,10 +194,12 @@ fn merge_many(merges: &impl Merges, scratch: &mut MergeScratch) {
     pairs.clear();
     pairs.extend(symbols.windows(2).map(|pair| find(merges, pair[0], pair[1])));
     pairs.push(Pair { rank: NO_RANK, merged: 0 });
-    heap.clear();
-    let ranked = pairs.iter().zip(0..).filter(|(pair, _)| pair.rank != NO_RANK);
-    heap.extend(ranked.map(|(pair, index)| Reverse((pair.rank, index))));
-    while let Some(Reverse((rank, index))) = heap.pop() {
+    for (pair, index) in pairs.iter().zip(0..) {
+        if pair.rank != NO_RANK {
+            queue.push(pair.rank, index);
+        }
+    }
+    while let Some((rank, index)) = queue.pop() {
         let Pair { rank: current, merged } = pairs[index as usize];
         // subtle: the pair is stale if one of its symbols has been merged with another since.
         if current != rank {
@@ -167,7 +215,7 @@ fn merge_many(merges: &impl Merges, scratch: &mut MergeScratch) {
             let pair = find(merges, symbols[left as usize], symbols[right as usize]);
             pairs[left as usize] = pair;
             if pair.rank != NO_RANK {
-                heap.push(Reverse((pair.rank, left)));
+                queue.push(pair.rank, left);
             }
         };
         let before = links[index as usize].previous;
@@ -215,10 +263,10 @@ mod tests {
         symbols
     }
 
-    fn run_many(ids: &[u32]) -> Vec<Symbol> {
-        let mut scratch = MergeScratch { symbols: symbols(ids), ..MergeScratch::default() };
-        merge_many(&Doubling, &mut scratch);
-        scratch.symbols
+    fn run_many(ids: &[u32], queue: &mut impl PairQueue) -> Vec<Symbol> {
+        let mut symbols = symbols(ids);
+        merge_many(&Doubling, &mut symbols, &mut Tables::default(), queue);
+        symbols
     }
 
     #[test]
@@ -230,7 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_merging_agree() {
+    fn all_ways_of_merging_agree() {
+        let (mut heap, mut levels) = (BinaryHeap::new(), LevelQueue::default());
         let mut state = 1_u32;
         for length in (1..=FEW).cycle().take(1000) {
             let mut next = || {
@@ -238,7 +287,8 @@ mod tests {
                 1 + (state >> 24) % 3
             };
             let ids: Vec<u32> = (0..length).map(|_| next()).collect();
-            assert_eq!(run_few(&ids), run_many(&ids));
+            assert_eq!(run_few(&ids), run_many(&ids, &mut heap));
+            assert_eq!(run_few(&ids), run_many(&ids, &mut levels));
         }
     }
 }

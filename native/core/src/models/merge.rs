@@ -2,11 +2,9 @@
 //!
 //! Source: the work queue of `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
+use crate::level_queue::LevelQueue;
 use crate::piece_table::{Found, MISSING, NONE};
 use crate::utf8::character_size;
-use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Up to this number of symbols, searching all pairs for the best one is fastest.
 const FEW: usize = 48;
@@ -29,7 +27,7 @@ struct Symbol {
 pub struct Symbols {
     /// The symbols, and one after them that marks the end.
     symbols: Vec<Symbol>,
-    queue: Queue,
+    queue: LevelQueue,
 }
 
 impl Symbols {
@@ -67,44 +65,10 @@ impl Symbols {
     }
 }
 
-/// The pairs of many symbols by rank. Pairs with the rank at hand are in order; others are sorted when they are needed.
-#[derive(Debug, Default)]
-struct Queue {
-    /// The indexes of the left symbols of pairs by rank.
-    levels: FxHashMap<u32, Vec<u32>>,
-    /// The ranks in `levels`.
-    ranks: BinaryHeap<Reverse<u32>>,
-    /// The pairs that come before those at hand, as rank and index.
-    urgent: BinaryHeap<Reverse<(u32, u32)>>,
-}
-
-impl Queue {
-    fn push(&mut self, rank: u32, index: u32, current: u32) {
-        if rank <= current {
-            self.urgent.push(Reverse((rank, index)));
-            return;
-        }
-        let ranks = &mut self.ranks;
-        let level = self.levels.entry(rank).or_insert_with(|| {
-            ranks.push(Reverse(rank));
-            Vec::new()
-        });
-        level.push(index);
-    }
-
-    /// Remove and return the lowest rank and its pairs in order.
-    fn pop_level(&mut self) -> Option<(u32, Vec<u32>)> {
-        let Reverse(rank) = self.ranks.pop()?;
-        let mut level = self.levels.remove(&rank)?;
-        level.sort(); // not `sort_unstable`: it is fast if parts of the level are in order
-        Some((rank, level))
-    }
-}
-
 /// Merges symbols; `find` looks up the piece between two offsets.
 pub struct Merger<'a, Find> {
     symbols: &'a mut Vec<Symbol>,
-    queue: &'a mut Queue,
+    queue: &'a mut LevelQueue,
     find: Find,
 }
 
@@ -165,23 +129,17 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
             self.symbols[index].after = index as u32 + 1;
             let rank = self.symbols[index].pair.rank;
             if rank != NONE {
-                self.queue.levels.entry(rank).or_default().push(index as u32);
+                self.queue.push(rank, index as u32);
             }
         }
-        self.queue.ranks.extend(self.queue.levels.keys().map(|&rank| Reverse(rank)));
-        while let Some((rank, level)) = self.queue.pop_level() {
-            for index in level {
-                self.join_if_current(rank, index, rank);
-                while let Some(Reverse((urgent, index))) = self.queue.urgent.pop() {
-                    self.join_if_current(urgent, index, rank);
-                }
-            }
+        while let Some((rank, index)) = self.queue.pop() {
+            self.join_if_current(rank, index);
         }
         self.symbols.retain(|symbol| symbol.after != NONE);
     }
 
     /// Merge the pair at `index` unless one of its symbols has been merged with another since it was queued.
-    fn join_if_current(&mut self, rank: u32, index: u32, current: u32) {
+    fn join_if_current(&mut self, rank: u32, index: u32) {
         let left = index as usize;
         if self.symbols[left].pair.rank != rank {
             return;
@@ -193,15 +151,15 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
         self.symbols[after as usize].before = index;
         self.symbols[right].after = NONE;
         self.symbols[right].pair = MISSING;
-        self.renew(left, current);
+        self.renew(left);
         let before = self.symbols[left].before;
         if before != NONE {
-            self.renew(before as usize, current);
+            self.renew(before as usize);
         }
     }
 
     /// Look up the pair at `index` again, and queue it.
-    fn renew(&mut self, index: usize, current: u32) {
+    fn renew(&mut self, index: usize) {
         let after = self.symbols[index].after as usize;
         let pair = match self.symbols[after].after as usize {
             end if end < self.symbols.len() => self.find_pair(index, end),
@@ -209,7 +167,7 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
         };
         self.symbols[index].pair = pair;
         if pair.rank != NONE {
-            self.queue.push(pair.rank, index as u32, current);
+            self.queue.push(pair.rank, index as u32);
         }
     }
 }
