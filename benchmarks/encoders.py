@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import sysconfig
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import checkout  # noqa: F401
-from peer import PEERS
+from peer import PEERS, Peer
 from vocabulary import REAL, REWRITTEN, VOCABS, reference_of
 
 from support.real_data import SHARED
@@ -29,6 +30,8 @@ ROUNDS = 2
 DOCUMENT = 8_000
 """The size of a document in characters."""
 OURS = "tokverify"
+SIZES = (1, 8)
+"""The sizes of the texts that are compared to see how time grows, in millions of characters."""
 
 
 @dataclass(frozen=True)
@@ -103,23 +106,42 @@ def ratios_to_best(best: dict[str, Measurement]) -> str:
 
 
 def scaling_table(names: list[str]) -> None:
-    """Print the time per MB at 8 MB divided by that at 1 MB, for normal text, one long line, and one letter."""
-    english = texts()["en"]
-    units = {"en": english, "one line": "".join(english.split()), "one letter": "a"}
-    print("| vocabulary | text | s/MB at 8 MB / s/MB at 1 MB |\n|---|---|--:|")
+    """Print the time per MB at 8 MB divided by that at 1 MB, right after loading and for the same text again."""
+    print("| vocabulary | text | cold | warm |\n|---|---|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            for kind, unit in units.items():
-                per_megabyte = []
-                for size in (1_000_000, 8_000_000):
-                    text = (unit * (size // len(unit) + 1))[:size]
-                    per_megabyte.append(min(seconds(name, Path(folder), text) for _ in range(3)) / size)
-                print(f"| {name} | {kind} | {per_megabyte[1] / per_megabyte[0]:.2f} |", flush=True)
+            for kind, text in scaling_texts().items():
+                small, large = (fastest(name, Path(folder), text[: size * 1_000_000]) for size in SIZES)
+                cold, warm = (ours / theirs * SIZES[0] / SIZES[1] for ours, theirs in zip(large, small, strict=True))
+                print(f"| {name} | {kind} | {cold:.2f} | {warm:.2f} |", flush=True)
 
 
-def seconds(name: str, folder: Path, text: str) -> float:
-    """Return the CPU seconds in which a newly loaded encoder of ours encodes a text."""
-    peer = PEERS[OURS](name, folder)
+def scaling_texts() -> dict[str, str]:
+    """Return texts of 8 million characters or more."""
+    characters = texts()
+    letters = random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=SIZES[1] * 1_000_000)  # noqa: S311
+    units = {
+        "en": characters["en"],
+        "unicode": characters["unicode"],
+        "one line": "".join(characters["en"].split()),
+        "random letters": "".join(letters),
+        "one letter": "a",
+        "spaces": " ",
+    }
+    return {kind: unit * (SIZES[1] * 1_000_000 // len(unit) + 1) for kind, unit in units.items()}
+
+
+def fastest(name: str, folder: Path, text: str) -> tuple[float, float]:
+    """Return the CPU seconds in which a newly loaded encoder of ours encodes a text, and encodes it again."""
+    times = []
+    for _ in range(3):
+        peer = PEERS[OURS](name, folder)
+        times.append((seconds(peer, text), seconds(peer, text)))
+    cold, warm = zip(*times, strict=True)
+    return min(cold), min(warm)
+
+
+def seconds(peer: Peer, text: str) -> float:
     start = time.process_time()
     peer.encode([text])
     return time.process_time() - start
