@@ -21,9 +21,7 @@ from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.native import build_native
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.piece_decoder import PieceDecoder
-from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.settings import resolve
-from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.text.utf8 import (
     decode_leniently,
@@ -39,6 +37,7 @@ from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
+    from tokverify.engine.trace import EncoderTrace, Stretch
     from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
@@ -301,6 +300,8 @@ class Encoder(PieceDecoder):
         Raises:
             EncodeError: As `encode` does.
         """
+        from tokverify.engine.trace import EncoderTrace, Match
+
         data = to_utf8(text)
         split = self._split_all if parse_special else self._split_user_defined
         pieces = {token.id: token.text for token in self.settings.added_tokens}
@@ -312,6 +313,9 @@ class Encoder(PieceDecoder):
         return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
 
     def _trace(self, text: str, start: int, end: int) -> Stretch:
+        from tokverify.engine.rewriting import Rewriting
+        from tokverify.engine.trace import Stretch
+
         if not isinstance(self.model, TracingModel):
             raise UnsupportedError(f"{self.name}: its model cannot record how it encodes a text")
         if isinstance(self.model, CuttableModel) and has_lone_byte(text):

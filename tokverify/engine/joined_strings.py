@@ -52,7 +52,8 @@ class JoinedStrings(Sequence[str]):
     @property
     def has_empty(self) -> bool:
         """Whether one of the strings is empty."""
-        return self._count > 0 and b"\0\0" in b"\0%b\0" % self.joined
+        at_end = self.joined.startswith(b"\0") or self.joined.endswith(b"\0") or not self.joined
+        return self._count > 0 and (at_end or b"\0\0" in self.joined)
 
     def __len__(self) -> int:
         return self._count

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.engine.joined_strings import JoinedStrings, NativePieces
 from tokverify.text.utf8 import to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.joined_strings import NativePieces
 
 
 class PieceIndex(Mapping[str, int]):
