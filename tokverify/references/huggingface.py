@@ -26,7 +26,7 @@ from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
-from tokverify.system.json_input import MAX_MEMORY, JsonError, estimate_memory, parse_json
+from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds
 
@@ -284,7 +284,7 @@ def from_json(
 
 def _require_harmless(data: bytes, source: str) -> None:
     """Refuse a document on which the library would fill the memory and abort the process."""
-    if estimate_memory(data) > MAX_MEMORY:
+    if not fits_memory(data):
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     if _CHARSMAP in data:
         _require_tokenizer_json(data, source)
