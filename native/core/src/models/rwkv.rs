@@ -9,7 +9,7 @@ use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
-use crate::trie::Trie;
+use crate::trie::{Pairs, Trie};
 use crate::vocabulary::{Strings, Vocabulary};
 use std::sync::Arc;
 
@@ -17,24 +17,32 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Rwkv {
     vocabulary: Arc<Vocabulary>,
-    trie: Arc<Trie>,
+    search: Arc<Search>,
     unknown_id: u32,
 }
 
+/// Finds the longest token at a position.
+#[derive(Debug)]
+struct Search {
+    trie: Trie,
+    pairs: Pairs,
+}
+
 impl Rwkv {
-    /// Build the model. It shares the trie of `previous` if that has the same pieces.
+    /// Build the model. It shares the search of `previous` if that has the same pieces.
     ///
     /// # Errors
     /// If llama.cpp never finishes loading such a vocabulary, or a byte needs an unknown token and there is none.
     pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
         let previous = previous.filter(|previous| Arc::ptr_eq(&previous.vocabulary, &spec.vocabulary));
-        let trie = previous.map_or_else(|| Arc::new(build_trie(&spec.vocabulary)), |previous| previous.trie.clone());
-        let needs_unknown = (0..=255).any(|byte| trie.child(trie.root(), byte).is_none());
+        let search =
+            previous.map_or_else(|| Arc::new(Search::new(&spec.vocabulary)), |previous| previous.search.clone());
+        let needs_unknown = (0..=255).any(|byte| search.trie.child(search.trie.root(), byte).is_none());
         if needs_unknown && spec.unknown_id.is_none() {
             return Err(BuildError::Unsupported("needs an unknown token".into()));
         }
         let unknown_id = spec.unknown_id.unwrap_or_default();
-        let model = Self { vocabulary: spec.vocabulary.clone(), trie, unknown_id };
+        let model = Self { vocabulary: spec.vocabulary.clone(), search, unknown_id };
         // As llama.cpp does when it loads a vocabulary.
         model
             .encode(b"\n", &mut Scratch::default(), &mut Vec::new())
@@ -48,14 +56,14 @@ impl Rwkv {
     /// If llama.cpp never finishes encoding it.
     pub fn encode(&self, text: &[u8], _scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         let mut ids = IdBuffer::new(ids);
-        let root = self.trie.root();
+        let Search { trie, pairs } = &*self.search;
         let mut rest = text;
         while let Some(&first) = rest.first() {
-            let (length, id) = match self.trie.longest(root, rest) {
+            let (length, id) = match pairs.longest(trie, rest) {
                 Some(found) => found,
                 // subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the
                 // text, again and again until it runs out of memory.
-                None if self.trie.child(root, first).is_some() => return Err(EncodeError::Endless(first)),
+                None if trie.child(trie.root(), first).is_some() => return Err(EncodeError::Endless(first)),
                 None => (1, self.unknown_id),
             };
             ids.push(id);
@@ -73,9 +81,12 @@ impl Rwkv {
     }
 }
 
-fn build_trie(vocabulary: &Vocabulary) -> Trie {
-    let tokens = Strings::collect(vocabulary.pieces().iter().map(unescape));
-    Trie::new(tokens.iter().zip(0..))
+impl Search {
+    fn new(vocabulary: &Vocabulary) -> Self {
+        let tokens = Strings::collect(vocabulary.pieces().iter().map(unescape));
+        let trie = Trie::new(tokens.iter().zip(0..));
+        Self { pairs: Pairs::new(&trie), trie }
+    }
 }
 
 /// Convert a stored token to bytes: `\t`, `\n`, `\r` and `\xNN` are escapes, and `\` quotes other characters.
