@@ -25,7 +25,6 @@ TOO_HIGH = (b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf7\xbf\xbf\xbf")
 VALID = tuple(
     map(str.encode, ["a", "b", "€", "é", "😀", " ", "  ", "\n", "1", "'s", "\ufffd", "ab", "▁", "\ufeff", "x"])
 )
-MOST_ERRORS = 8
 REAL = ("gemma-3", "gemma-4", "gpt-2", "qwen2", "llama-spm", "bert-bge", "t5", "xlnet", "nomic-bert-moe", "mpt")
 
 
@@ -34,7 +33,7 @@ def texts(choose: random.Random, count: int, longest: int = 12) -> list[bytes]:
     return [b"".join(choose.choices(parts, k=choose.randrange(1, longest))) for _ in range(count)]
 
 
-def omit_most_errors(encoder: Encoder, data: list[bytes], **options: bool) -> list[bytes]:
+def omit_most_errors(encoder: Encoder, data: list[bytes], *, kept: int, **options: bool) -> list[bytes]:
     """Omit all but the first texts that cannot be encoded: llama.cpp aborts for each, and loads its model again."""
 
     def fails(text: bytes) -> bool:
@@ -45,7 +44,7 @@ def omit_most_errors(encoder: Encoder, data: list[bytes], **options: bool) -> li
         return False
 
     failing = [text for text in data if fails(text)]
-    omitted = set(failing[MOST_ERRORS:])
+    omitted = set(failing[kept:])
     return [text for text in data if text not in omitted]
 
 
@@ -117,7 +116,7 @@ def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokeni
         data += [b"<dna>" + text + b"ACG</dna>" + text for text in data]
     for add_special, parse_special in [(False, True), (family in {"spm", "wordpiece"}, False)]:
         options = {"add_special": add_special, "parse_special": parse_special}
-        asked = omit_most_errors(encoder, data, **options)
+        asked = omit_most_errors(encoder, data, kept=10, **options)
         for text, ids in zip(asked, reference.encode_many(asked, **options), strict=True):
             assert_agrees(encoder, text, ids, **options)
 
@@ -137,7 +136,7 @@ def test_llama_cpp_agrees_on_real_vocabularies(encoder_of: Callable[[str], Encod
     choose = random.Random(name)  # noqa: S311 - texts, not secrets
     encoder = encoder_of(name)
     reference = LlamaCppTokenizer(SHARED / "vocabs" / f"{name}.gguf", library)
-    data = omit_most_errors(encoder, texts(choose, 400, 20), add_special=True)
+    data = omit_most_errors(encoder, texts(choose, 400, 20), kept=2, add_special=True)
     expected = reference.encode_many(data, add_special=True, parse_special=True)
     reference.close()
     for text, ids in zip(data, expected, strict=True):
