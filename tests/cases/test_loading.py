@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.suite_file import ONE_CASE, complaints, write
-from tokverify.cases import loading
+from tokverify.cases import loading, suite
 from tokverify.cases.case import SHIPPED, Case, is_shipped, name_of_source
 from tokverify.cases.loading import load_cases, load_suites, shipped_suites
 from tokverify.cases.selection import select
@@ -67,6 +67,12 @@ def test_the_shipped_suites_have_a_name(tmp_path: Path, monkeypatch: pytest.Monk
     assert (all(case.shipped for case in shipped), mine[0].shipped) == (True, False)
     assert load_cases([SHIPPED, Path("mine.yaml")]) == shipped + mine
     assert load_cases([Path("mine.yaml"), SHIPPED, shipped_suites()]) == mine + shipped
+
+
+def test_the_shipped_suites_are_read_once(monkeypatch: pytest.MonkeyPatch):
+    first = load_cases()
+    monkeypatch.setattr(suite, "read_suite", None)
+    assert load_cases() == first
 
 
 def test_a_path_is_never_confused_with_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -37,12 +37,13 @@ class FakeTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         self.calls.append(text)
-        known = [piece for piece in self.pieces if parse_special or piece not in self.special]
+        known = {piece for piece in self.pieces if piece and (parse_special or piece not in self.special)}
+        lengths = sorted({len(piece) for piece in known}, reverse=True)
         ids = [self.special_ids["bos"]] if add_special and "bos" in self.special_ids else []
         at = 0
         while at < len(text):
-            found = max((piece for piece in known if piece and text.startswith(piece, at)), key=len, default="")
-            if not found:
+            found = next((part for length in lengths if (part := text[at : at + length]) in known), None)
+            if found is None:
                 raise EncodeError(f"no piece for {text[at]!r}")
             ids.append(self.pieces.index(found))
             at += len(found)

@@ -1,19 +1,18 @@
 """An HTTP server for the files of a directory that answers requests for ranges, and fails on request."""
 
 import re
-import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Self
+
+from support.http_thread import HttpThread
 
 
-class FileServer:
+class FileServer(HttpThread):
     """A server in a thread; `status` maps names of files to the status to answer instead, None to never answer."""
 
     def __init__(self, directory: Path) -> None:
         self.status: dict[str, int | None] = {}
-        self.released = threading.Event()
         self.sent = 0
         server = self
 
@@ -50,16 +49,4 @@ class FileServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)

@@ -1,13 +1,13 @@
 """A stand-in for llama-server that speaks its protocol, backed by an Encoder, and fails on request."""
 
 import json
-import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
+
+from support.http_thread import HttpThread
 
 
-class StandIn:
+class StandIn(HttpThread):
     """A server in a thread.
 
     `answers` maps paths to (status, content) to answer instead, or to None to close the connection without an answer;
@@ -23,26 +23,17 @@ class StandIn:
         self.requests = []
         self.retry_after = {}
         self.connections = []
-        self.released = threading.Event()
         stand_in = self
 
         class Handler(_Handler):
             owner = stand_in
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(Handler)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.released.set()
         self.drop_connections()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__(*error)
 
     def drop_connections(self) -> None:
         """Close all connections, as a server does with idle ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,16 +44,22 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     """
     from tokverify.cases.suite import read_suite  # imports PyYAML
 
-    suites = []
-    for file, display_name in _find_files([SHIPPED] if sources is None else sources).items():
-        suite = read_suite(file, display_name)
-        if display_name:
-            suite.cases = [replace(case, shipped=True) for case in suite.cases]
-        suites.append(suite)
+    files = _find_files([SHIPPED] if sources is None else sources)
+    suites = [_read_shipped(file, name) if name else read_suite(file) for file, name in files.items()]
     complaints = [*chain.from_iterable(suite.complaints for suite in suites), *_find_name_clashes(suites)]
     if complaints:
         raise SeveralError(*complaints)
     return suites
+
+
+@cache
+def _read_shipped(file: Path, display_name: str) -> Suite:
+    """Read a suite of ours, once for all operations of a process."""
+    from tokverify.cases.suite import read_suite
+
+    suite = read_suite(file, display_name)
+    suite.cases = [replace(case, shipped=True) for case in suite.cases]
+    return suite
 
 
 def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:

@@ -30,6 +30,7 @@ def split_at_spaces(text: str) -> list[str]:
     return text.split()
 
 
+@cache
 def word_normalizer(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
     """Return BERT's cleanup: drop control characters, and add spaces around punctuation and Chinese characters.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,13 +13,13 @@ from tokverify.references.location import EXPECT
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
 from tokverify.stores.location import find_model, to_location
-from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
 from tokverify.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.tasks.last_failures import LastFailures
 from tokverify.tasks.opening import engine_version, open_model, open_reference
 from tokverify.tasks.run import expectation_side, verify_model
+from tokverify.tasks.several import perform_each
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -68,23 +68,12 @@ def check_models(
         The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
         exception.
     """
-    checks = tuple(_check_all(requests, on_progress, jobs))
+    checks = tuple(perform_each(check_model, requests, jobs=jobs, on_progress=on_progress))
     versions = {"tokverify": __version__, **engine_version()}
     for check in checks:
         for part in (check.run, check.audit, check.chat):
             versions |= part.versions if part else {}
     return CheckReport(models=checks, versions=versions)
-
-
-def _check_all(requests: Sequence[CheckRequest], on_progress: OnProgress | None, jobs: int) -> Iterator[ModelCheck]:
-    if jobs == 1 or len(requests) == 1:
-        for request in requests:
-            yield check_model(request, on_progress)
-        return
-    with worker_pool(min(jobs, len(requests))) as pool:
-        futures = [pool.submit(check_model, request) for request in requests]
-        for future in futures:
-            yield future.result()
 
 
 def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:

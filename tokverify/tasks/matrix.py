@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.errors import TokverifyError
-from tokverify.system.worker_pool import worker_pool
 from tokverify.tasks.run import RunResult, run
+from tokverify.tasks.several import perform_each
 
 if TYPE_CHECKING:
     from tokverify.tasks.run import OnProgress, RunRequest
@@ -26,14 +26,7 @@ def run_all(
         jobs: The number of models to verify at a time.
         on_progress: Called after each case; not called if several models are verified at a time.
     """
-    if jobs == 1 or len(requests) == 1:
-        for request in requests:
-            yield _run(request, on_progress)
-        return
-    with worker_pool(min(jobs, len(requests))) as pool:
-        futures = [pool.submit(_run, request) for request in requests]
-        for future in futures:
-            yield future.result()
+    return perform_each(_run, requests, jobs=jobs, on_progress=on_progress)
 
 
 def _run(request: RunRequest, on_progress: OnProgress | None = None) -> ModelResult:

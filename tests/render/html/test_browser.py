@@ -119,7 +119,9 @@ def injecting_change() -> ChangeReport:
     attack = " ".join(INJECTIONS)
     part = Part(attack, (PartChange(attack, attack, attack, None),))
     report = hostile_change()
-    changed = replace(report, parts=(*report.parts, part), not_compared=(attack,), options={attack: attack})
+    # axe takes a minute with more than a thousand rows, which are all alike.
+    parts = [replace(long, changes=long.changes[:20]) for long in report.parts]
+    changed = replace(report, parts=(*parts, part), not_compared=(attack,), options={attack: attack})
     return add_examples(replace(changed, report=injecting_report(), fuzzed=injecting_fuzz()))
 
 

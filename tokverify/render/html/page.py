@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -27,6 +28,13 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object], *
     The template and the scripts are named relative to `tokverify/render/`. A page that is served may send requests.
     """
     style, script = _resource("html/page.css"), Markup("\n").join(map(_resource, scripts))
+    policy = _policy(style, script, is_served=is_served)
+    return _environment().get_template(template).render(context, style=style, script=script, policy=policy)
+
+
+@cache
+def _environment() -> Environment:
+    """Make the environment, which keeps the compiled templates."""
     environment = Environment(
         autoescape=True,
         loader=FunctionLoader(lambda name: str(_resource(name))),
@@ -35,8 +43,7 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object], *
         lstrip_blocks=True,
     )
     environment.filters["with_code"] = _with_code
-    policy = _policy(style, script, is_served=is_served)
-    return environment.get_template(template).render(context, style=style, script=script, policy=policy)
+    return environment
 
 
 def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
