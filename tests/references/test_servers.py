@@ -301,6 +301,45 @@ def test_the_model_of_a_server_with_several_has_to_be_named(start, monkeypatch):
     assert json.loads(stand_in.body)["model"] == "two"
 
 
+@pytest.mark.parametrize("kind", ["llama-server", *STAND_INS])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("x" * 201, f"{'x' * 200}…"),
+        ("one\ntwo", "one"),
+        ("a\x1b[31mb", r"a\x1b[31mb"),
+        ("\n", "a model without a name"),
+        (["x"], "a model without a name"),
+    ],
+)
+def test_the_name_of_a_model_is_shown_on_one_short_line(start, kind, name, shown):
+    stand_in = start(StandIn if kind == "llama-server" else kind)
+    path = "/v3/models" if kind == "ovms" else "/v1/models"
+    stand_in.answers["/v1/models"] = stand_in.answers[path] = (200, {"data": [{"id": name, "meta": {"n_vocab": 9}}]})
+    if kind == "ovms":
+        # The stand-in refuses all names but its own.
+        problem = "HTTP 404" if isinstance(name, str) else "without a usable name"
+        with pytest.raises(TokverifyError, match=problem):
+            open_reference(f"ovms+{stand_in.address}")
+        return
+    assert open_reference(f"{kind}+{stand_in.address}").source == f"{stand_in.address}, {shown}"
+
+
+def test_a_name_that_is_too_long_to_be_sent_with_each_text_is_an_error(start, monkeypatch):
+    monkeypatch.setattr(OvmsStandIn, "names", ("x" * 501,))
+    stand_in = start("ovms")
+    with pytest.raises(TokverifyError, match="has one model, without a usable name; name one, as in ovms"):
+        open_reference(f"ovms+{stand_in.address}")
+    monkeypatch.setattr(OvmsStandIn, "names", ("x" * 500,))
+    assert open_reference(f"ovms+{stand_in.address}").source == f"{stand_in.address}, {'x' * 200}…"
+
+
+def test_the_version_of_a_llama_server_is_shown_on_one_short_line(start):
+    stand_in = start(StandIn)
+    stand_in.answers["/props"] = (200, {"build_info": "b1\n" + "x" * 1000})
+    assert open_reference(stand_in.address).versions == {"llama-server": "b1"}
+
+
 def test_the_name_of_a_model_is_sent_to_vllm_only_if_it_is_given(start):
     stand_in = start(VllmStandIn)
     open_reference(f"vllm+{stand_in.address}")
