@@ -112,11 +112,12 @@ def test_what_is_next_to_an_address_is_downloaded_again_and_may_have_vanished(se
     other.write_bytes(REFERENCE.read_bytes())
     assert open_reference(open_model(address)).found.tokenizer.name == "sentencepiece"
     other.write_bytes(b"broken")
-    found = open_reference(open_model(address)).found
-    assert found.is_rebuilt
-    assert f"{server.address}/tokenizer.model: not a sentencepiece model" in found.reason
+    with pytest.raises(BrokenFileError, match="no other reference was found") as caught:
+        open_reference(open_model(address))
+    assert str(caught.value).startswith(f"{server.address}/tokenizer.model: not a sentencepiece model")
     other.unlink()
     found = open_reference(open_model(address)).found
+    assert found.is_rebuilt
     assert "no tokenizer next to the address of the model" in found.reason
 
 
@@ -161,8 +162,18 @@ def test_a_temporary_refusal_does_not_mean_that_a_file_is_not_there(server, paus
 def test_an_empty_file_next_to_an_address_is_called_empty(server, headers):
     opened = open_model(f"{server.address}/sample.gguf")
     server.faults.append(lambda handler: send_empty(handler, headers))
-    found = open_reference(opened).found
-    assert f"{server.address}/sample.tokenizer.json: the file is empty" in found.reason
+    with pytest.raises(BrokenFileError, match=r"/sample\.tokenizer\.json: the file is empty"):
+        open_reference(opened)
+
+
+def test_the_search_goes_on_after_a_broken_file_next_to_an_address(server, tmp_path):
+    (tmp_path / "served" / "sample.tokenizer.json").write_bytes(b"")
+    (tmp_path / "served" / "tokenizer.json").write_bytes(b"{")
+    (tmp_path / "served" / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    found = open_reference(open_model(f"{server.address}/sample.gguf")).found
+    assert found.source == f"{server.address}/tokenizer.model"
+    for name in ("sample.tokenizer.json: the file is empty", "tokenizer.json: not a tokenizer.json"):
+        assert f"{server.address}/{name}" in found.reason
 
 
 def send_empty(handler, headers) -> None:
