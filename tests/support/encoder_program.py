@@ -22,7 +22,7 @@ def hello(request):
         "name": "own",
         "version": "1",
         "vocab_size": encoder.vocab_size,
-        "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+        "capabilities": ["add_special", "parse_special", *([] if fault == "only-ids" else ["decode", "tokens"])],
         "special_ids": dict(encoder.special_ids),
     }
 
