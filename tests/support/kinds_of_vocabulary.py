@@ -67,13 +67,13 @@ def locations_of(gguf: Path, document: Path, folder: Path) -> Iterator[dict[str,
 
 
 def _vocab_files(document: dict, folder: Path) -> dict[str, str]:
-    """Write the older files of a tokenizer.json, if it is of a model that has them."""
+    """Write the vocab.txt of BERT's tokenizer.json; the older files of others lack the tokens added to them."""
     model = document["model"]
-    if model["type"] == "WordPiece":
-        path = folder / "vocab.txt"
-        path.write_text("\n".join(sorted(model["vocab"], key=model["vocab"].__getitem__)), encoding="utf-8")
-        return {"vocab": f"vocab:{path}"}
-    return {}
+    if model["type"] != "WordPiece":
+        return {}
+    path = folder / "vocab.txt"
+    path.write_text("\n".join(sorted(model["vocab"], key=model["vocab"].__getitem__)), encoding="utf-8")
+    return {"vocab": f"vocab:{path}"}
 
 
 @dataclass(frozen=True)
