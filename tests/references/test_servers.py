@@ -451,3 +451,23 @@ def test_a_server_is_fuzzed_with_the_vocabulary_of_the_other_side(start):
         arguments = ["fuzz", model, "-r", start("vllm").address, "--texts", "60", "--no-replay", "--no-diagnose"]
         report = json.loads(CliRunner().invoke(main, [*arguments, "-f", "json"]).stdout)
         assert (report["causes"] == []) is is_equal
+
+
+def test_the_coverage_is_that_of_the_side_that_lists_its_tokens(start):
+    address, other = start("vllm").address, start("ovms").address
+    arguments = ["--texts", "60", "--no-replay", "--no-diagnose"]
+    for model, reference in [(address, MODEL), (MODEL, address)]:
+        report = json.loads(CliRunner().invoke(main, ["fuzz", model, "-r", reference, *arguments, "-f", "json"]).stdout)
+        assert report["coverage"]["pieces"]["total"] == 2000
+        assert 0 < report["coverage"]["pieces"]["done"] < 2000
+    both = CliRunner().invoke(main, ["fuzz", address, "-r", other, *arguments])
+    assert "coverage  not known: neither tokenizer lists its tokens" in both.stdout
+    page = CliRunner().invoke(main, ["fuzz", address, "-r", other, *arguments, "-f", "html"])
+    assert "of 0" not in page.stdout
+
+
+def test_a_search_does_not_stop_at_a_coverage_that_is_not_known(start):
+    address, other = start("vllm").address, start("ovms").address
+    result = CliRunner().invoke(main, ["fuzz", address, "-r", other, "--until-coverage", "50%"])
+    assert result.exit_code == 2
+    assert "the coverage is not known: OpenVINO Model Server does not list its tokens; limit the time" in result.stderr
