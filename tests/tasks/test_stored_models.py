@@ -16,6 +16,7 @@ import tokverify
 from support.fake_hub import COMMIT, FakeHub, Server, send_file, serving, status
 from support.gguf_maker import make_gguf, string, strings
 from support.paths import SAMPLE
+from tokverify.audit.repair import FIX, find_remedy, new_metadata
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.report.check import Part
@@ -247,6 +248,21 @@ def test_two_commits_of_a_remote_model_can_be_compared(sample):
 def test_a_conversion_names_the_model_and_not_the_local_file(sample, tmp_path):
     conversion = tokverify.convert_tokenizer(NAME, tmp_path / "tokenizer.json", [], count=0)
     assert conversion.source == conversion.report.expected.source == LOCATION
+
+
+@pytest.mark.parametrize(
+    ("location", "fixed"),
+    [
+        ("hf:org/fox:fox-Q4_0.gguf@0123", "fox-fox-Q4_0-fixed.gguf"),
+        ("https://example.org/fox.gguf", "fox-fixed.gguf"),
+        ("ollama:fox:7b", "ollama-fox-7b-fixed.gguf"),
+    ],
+)
+def test_a_command_of_another_program_does_not_contain_the_name_of_a_model(location, fixed):
+    other = find_remedy(new_metadata("--pre-tokenizer", "gpt-2"), location, None).commands[0].arguments
+    assert other == ("gguf-new-metadata", "--pre-tokenizer", "gpt-2", "MODEL", fixed)
+    own = find_remedy(FIX, location, "tokenizer.json").commands[0].arguments
+    assert own == ("tokverify", "fix", location, "-r", "tokenizer.json", "-o", fixed)
 
 
 def test_a_repair_is_planned_with_the_metadata_alone(sample):
