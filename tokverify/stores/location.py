@@ -17,6 +17,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.location import find_existing
 from tokverify.stores.choice import tokenizer_files
 from tokverify.stores.model_file import ModelFile
+from tokverify.stores.suggestion import suggest_model
 
 MAX_MODELS = 1000
 """The limit for the models that one pattern or directory stands for."""
@@ -90,12 +91,14 @@ def find_model(location: str | Path | ModelFile) -> ModelFile:
             A file that has been found is returned unchanged.
 
     Raises:
-        TokverifyError: If the store has no such model, or cannot be reached.
+        TokverifyError: If the store has no such model or cannot be reached, or a name in a store seems to be meant.
     """
     if isinstance(location, ModelFile):
         return location
     if not is_stored(location):
         path = Path(location)
+        if not path.exists() and (name := suggest_model(str(location))):
+            raise TokverifyError(f"{location}: no such file; did you mean `{name}`?")
         return ModelFile(path=path, name=path.stem, location=str(path))
     text = to_location(location)
     if _ADDRESS.fullmatch(text):
