@@ -50,7 +50,13 @@ def test_nothing_is_suggested_for_the_name_of_a_file(tmp_path, monkeypatch, loca
     assert suggest_model(location) is None
 
 
-def test_a_file_with_such_a_name_is_opened(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("file", "location"), [("llama3.2:1b", "llama3.2:1b"), ("ranks", "ranks:llama3")])
+def test_a_file_with_such_a_name_is_opened(tmp_path, monkeypatch, file, location):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "llama3.2:1b").write_bytes(b"GGUF")
-    assert find_model("llama3.2:1b").location == "llama3.2:1b"
+    (tmp_path / file).write_bytes(b"GGUF")
+    assert find_model(location).location == location
+
+
+def test_a_name_that_is_too_long_is_an_error():
+    with pytest.raises(TokverifyError, match="cannot be read"):
+        open_model("a:" + "b" * 300)
