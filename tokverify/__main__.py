@@ -36,8 +36,10 @@ def _exit_cleanly_on_signals() -> None:
 
 
 def _exit(number: int, _: object) -> None:
+    from tokverify.errors import EndedBySignalError
+
     # Shells report a process that was ended by a signal as 128 plus the number of the signal.
-    sys.exit(128 + number)
+    raise EndedBySignalError(128 + number)
 
 
 def _report_interrupt() -> None:

@@ -36,3 +36,7 @@ class MissingLibraryError(TokverifyError):
 
 class EncodeError(TokverifyError):
     """This tokenizer cannot encode one text; other texts are unaffected."""
+
+
+class EndedBySignalError(SystemExit):
+    """The run is ended by SIGTERM or SIGHUP, and must not be mistaken for a library that calls `sys.exit`."""

@@ -35,7 +35,7 @@ def hub(monkeypatch):
     hub = Hub()
     hub.asked = []
 
-    def open_repository(hub_id, *, patience, online):
+    def open_repository(hub_id, *, patience, online=True):
         hub.asked.append((hub_id, patience, online))
         if isinstance(hub[hub_id], Exception):
             raise hub[hub_id]
@@ -83,10 +83,59 @@ def test_a_json_of_the_models_name_need_not_be_a_tokenizer(model, words):
     assert found.reason.endswith("; tried before: fox.Q4_K_M.json beside the model is not a tokenizer")
 
 
-def test_a_broken_tokenizer_next_to_the_model_is_not_skipped_silently(model):
-    model.with_name("tokenizer.json").write_text("{")
-    with pytest.raises(BrokenFileError, match=r"tokenizer\.json: not a tokenizer\.json"):
+BROKEN = pytest.mark.parametrize(
+    "broken",
+    [
+        ("tokenizer.json", b"{", "not a tokenizer.json"),
+        ("tokenizer.json", b"", "the file is empty"),
+        ("tokenizer.json", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        ("fox.tokenizer.json", b"[]", "it has no `model`"),
+        ("tokenizer.model", b"\0", "not a sentencepiece model"),
+    ],
+)
+
+
+@BROKEN
+def test_a_broken_tokenizer_next_to_the_model_is_an_error_if_nothing_else_is_found(model, broken):
+    name, content, problem = broken
+    model.with_name(name).write_bytes(content)
+    with pytest.raises(BrokenFileError) as caught:
         find_reference(model, SPEC)
+    assert str(caught.value).startswith(f"{model.with_name(name)}: ")
+    assert problem in str(caught.value)
+    advice = "no other reference was found: correct or remove this file, or name one with -r"
+    assert str(caught.value).endswith(f"; {advice}")
+
+
+@BROKEN
+@pytest.mark.parametrize("place", ["beside", "inside", "hub"])
+def test_the_search_goes_on_after_a_broken_tokenizer_and_the_report_says_so(request, model, hub, place, broken):
+    name, content, problem = broken
+    model.with_name(name).write_bytes(content)
+    spec = SPEC
+    if place == "beside":
+        model.with_name("spiece.model").write_bytes(request.getfixturevalue("sentencepiece_model"))
+    elif place == "inside":
+        spec = replace(SPEC, huggingface_json=request.getfixturevalue("words"))
+    else:
+        hub["org/fox"] = FoundReference(object(), "org/fox@main", "downloaded from the hub")
+        spec = named(source__repo_url="https://huggingface.co/org/fox")
+    reason = find_reference(model, spec).reason
+    assert f"tried before: {model.with_name(name)}: " in reason
+    assert problem in reason
+
+
+def test_a_broken_tokenizer_in_the_repository_of_the_model_is_an_error_if_nothing_else_is_found(model, hub):
+    hub["org/fox@main"] = BrokenFileError("org/fox: tokenizer.json: not a tokenizer.json")
+    with pytest.raises(BrokenFileError, match=r"^org/fox: tokenizer\.json: .* no other reference was found"):
+        find_reference(model, SPEC, repository="org/fox@main")
+
+
+def test_a_broken_tokenizer_in_a_repository_that_the_file_only_names_is_reported(model, hub):
+    hub["org/fox"] = BrokenFileError("org/fox: tokenizer.json: not a tokenizer.json")
+    found = find_reference(model, named(source__huggingface__repository="org/fox"))
+    assert found.source == "rebuilt"
+    assert "org/fox: tokenizer.json: not a tokenizer.json" in found.reason
 
 
 def test_an_unsupported_tokenizer_is_skipped_and_reported(model):

@@ -1,11 +1,17 @@
 """References of other packages, registered as entry points, are treated like built-in ones."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+import tokverify
 from support.paths import SAMPLE
 from tokverify.audit import audit
 from tokverify.audit.rules import RULES
@@ -117,3 +123,32 @@ def test_audit_and_diagnosis_get_as_much_from_a_plugin_as_from_the_adapter(insta
     assert facts.spec == expected.spec is not None
     assert facts.added_tokens == expected.added_tokens
     assert (facts.document is None) == (expected.document is None)
+
+
+HANGING = """
+import time
+from pathlib import Path
+
+
+def load(request):
+    Path(request.location).touch()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_kind_that_hangs_can_be_interrupted(install_reference, tmp_path, number):
+    install_reference("tokverify_hanging", HANGING, "hanging = tokverify_hanging:load")
+    paths = (str(tmp_path), str(Path(tokverify.__file__).parents[1]))
+    started = tmp_path / "started"
+    command = [sys.executable, "-m", "tokverify", "run", str(SAMPLE / "sample.gguf"), "-r", f"hanging:{started}"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+        while not started.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=30)
+    expected = {signal.SIGINT: (130, b"interrupted\n"), signal.SIGTERM: (143, b"")}
+    assert (process.returncode, stderr) == expected[number]

@@ -301,6 +301,45 @@ def test_the_model_of_a_server_with_several_has_to_be_named(start, monkeypatch):
     assert json.loads(stand_in.body)["model"] == "two"
 
 
+@pytest.mark.parametrize("kind", ["llama-server", *STAND_INS])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("x" * 201, f"{'x' * 200}…"),
+        ("one\ntwo", "one"),
+        ("a\x1b[31mb", r"a\x1b[31mb"),
+        ("\n", "a model without a name"),
+        (["x"], "a model without a name"),
+    ],
+)
+def test_the_name_of_a_model_is_shown_on_one_short_line(start, kind, name, shown):
+    stand_in = start(StandIn if kind == "llama-server" else kind)
+    path = "/v3/models" if kind == "ovms" else "/v1/models"
+    stand_in.answers["/v1/models"] = stand_in.answers[path] = (200, {"data": [{"id": name, "meta": {"n_vocab": 9}}]})
+    if kind == "ovms":
+        # The stand-in refuses all names but its own.
+        problem = "HTTP 404" if isinstance(name, str) else "without a usable name"
+        with pytest.raises(TokverifyError, match=problem):
+            open_reference(f"ovms+{stand_in.address}")
+        return
+    assert open_reference(f"{kind}+{stand_in.address}").source == f"{stand_in.address}, {shown}"
+
+
+def test_a_name_that_is_too_long_to_be_sent_with_each_text_is_an_error(start, monkeypatch):
+    monkeypatch.setattr(OvmsStandIn, "names", ("x" * 501,))
+    stand_in = start("ovms")
+    with pytest.raises(TokverifyError, match="has one model, without a usable name; name one, as in ovms"):
+        open_reference(f"ovms+{stand_in.address}")
+    monkeypatch.setattr(OvmsStandIn, "names", ("x" * 500,))
+    assert open_reference(f"ovms+{stand_in.address}").source == f"{stand_in.address}, {'x' * 200}…"
+
+
+def test_the_version_of_a_llama_server_is_shown_on_one_short_line(start):
+    stand_in = start(StandIn)
+    stand_in.answers["/props"] = (200, {"build_info": "b1\n" + "x" * 1000})
+    assert open_reference(stand_in.address).versions == {"llama-server": "b1"}
+
+
 def test_the_name_of_a_model_is_sent_to_vllm_only_if_it_is_given(start):
     stand_in = start(VllmStandIn)
     open_reference(f"vllm+{stand_in.address}")
@@ -412,3 +451,23 @@ def test_a_server_is_fuzzed_with_the_vocabulary_of_the_other_side(start):
         arguments = ["fuzz", model, "-r", start("vllm").address, "--texts", "60", "--no-replay", "--no-diagnose"]
         report = json.loads(CliRunner().invoke(main, [*arguments, "-f", "json"]).stdout)
         assert (report["causes"] == []) is is_equal
+
+
+def test_the_coverage_is_that_of_the_side_that_lists_its_tokens(start):
+    address, other = start("vllm").address, start("ovms").address
+    arguments = ["--texts", "60", "--no-replay", "--no-diagnose"]
+    for model, reference in [(address, MODEL), (MODEL, address)]:
+        report = json.loads(CliRunner().invoke(main, ["fuzz", model, "-r", reference, *arguments, "-f", "json"]).stdout)
+        assert report["coverage"]["pieces"]["total"] == 2000
+        assert 0 < report["coverage"]["pieces"]["done"] < 2000
+    both = CliRunner().invoke(main, ["fuzz", address, "-r", other, *arguments])
+    assert "coverage  not known: neither tokenizer lists its tokens" in both.stdout
+    page = CliRunner().invoke(main, ["fuzz", address, "-r", other, *arguments, "-f", "html"])
+    assert "of 0" not in page.stdout
+
+
+def test_a_search_does_not_stop_at_a_coverage_that_is_not_known(start):
+    address, other = start("vllm").address, start("ovms").address
+    result = CliRunner().invoke(main, ["fuzz", address, "-r", other, "--until-coverage", "50%"])
+    assert result.exit_code == 2
+    assert "the coverage is not known: OpenVINO Model Server does not list its tokens; limit the time" in result.stderr

@@ -18,6 +18,7 @@ from support.paths import ROOT
         "formats",
         "html_page",
         "kills",
+        "kinds",
         "mutations",
         "new_faults",
         "planted",

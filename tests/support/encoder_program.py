@@ -22,7 +22,7 @@ def hello(request):
         "name": "own",
         "version": "1",
         "vocab_size": encoder.vocab_size,
-        "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+        "capabilities": ["add_special", "parse_special", *([] if fault == "only-ids" else ["decode", "tokens"])],
         "special_ids": dict(encoder.special_ids),
     }
 
@@ -30,10 +30,16 @@ def hello(request):
 def encode(request):
     options = {name: request[name] for name in ("add_special", "parse_special")}
     texts = [text.lower() if fault == "lowercase" else text for text in request["texts"]]
-    encoded = [encoder.encode(text, **options) for text in texts]
+    encoded = [encode_text(text, options) for text in texts]
     if fault == "batch" and len(encoded) > 1:
         encoded[-1] = encoded[0]
     return {"ids": encoded}
+
+
+def encode_text(text, options):
+    if fault == "selective" and "!" in text:
+        return {"unsupported": "an exclamation"}
+    return encoder.encode(text, **options)
 
 
 def decode(request):

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
@@ -22,12 +24,20 @@ def pauses(monkeypatch) -> list[float]:
 @pytest.fixture
 def hub(tmp_path, monkeypatch, pauses) -> Iterator[FakeHub]:
     """A hub without repositories, which huggingface_hub is configured for, and an empty local cache."""
+    with ExitStack() as stack:
+        yield run_hub(stack, monkeypatch, tmp_path)
+
+
+def run_hub(stack: ExitStack, patch: pytest.MonkeyPatch, cache: Path) -> FakeHub:
+    """Run a hub until the stack ends, and configure huggingface_hub for it and for a local cache that is empty."""
     hub = FakeHub()
-    monkeypatch.setattr(constants, "ENDPOINT", hub.endpoint)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf-cache"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
+    patch.setattr(constants, "ENDPOINT", hub.endpoint)
+    template = hub.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    patch.setattr(constants, "HF_HUB_CACHE", str(cache / "hf-cache"))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_TOKEN_PATH", str(cache / "no-token"))
     for variable in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", *PROXIES):
-        monkeypatch.delenv(variable, raising=False)
-    with serving(hub.api, hub.cdn):
-        yield hub
+        patch.delenv(variable, raising=False)
+    stack.enter_context(serving(hub.api, hub.cdn))
+    return hub

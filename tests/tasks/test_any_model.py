@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.kinds_of_vocabulary import INTACT, faults_of, locations_of, try_kind
 from support.paths import ROOT, SAMPLE
 from support.server_stand_ins import VllmStandIn
 from support.stand_in import StandIn
@@ -105,3 +106,26 @@ def test_the_library_of_a_real_vocabulary_agrees_with_its_file_in_both_direction
         assert failing_differences(report) == ()
         assert run_exit_code(report) == 0
         assert count_status(report, Status.MATCH) > 30
+
+
+@pytest.mark.parametrize("kind", ["tokenizers", "vocab", "llama-server", "vllm"])
+def test_faults_in_a_real_vocabulary_are_found_in_both_directions(vocabs: Path, tmp_path: Path, kind: str):
+    faults = [fault for fault in faults_of("bert-bge") if fault.name in {"SEP id wrong", "[MASK] typed NORMAL"}]
+    gguf = vocabs / "bert-bge.gguf"
+    with locations_of(gguf, vocabs / "bert-bge.tokenizer.json", tmp_path) as locations:
+        intact, *found = try_kind(kind, locations[kind], gguf, faults, tmp_path)
+    assert (intact.fault, intact.there, intact.back) == (INTACT, 0, 0)
+    assert [(each.there, each.back, each.is_shown) for each in found] == [(1, 1, True)] * len(faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tokenizers", "llama-server", "vllm"])
+@pytest.mark.parametrize("vocabulary", ["mpt", "gemma-4"])
+def test_no_verdict_is_false_for_any_fault_in_a_real_vocabulary(
+    vocabs: Path, tmp_path: Path, vocabulary: str, kind: str
+):
+    gguf = vocabs / f"{vocabulary}.gguf"
+    with locations_of(gguf, vocabs / f"{vocabulary}.tokenizer.json", tmp_path) as locations:
+        verdicts = list(try_kind(kind, locations[kind], gguf, faults_of(vocabulary), tmp_path))
+    assert len(verdicts) > 3
+    assert [each for each in verdicts if each.is_false] == []

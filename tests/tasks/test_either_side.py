@@ -1,12 +1,14 @@
 """Either side of a comparison can be any tokenizer: a server, a library, a program, or another GGUF file."""
 
 import json
+import shlex
 import shutil
+import sys
 
 import pytest
 from click.testing import CliRunner, Result
 
-from support.paths import SAMPLE
+from support.paths import ROOT, SAMPLE
 from support.stand_in import StandIn
 from tokverify import convert_tokenizer, load_gguf, open_model, verify_model
 from tokverify.cli import main
@@ -16,6 +18,7 @@ from tokverify.tasks.opening import OpenedReference, open_reference, open_subjec
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 LIBRARY = f"sentencepiece:{SAMPLE / 'sample.tokenizer.model'}"
 SUITE = ["--suite", "seed"]
+ENCODER_PROGRAM = ROOT / "tests" / "support" / "encoder_program.py"
 
 
 def invoke(*arguments: str) -> Result:
@@ -148,3 +151,19 @@ def test_the_stages_of_a_library_are_explained(tmp_path):
     assert [match["piece"] for match in document["matches"]] == [control]
     assert document["stretches"][0]["span"] == [0, 5]
     assert document["reference"] is None
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [("fox\nfox!\n! a\nHello  world\n", (0, 2, 2)), ("ab!\n!\n", (2, 0, 2)), ("ab\nc\n", (0, 2, 0))],
+)
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_lines_that_a_program_does_not_support_are_skipped_and_counted(tmp_path, lines, expected, is_reversed):
+    (tmp_path / "lines.txt").write_text(lines)
+    program = f"command:{shlex.join([sys.executable, str(ENCODER_PROGRAM), MODEL, 'selective'])}"
+    sides = [MODEL, program][:: -1 if is_reversed else 1]
+    result = invoke("diff", *sides, *SUITE, "--lines", str(tmp_path / "lines.txt"), "-f", "json")
+    effect = json.loads(result.stdout)["effect"]
+    assert (result.exit_code, effect["lines"], effect["skipped_lines"]) == expected
+    assert effect["changed_lines"] == 0

@@ -16,6 +16,7 @@ import tokverify
 from support.fake_hub import COMMIT, FakeHub, Server, send_file, serving, status
 from support.gguf_maker import make_gguf, string, strings
 from support.paths import SAMPLE
+from tokverify.audit.repair import FIX, find_remedy, new_metadata
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.report.check import Part
@@ -112,11 +113,12 @@ def test_what_is_next_to_an_address_is_downloaded_again_and_may_have_vanished(se
     other.write_bytes(REFERENCE.read_bytes())
     assert open_reference(open_model(address)).found.tokenizer.name == "sentencepiece"
     other.write_bytes(b"broken")
-    found = open_reference(open_model(address)).found
-    assert found.is_rebuilt
-    assert f"{server.address}/tokenizer.model: not a sentencepiece model" in found.reason
+    with pytest.raises(BrokenFileError, match="no other reference was found") as caught:
+        open_reference(open_model(address))
+    assert str(caught.value).startswith(f"{server.address}/tokenizer.model: not a sentencepiece model")
     other.unlink()
     found = open_reference(open_model(address)).found
+    assert found.is_rebuilt
     assert "no tokenizer next to the address of the model" in found.reason
 
 
@@ -161,8 +163,18 @@ def test_a_temporary_refusal_does_not_mean_that_a_file_is_not_there(server, paus
 def test_an_empty_file_next_to_an_address_is_called_empty(server, headers):
     opened = open_model(f"{server.address}/sample.gguf")
     server.faults.append(lambda handler: send_empty(handler, headers))
-    found = open_reference(opened).found
-    assert f"{server.address}/sample.tokenizer.json: the file is empty" in found.reason
+    with pytest.raises(BrokenFileError, match=r"/sample\.tokenizer\.json: the file is empty"):
+        open_reference(opened)
+
+
+def test_the_search_goes_on_after_a_broken_file_next_to_an_address(server, tmp_path):
+    (tmp_path / "served" / "sample.tokenizer.json").write_bytes(b"")
+    (tmp_path / "served" / "tokenizer.json").write_bytes(b"{")
+    (tmp_path / "served" / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
+    found = open_reference(open_model(f"{server.address}/sample.gguf")).found
+    assert found.source == f"{server.address}/tokenizer.model"
+    for name in ("sample.tokenizer.json: the file is empty", "tokenizer.json: not a tokenizer.json"):
+        assert f"{server.address}/{name}" in found.reason
 
 
 def send_empty(handler, headers) -> None:
@@ -236,6 +248,21 @@ def test_two_commits_of_a_remote_model_can_be_compared(sample):
 def test_a_conversion_names_the_model_and_not_the_local_file(sample, tmp_path):
     conversion = tokverify.convert_tokenizer(NAME, tmp_path / "tokenizer.json", [], count=0)
     assert conversion.source == conversion.report.expected.source == LOCATION
+
+
+@pytest.mark.parametrize(
+    ("location", "fixed"),
+    [
+        ("hf:org/fox:fox-Q4_0.gguf@0123", "fox-fox-Q4_0-fixed.gguf"),
+        ("https://example.org/fox.gguf", "fox-fixed.gguf"),
+        ("ollama:fox:7b", "ollama-fox-7b-fixed.gguf"),
+    ],
+)
+def test_a_command_of_another_program_does_not_contain_the_name_of_a_model(location, fixed):
+    other = find_remedy(new_metadata("--pre-tokenizer", "gpt-2"), location, None).commands[0].arguments
+    assert other == ("gguf-new-metadata", "--pre-tokenizer", "gpt-2", "MODEL", fixed)
+    own = find_remedy(FIX, location, "tokenizer.json").commands[0].arguments
+    assert own == ("tokverify", "fix", location, "-r", "tokenizer.json", "-o", fixed)
 
 
 def test_a_repair_is_planned_with_the_metadata_alone(sample):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.files.gguf.keys import SPECIAL_IDS
 from tokverify.report.diagnosis import Command, Repair
+from tokverify.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def find_remedy(repair: str, model: str | None, reference: str | None) -> Repair
     """Return a repair as a command with the files named, if they are known; as a remark if it is no known command."""
     for beginning, remark in _REMARKS.items():
         if repair.startswith(f"{beginning} "):
-            arguments = fill_in(repair, model, fixed_name(model), reference)
+            # The programs of the gguf package know only files.
+            is_unknown = model is not None and not repair.startswith("tokverify ") and is_stored(model)
+            arguments = fill_in(repair, None if is_unknown else model, fixed_name(model), reference)
             return Repair((Command("repair", arguments),), remark)
     return Repair(remark=repair)

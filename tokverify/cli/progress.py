@@ -113,15 +113,16 @@ def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
         plural(progress.strings, "text"),
         f"{progress.strings / seconds:,.0f}/s",
         f"{failing} ({plural(progress.causes, 'cause')})" if progress.failing else failing,
-        f"pieces {_percent(progress.coverage.pieces)}%",
     ]
+    if progress.coverage.pieces.total:
+        parts.append(f"pieces {_percent(progress.coverage.pieces)}%")
     if progress.coverage.merges:
         parts.append(f"merges {_percent(progress.coverage.merges)}%")
     return ", ".join(parts)
 
 
 def _percent(share: Share) -> int:
-    return 100 * share.done // share.total if share.total else 100
+    return 100 * share.done // share.total
 
 
 def _start_status() -> Status:

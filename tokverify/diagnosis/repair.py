@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.references.location import EXPECT
 from tokverify.report.diagnosis import Command, Repair
+from tokverify.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def _commands(explanation: Explanation, report: Report, model: str | None, *, is
         yield Command(label, ("tokverify fix", *files, *_cases(report)))
     if explanation.gguf_command:
         in_place = ", in place" if explanation.gguf_command.startswith(_IN_PLACE) else ""
-        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(explanation.gguf_command, model, fixed))
+        # The programs of the gguf package know only files.
+        file = None if model and is_stored(model) else model
+        yield Command(f"{'or' if is_fixed else 'repair'}{in_place}", fill_in(explanation.gguf_command, file, fixed))
 
 
 def _reference(report: Report) -> Iterator[str]:

@@ -41,7 +41,7 @@ class CoverageCounter:
 
     def add(self, ids: Iterable[int]) -> None:
         """Record ids that texts produced."""
-        new = [id for id in ids if id not in self._seen]
+        new = [id for id in ids if 0 <= id < self._size and id not in self._seen]
         self._seen.update(new)
         if self._merges:
             for id in new:

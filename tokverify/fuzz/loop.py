@@ -28,6 +28,7 @@ from tokverify.report.fuzz import (
     Stop,
 )
 from tokverify.report.run import Report
+from tokverify.tokenizer import why_hidden
 from tokverify.verify.side import side_of
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -128,6 +129,18 @@ class Worker:
         return BatchResult(len(samples), ids, [(at, outcome) for at, outcome in enumerate(outcomes) if outcome])
 
 
+def _require_listing(actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> Tokenizer:
+    """Return the tokenizer of which coverage is measured: the one under test, unless only the other lists its tokens.
+
+    Raises:
+        TokverifyError: If neither does, but the coverage decides when to stop.
+    """
+    listing = expected if why_hidden(actual) else actual
+    if plan.coverage is not None and (reason := why_hidden(listing)):
+        raise TokverifyError(f"the coverage is not known: {reason}; limit the time or the number of texts instead")
+    return listing
+
+
 class _Run:
     """The state of a run."""
 
@@ -144,7 +157,7 @@ class _Run:
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
         self._causes = Causes(self._trial)
-        self._counter = CoverageCounter(actual)
+        self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0
         self._made: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()

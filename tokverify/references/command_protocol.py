@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.references.reference import shown_name
 from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.library_error import summary
 
@@ -37,7 +38,7 @@ _FAILURES: Mapping[str, type[EncodeError] | type[UnsupportedError]] = {
 }
 
 _MAX_ID = (1 << 31) - 1
-_MAX_NAME = 80
+_MAX_SHOWN = 80
 _TYPES = {type.name.lower(): type for type in TokenType}
 
 
@@ -209,10 +210,10 @@ def _is_id(value: object) -> bool:
 
 
 def _read_name(response: Mapping[str, Any], key: str) -> str:
-    value = response.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise ResponseError(f"`{key}` is {_show(value)}, not a text")
-    return summary(ValueError(value))[:_MAX_NAME]
+    name = shown_name(response.get(key), "")
+    if not name:
+        raise ResponseError(f"`{key}` is {_show(response.get(key))}, not a text")
+    return name
 
 
 def _read_texts(response: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -231,7 +232,7 @@ def _read_special_ids(value: object, vocab_size: int) -> Mapping[str, int]:
 def _show(value: object) -> str:
     """Show a value of a response on one short line."""
     shown = ascii(value)
-    return shown if len(shown) <= _MAX_NAME else f"{shown[:_MAX_NAME]}..."
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."
 
 
 ENCODE: Operation[list[int] | Failure] = Operation("encode", "texts", "ids", _read_ids)

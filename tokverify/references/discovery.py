@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.references.reference import FoundReference
     from tokverify.spec import TokenizerSpec
+    from tokverify.stores.siblings import Sibling
 
 PATIENCE = 3.0
 """How many seconds to wait for the hub if the user did not ask for it."""
@@ -41,13 +42,23 @@ _BASE_MODEL_CAVEAT = "this is the tokenizer of the base model; a fine-tune may h
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search; `tried` collects the places that yielded no reference, and why."""
+    """One search."""
 
     model: Path
     spec: TokenizerSpec
     repository: str | None = None
     address: str | None = None
     tried: list[str] = field(default_factory=list)
+    """The places that yielded no reference, and why."""
+    broken: list[BrokenFileError] = field(default_factory=list)
+    """What is wrong with tokenizer files beside the model, wherever that is."""
+
+    def note(self, error: TokverifyError, message: str = "") -> None:
+        """Remember why a file beside the model is not the reference; `message` is the error as users understand it."""
+        message = message or str(error)
+        self.tried.append(message)
+        if isinstance(error, BrokenFileError):
+            self.broken.append(BrokenFileError(message))
 
 
 def find_reference(
@@ -62,7 +73,7 @@ def find_reference(
 
     Looks, in this order, at the files beside it or its address, at the repository it came from, inside it, and
     at the repository it names (in the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from
-    the file's own data.
+    the file's own data, unless a file beside it is broken: agreement would then hide that nothing was proven.
 
     Args:
         model: The GGUF file.
@@ -73,12 +84,16 @@ def find_reference(
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
-        BrokenFileError: If a tokenizer file beside it cannot be read.
+        BrokenFileError: If a tokenizer file beside it cannot be read, and there is no other reference.
     """
     search = _Search(model, spec, repository, address)
     for step in _STEPS:
         if found := step(search):
             return _add_reason(found, search)
+    if search.broken:
+        raise BrokenFileError(
+            f"{search.broken[0]}; no other reference was found: correct or remove this file, or name one with -r"
+        )
     try:
         found = rebuilt.rebuild(spec, settings or resolve(spec))
     except UnsupportedError as error:
@@ -96,17 +111,16 @@ def _find_beside(search: _Search) -> FoundReference | None:
         name = path.name
         try:
             found = open_file(path)
-        except (UnsupportedError, MissingLibraryError) as error:
-            search.tried.append(str(error))
-            continue
-        except BrokenFileError:
-            # A file with this name may be anything; the others can only be tokenizers.
-            if name.removesuffix(".json") not in _stems(search.model):
-                raise
-            search.tried.append(f"{name} beside the model is not a tokenizer")
+        except (UnsupportedError, MissingLibraryError, BrokenFileError) as error:
+            # A file with the name of the model may be anything; the others can only be tokenizers.
+            if isinstance(error, BrokenFileError) and name.removesuffix(".json") in _stems(search.model):
+                search.tried.append(f"{name} beside the model is not a tokenizer")
+            else:
+                search.note(error)
             continue
         return replace(found, reason=f"{name} is beside the model")
-    search.tried.append("no tokenizer beside the model")
+    if not search.tried:
+        search.tried.append("no tokenizer beside the model")
     return None
 
 
@@ -152,7 +166,7 @@ def _find_in_repository(search: _Search) -> FoundReference | None:
     try:
         found = hub.open_repository(search.repository, patience=PATIENCE)
     except TokverifyError as error:
-        search.tried.append(str(error))
+        search.note(error)
         return None
     caveat = "" if "@" in search.repository else _NAME_CAVEAT
     return replace(found, reason=f"it is in the repository of the model, {found.reason}", caveat=caveat)
@@ -161,20 +175,31 @@ def _find_in_repository(search: _Search) -> FoundReference | None:
 def _find_at_address(search: _Search) -> FoundReference | None:
     if search.address is None:
         return None
-    from huggingface_hub import constants
-
+    names = _names_at_address(search.address)
     try:
-        sibling = find_sibling(search.address, _names_at_address(search.address), is_offline=constants.HF_HUB_OFFLINE)
+        while sibling := _download_sibling(search.address, names):
+            if found := _open_sibling(search, sibling):
+                return found
+            names = names[names.index(sibling.path.name) + 1 :]
     except TokverifyError as error:
         search.tried.append(str(error))
         return None
-    if sibling is None:
+    if not search.broken:
         search.tried.append("no tokenizer next to the address of the model")
-        return None
+    return None
+
+
+def _download_sibling(address: str, names: Sequence[str]) -> Sibling | None:
+    from huggingface_hub import constants
+
+    return find_sibling(address, names, is_offline=constants.HF_HUB_OFFLINE)
+
+
+def _open_sibling(search: _Search, sibling: Sibling) -> FoundReference | None:
     try:
         found = open_file(sibling.path)
     except TokverifyError as error:
-        search.tried.append(str(error).replace(str(sibling.path), sibling.location))
+        search.note(error, str(error).replace(str(sibling.path), sibling.location))
         return None
     return replace(found, source=sibling.location, reason=f"{sibling.path.name} is next to the address of the model")
 

@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.system.library_error import summary
+from tokverify.text.wording import truncate
+
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
+
+_MAX_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +55,8 @@ class FoundReference:
     """Whether it reads the GGUF file that is verified, so that it cannot show what that file should contain."""
     is_rebuilt: bool = False
     """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""
+
+
+def shown_name(name: object, otherwise: str) -> str:
+    """Return what a server or a program calls itself on one short line, or `otherwise` if that is no text."""
+    return truncate(summary(ValueError(name)), _MAX_NAME) if isinstance(name, str) and name.strip() else otherwise

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, EndedBySignalError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
@@ -47,6 +47,8 @@ def _has(tokenizer: object, name: str) -> bool:
         getattr(tokenizer, name)
     except AttributeError:
         return False
+    except EndedBySignalError:
+        raise
     except (Exception, SystemExit):  # noqa: BLE001 - it is there, and whoever uses it learns what is wrong
         return True
     return True
@@ -84,6 +86,8 @@ def own_errors(error_class: type[TokverifyError], message: str) -> Iterator[None
             yield
         except TokverifyError as error:
             ours = error
+        except EndedBySignalError:
+            raise
         except SystemExit as error:
             raise RuntimeError(f"it tried to end the program with {error.code}") from None
     if ours is not None:

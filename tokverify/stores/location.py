@@ -14,9 +14,10 @@ from itertools import islice
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import find_existing
+from tokverify.files.location import file_and_rest, find_existing
 from tokverify.stores.choice import tokenizer_files
 from tokverify.stores.model_file import ModelFile
+from tokverify.stores.suggestion import suggest_model
 
 MAX_MODELS = 1000
 """The limit for the models that one pattern or directory stands for."""
@@ -90,11 +91,12 @@ def find_model(location: str | Path | ModelFile) -> ModelFile:
             A file that has been found is returned unchanged.
 
     Raises:
-        TokverifyError: If the store has no such model, or cannot be reached.
+        TokverifyError: If the store has no such model or cannot be reached, or a name in a store seems to be meant.
     """
     if isinstance(location, ModelFile):
         return location
     if not is_stored(location):
+        _require_no_other_name(str(location))
         path = Path(location)
         return ModelFile(path=path, name=path.stem, location=str(path))
     text = to_location(location)
@@ -104,6 +106,13 @@ def find_model(location: str | Path | ModelFile) -> ModelFile:
         return address.find(text)
     prefix, _, name = text.partition(":")
     return STORES[prefix]().find(name)
+
+
+def _require_no_other_name(location: str) -> None:
+    """Reject what is no file, but nearly the name of a model in a store."""
+    name = suggest_model(location)
+    if name and find_existing(location) is None and file_and_rest(location) is None:
+        raise TokverifyError(f"{location}: no such file; did you mean `{name}`?")
 
 
 def find_models(locations: Iterable[str | Path]) -> dict[str, str | Path]:

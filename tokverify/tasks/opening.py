@@ -17,6 +17,7 @@ from tokverify.errors import TokverifyError
 from tokverify.files.location import find_existing, suggest_file
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.stores.location import find_model, is_stored
+from tokverify.stores.suggestion import name_of_page
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def open_model(model: ModelSource) -> OpenedModel:
     if isinstance(model, OpenedModel):
         return model
     if isinstance(model, str) and _is_other_tokenizer(model):
+        _require_no_page(model)
         raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
     file = find_model(model)
     with file.named_in_errors():
@@ -144,8 +146,15 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
         TokverifyError: If there is no tokenizer at the location.
     """
     if isinstance(model, str) and _is_other_tokenizer(model):
+        _require_no_page(model)
         return OpenedReference(found=references.open_reference(model))
     return model if isinstance(model, OpenedReference) else open_model(model)
+
+
+def _require_no_page(model: str) -> None:
+    """Suggest a model for the page of its repository on the hub."""
+    if name := name_of_page(model):
+        raise TokverifyError(f"{model}: not a file; did you mean `{name}`, a GGUF file in this repository?")
 
 
 def _is_other_tokenizer(location: str) -> bool:

@@ -22,7 +22,8 @@ def fixed_name(model: str | None) -> str | None:
     if not model:
         return None
     room = _MAX_NAME_BYTES - len(_FIXED)
-    stem = PurePath(model).stem[:room]
+    # A colon is part of names such as `hf:org/name:file.gguf`, but not of the names of files on all systems.
+    stem = PurePath(model).stem.replace(":", "-")[:room]
     while len(stem.encode(errors="surrogatepass")) > room:
         stem = stem[:-1]
     return stem + _FIXED

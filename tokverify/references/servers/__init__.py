@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.references.reference import FoundReference
-from tokverify.references.servers.detection import detect, list_models, list_ovms_models, name_of
+from tokverify.references.reference import FoundReference, shown_name
+from tokverify.references.servers.detection import describe_model, detect, list_models, list_ovms_models
 from tokverify.system.http_pool import HttpPool
 from tokverify.text.wording import suggest_name
 
@@ -27,6 +27,8 @@ KEY_VARIABLES = ("TOKVERIFY_API_KEY", "LLAMA_API_KEY")
 """The environment variables with the key of a server; llama-server itself reads a list of keys from the second."""
 SERVERS_VARIABLE = "TOKVERIFY_SERVERS"
 """The environment variable with the addresses that may be sent the key although a configuration names them."""
+
+_MAX_SENT_NAME = 500
 
 
 def _llama_server(pool: HttpPool, model: str) -> FoundReference:
@@ -58,12 +60,16 @@ def _tei(pool: HttpPool, model: str) -> FoundReference:
 def _ovms(pool: HttpPool, model: str) -> FoundReference:
     from tokverify.references.servers.ovms import OvmsTokenizer
 
-    models = list_ovms_models(pool)
-    if not model and len(models) != 1:
-        raise TokverifyError(
-            f"{pool.address}: the server has {len(models)} models; name one, as in ovms+{pool.address}#NAME"
-        )
-    return _found(OvmsTokenizer(pool, model or name_of(models)))
+    return _found(OvmsTokenizer(pool, model or _only_ovms_model(pool)))
+
+
+def _only_ovms_model(pool: HttpPool) -> str:
+    names = [each.get("id") for each in list_ovms_models(pool)]
+    name = names[0] if len(names) == 1 else None
+    if isinstance(name, str) and len(name) <= _MAX_SENT_NAME:
+        return name
+    has = "one model, without a usable name" if len(names) == 1 else f"{len(names)} models"
+    raise TokverifyError(f"{pool.address}: the server has {has}; name one, as in ovms+{pool.address}#NAME")
 
 
 def _llama_cpp_python(pool: HttpPool, model: str) -> FoundReference:
@@ -103,8 +109,9 @@ def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
 def _found(tokenizer: HttpTokenizer) -> FoundReference:
     """Make sure that the server encodes, and describe it."""
     tokenizer.encode("a", add_special=True, parse_special=True)
-    model = tokenizer.model or name_of(list_models(tokenizer.pool))
-    return FoundReference(tokenizer, source=f"{tokenizer.pool.address}, {model}", caveat=CAVEAT)
+    pool = tokenizer.pool
+    name = shown_name(tokenizer.model, "") or describe_model(list_models(pool))
+    return FoundReference(tokenizer, source=f"{pool.address}, {name}", caveat=CAVEAT)
 
 
 def _key(request: Request, address: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError
@@ -12,13 +11,21 @@ from tokverify.text.sequence import common_length
 
 if TYPE_CHECKING:
     from tokverify.errors import UnsupportedError
+    from tokverify.system.http_pool import HttpPool
 
 LETTER = "a"
 """A text that every server encodes."""
 
+_MAX_SEARCHES = 3
+
 
 class AddingTokenizer(HttpTokenizer):
     """The tokenizer of a server that adds ids around a text also without `add_special`; they are removed again."""
+
+    def __init__(self, pool: HttpPool, model: str = "") -> None:
+        super().__init__(pool, model)
+        self._affixes: Affixes | EncodeError | None = None
+        self._searches = 0
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
@@ -27,22 +34,38 @@ class AddingTokenizer(HttpTokenizer):
         encoded = super().encode_many(texts, add_special=add_special, parse_special=parse_special)
         if add_special:
             return encoded
-        try:
-            return [self.affixes.strip(ids) if isinstance(ids, list) else ids for ids in encoded]
-        except EncodeError as error:
-            return [error] * len(texts)
+        return [self._strip(ids) if isinstance(ids, list) else ids for ids in encoded]
 
-    @cached_property
-    def affixes(self) -> Affixes:
-        """What the server adds around a text without being asked to.
+    def _strip(self, ids: list[int]) -> list[int] | EncodeError:
+        affixes = self.find_affixes()
+        if isinstance(affixes, EncodeError):
+            return affixes
+        stripped = affixes.strip(ids)
+        if stripped is None:
+            return EncodeError(f"{self.pool.address}: the server did not add to this text what it adds to others")
+        return stripped
 
-        Raises:
-            EncodeError: If it does not encode the texts that show this.
+    def find_affixes(self) -> Affixes | EncodeError:
+        """Return what the server adds around a text without being asked to, or why that is not known.
+
+        A failure may concern one moment or every text, so that the search is repeated, but only a few times.
         """
-        empty, text = self.ask_ids(["", LETTER], add_special=False, parse_special=True)
-        if not isinstance(empty, list) or not isinstance(text, list):
-            raise EncodeError(f"{self.pool.address}: the server does not encode the texts '' and {LETTER!r}")
-        return find_affixes(empty, text)
+        if self._affixes is None or (isinstance(self._affixes, EncodeError) and self._searches < _MAX_SEARCHES):
+            self._searches += 1
+            self._affixes = self._search_affixes()
+        return self._affixes
+
+    def _search_affixes(self) -> Affixes | EncodeError:
+        encoded = self.ask_ids(["", LETTER], add_special=False, parse_special=True)
+        for text, ids in zip(["", LETTER], encoded, strict=True):
+            if isinstance(ids, EncodeError):
+                reason = str(ids).removeprefix(self.pool.address).lstrip(": ")
+                return EncodeError(
+                    f"{self.pool.address}: what the server adds around every text is not known, because it does not "
+                    f"encode {text!r} ({reason})"
+                )
+        empty, letter = (ids for ids in encoded if isinstance(ids, list))
+        return find_affixes(empty, letter)
 
 
 class Affixes(NamedTuple):
@@ -51,12 +74,10 @@ class Affixes(NamedTuple):
     before: list[int]
     after: list[int]
 
-    def strip(self, ids: list[int]) -> list[int] | EncodeError:
-        """Remove from an encoded text what was added around it; the result is an error if that is not there."""
+    def strip(self, ids: list[int]) -> list[int] | None:
+        """Remove from an encoded text what was added around it; None if that is not there."""
         text = ids[len(self.before) : len(ids) - len(self.after)]
-        if [*self.before, *text, *self.after] != ids:
-            return EncodeError("the server did not add to this text what it adds to others")
-        return text
+        return text if [*self.before, *text, *self.after] == ids else None
 
     def complete(self, ids: Sequence[int]) -> list[int]:
         """Put back what was removed before a text, unless it is there."""

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from tokverify.errors import UnsupportedError
+from tokverify.references.reference import shown_name
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call, HttpPool
 
@@ -87,10 +88,9 @@ def list_ovms_models(pool: HttpPool) -> list[dict[str, Any]]:
     return list_models(pool, _OVMS_MODELS) or list_models(pool)
 
 
-def name_of(models: list[dict[str, Any]]) -> str:
-    """Return the name of the first of these models."""
-    name = models[0].get("id") if models else None
-    return name if isinstance(name, str) else "a model without a name"
+def describe_model(models: list[dict[str, Any]]) -> str:
+    """Return the name of the first of these models, as it is shown."""
+    return shown_name(models[0].get("id") if models else None, "a model without a name")
 
 
 def _ask_if_known(pool: HttpPool, call: Call) -> Any:  # noqa: ANN401 - JSON

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tokverify.errors import EncodeError
 from tokverify.references.servers.affixes import AddingTokenizer
 from tokverify.system.http_pool import Call
 
@@ -27,9 +28,16 @@ class LlamaCppPythonTokenizer(AddingTokenizer):
         """Return the ids in its answer."""
         return answer["tokens"]
 
+    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
+        """Decode lists of ids as those of whole texts, with what the server adds before each."""
+        affixes = self.find_affixes()
+        if isinstance(affixes, EncodeError):
+            return [affixes] * len(all_ids)
+        return super().decode_many([affixes.complete(ids) for ids in all_ids])
+
     def request_decoding(self, ids: Sequence[int]) -> Call:
-        """Return the request that decodes ids as those of a whole text, with what the server adds before it."""
-        return Call("/extras/detokenize", {"tokens": self.affixes.complete(ids)})
+        """Return the request that decodes ids."""
+        return Call("/extras/detokenize", {"tokens": list(ids)})
 
     def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
         """Return the text in its answer."""

@@ -13,7 +13,8 @@ from itertools import chain
 from typing import Any
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, shown_name
+from tokverify.references.servers.detection import describe_model
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.spec import MAX_TOKENS
 from tokverify.system.http_connection import AnswerError
@@ -109,10 +110,10 @@ def connect(pool: HttpPool) -> FoundReference:
     _bytes_of(pool, range(1))
     versions = {}
     with contextlib.suppress(AnswerError):
-        versions["llama-server"] = str(pool.ask_object(Call("/props")).get("build_info", "unknown"))
+        versions["llama-server"] = shown_name(pool.ask_object(Call("/props")).get("build_info"), "unknown")
     return FoundReference(
         LlamaServerTokenizer(pool, model["meta"]["n_vocab"]),
-        source=f"{pool.address}, {model.get('id', 'a model without a name')}",
+        source=f"{pool.address}, {describe_model([model])}",
         caveat=CAVEAT,
         versions=versions,
     )

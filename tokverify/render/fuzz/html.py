@@ -56,7 +56,7 @@ def run_data(fuzzed: FuzzReport) -> dict[str, object]:
 def _coverage(fuzzed: FuzzReport) -> Iterator[tuple[str, str, float]]:
     """Yield the name, the share in words, and the length of the bar in percent."""
     for name, share in (("pieces", fuzzed.coverage.pieces), ("merges", fuzzed.coverage.merges)):
-        if share:
+        if share and share.total:
             yield name, f"{percent(share)} of {share.total:,}", length(share.done, share.total)
 
 

@@ -57,6 +57,9 @@ def describe_tried(fuzzed: FuzzReport) -> str:
 def coverage_shares(fuzzed: FuzzReport) -> Iterator[str]:
     """Yield each kind of coverage, such as `64.6% of 2,000 pieces`."""
     pieces, merges = fuzzed.coverage.pieces, fuzzed.coverage.merges
+    if not pieces.total:
+        yield "not known: neither tokenizer lists its tokens"
+        return
     yield f"{percent(pieces)} of {plural(pieces.total, 'piece')}"
     if merges:
         yield f"{percent(merges)} of {plural(merges.total, 'merge')}"
