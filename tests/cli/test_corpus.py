@@ -254,6 +254,10 @@ def test_several_columns(tmp_path):
 def test_flat_files_of_ids_between_others(data):
     (data / "model.bin").write_bytes(b"x")
     result = verify(MODEL, data)
+    assert result.exit_code == 0
+    assert f"files of unknown formats are ignored: {data}/model.bin" in " ".join(result.stdout.split())
+    (data / "model.idx").write_bytes(b"x")
+    result = verify(MODEL, data)
     assert result.exit_code == 2
     assert (
         f"{data}/model.bin: a file with such a name contains only ids; verify these files separately" in result.stderr

@@ -10,14 +10,11 @@ from tokverify.corpus.coverage import (
     add_coverage,
     covered_ids,
     describe_coverage,
-    is_sampled,
 )
 from tokverify.corpus.document import Document
-from tokverify.corpus.feature import find_branches, pre_tokenizer_of
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import VARIABLE
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 
 TEXTS = ("Hello, world 123", "漢字 and Latin", "  spaces\n\n", "Ελληνικά漢字", "")
 
@@ -51,21 +48,6 @@ def test_the_order_and_the_division_of_documents_do_not_matter(encoder: Encoder)
     assert whole.sampled == len(TEXTS)
 
 
-def test_which_documents_are_sampled_depends_on_the_document_alone():
-    beginning = [is_sampled(Document(row, "x"), 512) for row in (0, 511, 512)]
-    assert beginning == [True, True, False]
-    sampled = [row for row in range(10_000, 30_000) if is_sampled(Document(row, f"text {row}"), 512)]
-    assert 8 < len(sampled) < 40
-
-
-def test_documents_outside_the_sample_count_without_branches(encoder: Encoder):
-    text = next(f"漢a {row}" for row in range(100) if not is_sampled(Document(600, f"漢a {row}"), 512))
-    coverage = record(encoder, Document(600, text))
-    assert coverage.branches == ()
-    assert coverage.script_pairs == ("Han Latin",)
-    assert covered_ids(coverage) == sorted(set(encoder.encode(text)))
-
-
 def test_documents_without_text_are_recorded(encoder: Encoder):
     recorder = CoverageRecorder(encoder, "document")
     recorder.add([Document(0, None, array("I", [5, 9]))], EncodedBatch.from_lists([[5, 9]]))
@@ -79,16 +61,6 @@ def test_both_engines_record_the_same_ids(monkeypatch: pytest.MonkeyPatch, encod
     for lists in ([], [[]], [[3, 900, 3], [], [7]]):
         recorder.add([Document(0, "")] * len(lists), EncodedBatch.from_lists(lists))
     assert covered_ids(recorder.coverage()) == [3, 7, 900]
-
-
-def test_branches_are_the_alternatives_that_match():
-    branches = find_branches(PRE_TOKENIZERS["gpt-2"], "it's 12")
-    assert branches == {"'(?:[stmd]|re|ve|ll)", r" ?\p{L}+", r" ?\p{N}+"}
-
-
-def test_only_tokenizers_with_a_pre_tokenizer_have_branches(encoder: Encoder):
-    assert pre_tokenizer_of(encoder) == PRE_TOKENIZERS["qwen2"]
-    assert pre_tokenizer_of(Encoder(made_vocabulary.spm())) is None
 
 
 def test_a_description_counts_tokens_and_merges(encoder: Encoder):

@@ -9,9 +9,10 @@ from support.hostile_corpus import hostile_corpus
 from support.paths import DATA
 from tokverify.cases.loading import load_cases
 from tokverify.cases.suite_writer import render_suite
+from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.corpus.distill import choose, distill
 from tokverify.corpus.document import Document
-from tokverify.corpus.feature import find_features, pre_tokenizer_of
+from tokverify.corpus.feature import find_features
 from tokverify.corpus.witness import Witness, WitnessRecorder, add_witnesses
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec

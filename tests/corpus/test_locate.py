@@ -28,7 +28,28 @@ def test_a_directory_contributes_the_files_of_known_formats(folder):
         ("sub/c.txt", "text"),
         ("sub/d.jsonl.zst", "json_lines"),
     ]
-    assert found.ignored == 1
+    assert found.ignored == (f"{folder}/logo.png",)
+
+
+def test_a_flat_file_without_an_index_is_ignored_among_other_files(folder):
+    (folder / "pytorch_model.bin").touch()
+    assert find_files([str(folder)]).ignored == (f"{folder}/logo.png", f"{folder}/pytorch_model.bin")
+    assert [file.format for file in find_files([str(folder / "pytorch_model.bin")]).files] == ["megatron"]
+
+
+def test_a_flat_file_without_an_index_is_not_ignored_among_flat_files(tmp_path):
+    for name in ("a.bin", "a.idx", "b.bin", "c.ds", "c.ds.index", "d.npy"):
+        (tmp_path / name).touch()
+    found = find_files([str(tmp_path)])
+    assert [name for name, _ in names(found, tmp_path)] == ["a.bin", "b.bin", "c.ds", "d.npy"]
+    assert found.ignored == ()
+
+
+def test_a_flat_file_with_an_index_is_not_ignored(folder):
+    for name in ("a.bin", "a.idx"):
+        (folder / name).touch()
+    assert "megatron" in [file.format for file in find_files([str(folder)]).files]
+    assert "megatron" in [file.format for file in find_files([f"file://{folder}/"]).files]
 
 
 def test_named_files_and_patterns(folder):

@@ -1,7 +1,9 @@
 import gzip
+import io
 import json
 import sys
 from array import array
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -158,6 +160,47 @@ def test_a_broken_file(tmp_path, name, reason):
     (tmp_path / name).write_bytes(data[: len(data) - 9])
     with pytest.raises(UnreadableFileError, match=f"cannot be read \\({reason}\\)"):
         read(tmp_path / name)
+
+
+def overwrite_row_group(path: Path, number: int) -> None:
+    """Overwrite the texts of a group of rows."""
+    column = pa.parquet.ParquetFile(path).metadata.row_group(number).column(1)
+    start = column.dictionary_page_offset or column.data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+
+
+def test_a_corrupt_row_group_is_located_and_the_others_are_read(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, ["a", "b", "c", "d", "e", "f", "g"])
+    overwrite_row_group(path, 1)
+    overwrite_row_group(path, 3)
+    found = read(path)
+    corrupt = "a group of rows is corrupt"
+    assert found == [
+        *(Document(0, "a"), Document(1, "b"), Unreadable(2, corrupt)),
+        *(Document(4, "e"), Document(5, "f"), Unreadable(6, corrupt)),
+    ]
+    assert read(path, unit_bytes=1) == found
+
+
+class FailingFile(io.FileIO):
+    """A file of a server that fails once its beginning has been read."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if offset and not whence:
+            raise OSError(5, "Input/output error")
+        return super().seek(offset, whence)
+
+
+def test_a_server_that_fails_is_not_a_corrupt_row_group(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, TEXTS)
+    unit = WorkUnit(corpus_file(path))
+    monkeypatch.setattr(Path, "open", lambda self, _: FailingFile(self))
+    with pytest.raises(UnreadableFileError, match="Input/output error"):
+        list(SOURCES["parquet"].read(unit, TEXT))
 
 
 def test_a_file_that_vanished(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.feature import pre_tokenizer_of
+from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.trace import Stretch

@@ -1,20 +1,14 @@
-"""Record which tokens, pre-tokenizer alternatives and pairs of scripts occur in documents.
-
-Every token and every pair of scripts counts. Alternatives are looked for in the first `SAMPLED_CHARACTERS` of a sample
-of the documents, because that takes much longer than encoding. Whether a document belongs to the sample depends on the
-document alone, so the result does not depend on how a corpus is divided.
-"""
+"""Record which tokens, pre-tokenizer alternatives and pairs of scripts occur in documents."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokverify.corpus.feature import find_branches, pre_tokenizer_of
+from tokverify.corpus.branch import BranchRecorder
 from tokverify.corpus.script_pair import ScriptPairs
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.fuzz.coverage import CoverageCounter
@@ -27,14 +21,6 @@ if TYPE_CHECKING:
     from tokverify.corpus.document import Document
     from tokverify.engine.batch import EncodedBatch
     from tokverify.tokenizer import Tokenizer
-
-SAMPLED_CHARACTERS = 1024
-
-FIRST = {"row": 64, "document": 64, "byte": 1 << 16}
-"""What the rows of documents count -> the row below which all documents of a file belong to the sample."""
-
-_RATE = 1024
-_HASHED_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,35 +54,28 @@ class CoverageRecorder:
 
     Args:
         tokenizer: The tokenizer whose ids are recorded.
-        place: What the rows of the documents count, as a key of `FIRST`.
+        place: What the rows of the documents count, as for `BranchRecorder`.
     """
 
     def __init__(self, tokenizer: Tokenizer, place: str) -> None:
-        self._first = FIRST[place]
         self._seen = np.zeros(tokenizer.vocab_size, np.uint8)
-        self._pre_tokenizer = pre_tokenizer_of(tokenizer)
-        self._branches: set[str] = set()
+        self._branches = BranchRecorder(tokenizer, place)
         self._pairs = ScriptPairs()
-        self._sampled = 0
 
     def add(self, documents: Sequence[Document], ids: EncodedBatch) -> None:
         """Record a batch of documents and their ids, which must be in the vocabulary."""
         _mark_ids(ids.ids, self._seen)
         texts = [document.text for document in documents if document.text is not None]
         self._pairs.add([text for text in texts if not text.isascii()])
-        for document in documents:
-            if document.text is not None and is_sampled(document, self._first):
-                self._sampled += 1
-                if self._pre_tokenizer:
-                    self._branches |= find_branches(self._pre_tokenizer, document.text[:SAMPLED_CHARACTERS])
+        self._branches.add(documents)
 
     def coverage(self) -> Coverage:
         """Return everything recorded so far."""
         return Coverage(
             tokens=np.packbits(self._seen, bitorder="little").tobytes(),
-            branches=tuple(sorted(self._branches)),
+            branches=tuple(sorted(self._branches.found)),
             script_pairs=tuple(sorted(self._pairs.pairs())),
-            sampled=self._sampled,
+            sampled=self._branches.examined,
         )
 
 
@@ -107,13 +86,6 @@ def _mark_ids(ids: memoryview, table: NDArray[np.uint8]) -> None:
         table[np.frombuffer(ids, np.uint32)] = 1
     elif ids:  # an empty array can be at an address that the module refuses
         mark(ids, table)
-
-
-def is_sampled(document: Document, first: int) -> bool:
-    """Check whether a document belongs to the sample: one of 1,024 by a hash, and those before row `first`."""
-    text = document.text or ""
-    beginning = text[:_HASHED_CHARACTERS].encode("utf-8", "surrogatepass")
-    return document.row < first or zlib.crc32(beginning, len(text)) % _RATE == 0
 
 
 def covered_ids(coverage: Coverage) -> list[int]:

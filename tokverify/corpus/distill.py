@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.cases.case import Case
-from tokverify.corpus.feature import find_features, pre_tokenizer_of
+from tokverify.corpus.branch import pre_tokenizer_of
+from tokverify.corpus.feature import find_features
 from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokverify.corpus.files import file_system, is_url, remote_version
-from tokverify.corpus.source import format_of
+from tokverify.corpus.source import SOURCES, format_of
 from tokverify.corpus.unit import CorpusFile
 from tokverify.errors import TokverifyError
 from tokverify.system.library_error import raised_as, summary
@@ -21,26 +21,27 @@ class FoundFiles(NamedTuple):
 
     files: tuple[CorpusFile, ...]
     """By path, each once."""
-    ignored: int
-    """How many files in the named directories have no suffix of a known format."""
+    ignored: tuple[str, ...]
+    """The files in the named directories that are of no known format."""
 
 
 def find_files(locations: Sequence[str]) -> FoundFiles:
     """Find all files of a corpus.
 
-    A directory contributes the files in it, at any depth, whose suffix names a known format. A file that is named, also
-    by a pattern, is read as text if its suffix is unknown.
+    A directory contributes the files in it, at any depth, whose suffix names a known format. Among other files of a
+    corpus, a file whose suffix is that of flat ids is ignored if it has no index: it is usually something else. A file
+    that is named, also by a pattern, is read as text if its suffix is unknown.
 
     Raises:
         TokverifyError: If something does not exist, cannot be listed, or contributes no file.
     """
     files: dict[str, CorpusFile] = {}
-    ignored = 0
+    ignored: list[str] = []
     for location in locations:
         found = _find_behind_url(location) if is_url(location) else _find_locally(location)
         ignored += found.ignored
         files |= {file.path: file for file in found.files}
-    return FoundFiles(tuple(files[path] for path in sorted(files)), ignored)
+    return FoundFiles(tuple(files[path] for path in sorted(files)), tuple(ignored))
 
 
 def _find_locally(location: str) -> FoundFiles:
@@ -49,7 +50,7 @@ def _find_locally(location: str) -> FoundFiles:
         if path.is_dir():
             return _select(location, map(_local_file, _walk(path)))
         paths = [location] if path.exists() or not _WILDCARDS & set(location) else _expand(location)
-        return FoundFiles(tuple(_named(_local_file(Path(name))) for name in paths), 0)
+        return FoundFiles(tuple(_named(_local_file(Path(name))) for name in paths), ())
     except OSError as error:
         raise TokverifyError(f"{error.filename or location}: cannot be read: {error.strerror or error}") from error
 
@@ -92,7 +93,7 @@ def _find_behind_url(location: str) -> FoundFiles:
             names = {inner: info}
     if not names:
         raise TokverifyError(f"{location}: no file matches; check the pattern")
-    return FoundFiles(tuple(_named(_remote_file(system, name, info)) for name, info in names.items()), 0)
+    return FoundFiles(tuple(_named(_remote_file(system, name, info)) for name, info in names.items()), ())
 
 
 def _info(system: Any, name: str) -> dict[str, Any] | None:  # noqa: ANN401 - fsspec has no types
@@ -124,8 +125,18 @@ def _named(file: CorpusFile) -> CorpusFile:
 
 def _select(location: str, found: Iterable[CorpusFile]) -> FoundFiles:
     files = list(found)
-    known = tuple(file for file in files if file.format)
+    known = [file for file in files if file.format]
     if not known:
         there = f"none of its {len(files):,} files has a known suffix" if files else "there are no files in it"
         raise TokverifyError(f"{location}: {there}; name the files, for example with a pattern such as *.txt")
-    return FoundFiles(known, len(files) - len(known))
+    paths = {file.path for file in files}
+    indexes = {file.path: _index_of(file) for file in known}
+    if not all(indexes.values()):
+        known = [file for file in known if (indexes[file.path] or file.path) in paths]
+    used = {file.path for file in known} | {indexes[file.path] for file in known}
+    return FoundFiles(tuple(known), tuple(file.path for file in files if file.path not in used))
+
+
+def _index_of(file: CorpusFile) -> str | None:
+    find = SOURCES[file.format].index_path
+    return find(file.path) if find else None

@@ -6,15 +6,15 @@ place where it occurs. So the result does not depend on how a corpus is divided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tokverify.corpus.batch import Batch, Occurrence
-from tokverify.corpus.coverage import FIRST, SAMPLED_CHARACTERS, is_sampled
-from tokverify.corpus.feature import BRANCH, find_branches, locate_branches, locate_script_pairs, pre_tokenizer_of
+from tokverify.corpus.branch import BranchRecorder
+from tokverify.corpus.feature import BRANCH, locate_script_pairs
 from tokverify.corpus.script_pair import ScriptPairs
 from tokverify.verify.affix import affixes_of
 
@@ -39,7 +39,7 @@ class Witness:
     tokens: tuple[int, ...] = ()
     """Ids that occur in it, and in no document before."""
     features: tuple[str, ...] = ()
-    """Features, as of `find_features`, that occur in it and in no document before; alternatives only if sampled."""
+    """Features, as of `find_features`, that occur in it and in no document before."""
 
 
 class _Place(NamedTuple):
@@ -81,16 +81,15 @@ class WitnessRecorder:
     Args:
         encoder: The tokenizer whose tokens are to be covered.
         path: The file.
-        place: What the rows of the documents count, as a key of `FIRST`.
+        place: What the rows of the documents count, as for `BranchRecorder`.
         mode: The options with which documents are encoded.
     """
 
     def __init__(self, encoder: Encoder, path: str, place: str, mode: Mode) -> None:
         self._encoder = encoder
         self._path = path
-        self._first_rows = FIRST[place]
         self._mode = mode
-        self._pre_tokenizer = pre_tokenizer_of(encoder)
+        self._branches = BranchRecorder(encoder, place)
         self._pairs = ScriptPairs()
         before, after = affixes_of(encoder) if mode.add_special else ((), ())
         self._affixes = len(before), len(after)
@@ -109,9 +108,11 @@ class WitnessRecorder:
             for found in left:
                 part = batch.part(found.document)
                 is_new[part] &= batch.ids[part] != found.token
+        for branch in self._branches.add(documents):
+            self._keep_feature(documents[branch.document].row, BRANCH + branch.name, branch.excerpt)
         for document in documents:
             if document.text is not None:
-                self._add_features(document, document.text)
+                self._add_script_pairs(document.row, document.text)
 
     def witnesses(self) -> tuple[Witness, ...]:
         """Return everything recorded so far."""
@@ -133,15 +134,10 @@ class WitnessRecorder:
                 left.append(each)
         return left
 
-    def _add_features(self, document: Document, text: str) -> None:
+    def _add_script_pairs(self, row: int, text: str) -> None:
         if not text.isascii() and self._pairs.add([text]):
-            self._keep_features(document.row, locate_script_pairs(text))
-        beginning = text[:SAMPLED_CHARACTERS]
-        if self._pre_tokenizer and is_sampled(document, self._first_rows):
-            branches = map(BRANCH.__add__, find_branches(self._pre_tokenizer, beginning))
-            if not self._first.keys() >= set(branches):
-                self._keep_features(document.row, locate_branches(self._pre_tokenizer, beginning))
+            for feature, excerpt in locate_script_pairs(text):
+                self._keep_feature(row, feature, excerpt)
 
-    def _keep_features(self, row: int, located: Iterable[tuple[str, str]]) -> None:
-        for feature, excerpt in located:
-            self._first.setdefault(feature, _Place(self._path, row, excerpt))
+    def _keep_feature(self, row: int, feature: str, excerpt: str) -> None:
+        self._first.setdefault(feature, _Place(self._path, row, excerpt))

@@ -1,13 +1,17 @@
-"""Trace how a pre-tokenizer splits a text: the pre-tokens, and the pattern and alternative that produced each."""
+"""Trace how a pre-tokenizer splits a text: the pre-tokens, and the pattern and alternative that produced each.
+
+`match_alternatives` lists all matches instead, also those that later patterns split or match again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokverify.engine import pre_pattern
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import fold_spaces, split_digit_groups
 from tokverify.engine.trace import Hit, PreToken
 from tokverify.engine.unicode_version import blank_unassigned, has_unassigned
@@ -32,6 +36,38 @@ def trace_pre_tokens(pre_tokenizer: PreTokenizer, text: str) -> list[tuple[str, 
         pre_tokens.append((chunk, PreToken(start, end, hit)))
         start = end
     return pre_tokens
+
+
+class AlternativeMatch(NamedTuple):
+    """A match of an alternative of a pattern, or text that no pattern matches."""
+
+    alternative: str
+    """As in `Hit`; empty if no pattern matches."""
+    start: int
+    """Where it is in the text, in characters."""
+    end: int
+
+
+def match_alternatives(pre_tokenizer: PreTokenizer, text: str) -> Iterator[AlternativeMatch]:
+    """Yield the matches of each pattern in the chunks that the patterns before it produce."""
+    if text:
+        view = escape_spaces(text) if pre_tokenizer.escape_whitespaces else text
+        yield from _match_rules(tuple(enumerate(pre_tokenizer.patterns)), view, 0, False, has_unassigned(text))
+
+
+def _match_rules(
+    rules: Sequence[tuple[int, str | Splitter]], text: str, start: int, is_matched: bool, careful: bool
+) -> Iterator[AlternativeMatch]:
+    if not rules:
+        if not is_matched:
+            yield AlternativeMatch("", start, start + len(text))
+        return
+    (index, rule), *rest = rules
+    for part, hit in _split_text(text, index, rule, careful):
+        if hit.alternative:
+            yield AlternativeMatch(hit.alternative, start, start + len(part))
+        yield from _match_rules(rest, part, start, is_matched or bool(hit.alternative), careful)
+        start += len(part)
 
 
 def _split(chunk: Chunk, index: int, rule: str | Splitter, careful: bool) -> list[Chunk]:
@@ -63,7 +99,7 @@ def _split_text(text: str, index: int, rule: str | Splitter, careful: bool) -> I
 
 
 def _split_by_function(text: str, index: int, rule: Splitter, careful: bool) -> Iterator[tuple[str, Hit]]:
-    name = getattr(rule, "__name__", "function").replace("_", " ")
+    name = function_name(rule)
     # Only the function for numbers depends on Unicode categories.
     parts = rule(blank_unassigned(text)) if careful and rule is split_digit_groups else rule(text)
     start = 0
@@ -72,6 +108,11 @@ def _split_by_function(text: str, index: int, rule: Splitter, careful: bool) -> 
         end = start + len(part)
         yield text[start:end] if covers_text else part, Hit(index, name, *((0, name) if len(parts) > 1 else ()))
         start = end
+
+
+def function_name(rule: Splitter) -> str:
+    """Return the name of a function in words, as it stands for a pattern."""
+    return getattr(rule, "__name__", "function").replace("_", " ")
 
 
 def _view(text: str, rule: str, careful: bool) -> str:

@@ -65,11 +65,11 @@ class CorpusCoverage:
 
     vocabulary: FuzzCoverage
     branches: tuple[str, ...] = ()
-    """The alternatives of the pre-tokenizer's patterns that matched in the sampled documents."""
+    """The alternatives of the pre-tokenizer's patterns that matched in the examined documents."""
     script_pairs: tuple[str, ...] = ()
     """The scripts whose letters were neighbors, such as `Latin Han`."""
     sampled: Count = 0
-    """How many documents were examined for branches."""
+    """How many documents were examined for branches: all with a text, or a sample if the Python engine encodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.corpus import Throughput
 from tokverify.system.output_file import write_file
 from tokverify.tasks.corpus_sides import open_request, start_worker
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.corpus.executor import Executor
@@ -120,7 +120,7 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
     found = find_files(request.data)
     chosen = choose_columns(found.files, text, ids)
     opened = open_request(replace(request, columns=chosen.columns, reads_ids=chosen.reads_ids))
-    ignored = f"{plural(found.ignored, 'file')} of unknown formats ignored" if found.ignored else ""
+    ignored = f"files of unknown formats are ignored: {list_items(found.ignored)}" if found.ignored else ""
     units = tuple(divide(found.files, choose_unit_bytes(found.files)))
     notes = tuple(note for note in (chosen.note, ignored) if note)
     return opened, Plan(opened.request, opened.identity(), units, notes)

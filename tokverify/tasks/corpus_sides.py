@@ -53,6 +53,7 @@ class Opened:
         return {
             "the model": self.model.encoder.fingerprint,
             "the reference": self._describe_reference(),
+            "the engine": engine_version(self.model.encoder)["engine"],  # the Python engine examines less
             "the version of tokverify": __version__,
             **self._versions(),
             "--text-column": self.request.columns.text or "",

@@ -8,6 +8,7 @@ pub mod added_token;
 pub mod ascii;
 pub mod batch;
 pub mod boundary;
+pub mod branch;
 pub mod byte_level;
 pub mod character;
 mod character_table;

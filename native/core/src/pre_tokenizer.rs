@@ -18,7 +18,7 @@ use crate::scanners::{Between, Scanner, Whole};
 
 /// One rule, as the scanner that applies it.
 #[derive(Debug, Clone, Copy)]
-enum Rule {
+pub(crate) enum Rule {
     Gpt2,
     Words(Words),
     CasedWords(CasedWords),
@@ -38,7 +38,46 @@ enum Rule {
     ChameleonSpace,
 }
 
+/// Evaluate an expression with the scanner of a rule, whose type is known at compile time.
+macro_rules! with_scanner {
+    ($rule:expr, $scanner:ident => $result:expr) => {{
+        macro_rules! with {
+            ($value:expr) => {{
+                let $scanner = &$value;
+                $result
+            }};
+        }
+        match $rule {
+            Rule::Gpt2 => with!(Gpt2),
+            Rule::Words(words) => with!(words),
+            Rule::CasedWords(words) => with!(words),
+            Rule::Deepseek(deepseek) => with!(Between(deepseek)),
+            Rule::Jais2 => with!(Jais2),
+            Rule::Lines => with!(Lines),
+            Rule::LineEnd => with!(Between(LineEnd)),
+            Rule::Numbers(numbers) => with!(Between(numbers)),
+            Rule::ThreeAsciiDigits => with!(Between(ThreeAsciiDigits)),
+            Rule::AsciiThousands => with!(AsciiThousands),
+            Rule::DigitGroups => with!(DigitGroups),
+            Rule::Run(run) => with!(Between(run)),
+            Rule::Scripts => with!(Between(Scripts)),
+            Rule::TrailingSpace => with!(TrailingSpace),
+            Rule::Sentinel => with!(Between(Sentinel)),
+            Rule::Image => with!(Between(Image)),
+            Rule::ChameleonSpace => with!(Between(ChameleonSpace)),
+        }
+    }};
+}
+
 impl Rule {
+    /// Return the end of the part of `text` from `start` on, and the alternative that matches it, if any does.
+    pub fn next_part(self, text: Classified<'_>, start: usize) -> (usize, Option<usize>) {
+        with_scanner!(self, scanner => {
+            let end = scanner.part_end(text, start);
+            (end, scanner.alternative(text, start, end))
+        })
+    }
+
     /// Find the rule that applies a pattern, by the name of its constant in `pre_pattern.py` or of its function.
     fn from_name(name: &str) -> Option<Self> {
         use Contractions::{InWord, Separate, SeparateWithLongS};
@@ -105,7 +144,7 @@ const SPACED_WORDS: &str = "split_spaced_words";
 /// Splits texts into pre-tokens.
 #[derive(Debug, Clone)]
 pub struct PreTokenizer {
-    rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// Whether lines are then split before each `▁`, after one is prepended to those without.
     pub splits_spaced_words: bool,
 }
@@ -173,25 +212,7 @@ impl<E> Groups<'_, E> {
 
 fn split<E>(rules: &[Rule], text: Classified<'_>, start: usize, groups: &mut Groups<'_, E>) -> Result<(), E> {
     let Some((rule, rest)) = rules.split_first() else { return groups.add(&Whole, text, start) };
-    match *rule {
-        Rule::Gpt2 => apply(&Gpt2, rest, text, start, groups),
-        Rule::Words(words) => apply(&words, rest, text, start, groups),
-        Rule::CasedWords(words) => apply(&words, rest, text, start, groups),
-        Rule::Deepseek(deepseek) => apply(&Between(deepseek), rest, text, start, groups),
-        Rule::Jais2 => apply(&Jais2, rest, text, start, groups),
-        Rule::Lines => apply(&Lines, rest, text, start, groups),
-        Rule::LineEnd => apply(&Between(LineEnd), rest, text, start, groups),
-        Rule::Numbers(numbers) => apply(&Between(numbers), rest, text, start, groups),
-        Rule::ThreeAsciiDigits => apply(&Between(ThreeAsciiDigits), rest, text, start, groups),
-        Rule::AsciiThousands => apply(&AsciiThousands, rest, text, start, groups),
-        Rule::DigitGroups => apply(&DigitGroups, rest, text, start, groups),
-        Rule::Run(run) => apply(&Between(run), rest, text, start, groups),
-        Rule::Scripts => apply(&Between(Scripts), rest, text, start, groups),
-        Rule::TrailingSpace => apply(&TrailingSpace, rest, text, start, groups),
-        Rule::Sentinel => apply(&Between(Sentinel), rest, text, start, groups),
-        Rule::Image => apply(&Between(Image), rest, text, start, groups),
-        Rule::ChameleonSpace => apply(&Between(ChameleonSpace), rest, text, start, groups),
-    }
+    with_scanner!(*rule, scanner => apply(scanner, rest, text, start, groups))
 }
 
 /// Split each part that the scanner finds by the remaining rules.

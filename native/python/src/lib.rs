@@ -1,6 +1,7 @@
 //! The Python module `tokverify._native`: a thin layer over `tokverify-core`.
 
 mod batch;
+mod branch;
 mod declaration;
 mod mark;
 mod pieces;
@@ -104,6 +105,8 @@ impl Encoder {
 mod _native {
     #[pymodule_export]
     use super::{Encoder, NotSupportedError, StreamDecoder};
+    #[pymodule_export]
+    use crate::branch::mark_branches;
     #[pymodule_export]
     use crate::mark::{mark_class_pairs, mark_ids};
     #[pymodule_export]

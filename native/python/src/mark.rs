@@ -48,6 +48,7 @@ pub fn mark_class_pairs(
     Ok((marker.found_new, marker.unknown, incomplete))
 }
 
-fn cells<'table>(py: Python<'table>, table: &'table PyBuffer<u8>) -> PyResult<&'table [Cell<u8>]> {
+/// Return the bytes of a table, which must be writable.
+pub fn cells<'table>(py: Python<'table>, table: &'table PyBuffer<u8>) -> PyResult<&'table [Cell<u8>]> {
     table.as_mut_slice(py).ok_or_else(|| PyValueError::new_err("a table must be writable bytes in one piece"))
 }

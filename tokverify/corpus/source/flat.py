@@ -58,7 +58,12 @@ def _document(file: BinaryIO, row: int, span: Span, width: int) -> Document | Un
 
 def _source(suffix: str, index: FlatIndex) -> Source:
     return Source(
-        suffixes=(suffix,), place="document", units=partial(_units, index), read=partial(_read, index), has_ids=True
+        suffixes=(suffix,),
+        place="document",
+        units=partial(_units, index),
+        read=partial(_read, index),
+        has_ids=True,
+        index_path=index.path_of,
     )
 
 

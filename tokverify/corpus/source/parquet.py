@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.files import explained, open_file
+from tokverify.corpus.document import Unreadable
+from tokverify.corpus.files import UnreadableFileError, explained, open_file
 from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
 from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
@@ -44,14 +45,34 @@ def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
 
 
 def _read(unit: WorkUnit, columns: Columns) -> Reading:
-    with _open(unit.file.path) as table, explained():
-        paths = require_columns(table.schema_arrow, columns)
+    with _open(unit.file.path) as table:
+        with explained():
+            paths = require_columns(table.schema_arrow, columns)
         end = table.num_row_groups if unit.end == TO_END else unit.end
         row = sum(table.metadata.row_group(index).num_rows for index in range(unit.start))
-        groups = list(range(unit.start, end))
-        for batch in table.iter_batches(BATCH_ROWS, groups, columns=paths, use_threads=False):
-            yield from read_batch(batch, columns, row)
-            row += batch.num_rows
+        for group in range(unit.start, end):
+            yield from _read_group(table, group, row, columns, paths)
+            row += table.metadata.row_group(group).num_rows
+
+
+def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, paths: list[str]) -> Reading:
+    """Read a group of rows; if its data are corrupt, the others can still be read."""
+    try:
+        with explained():
+            for batch in table.iter_batches(BATCH_ROWS, [group], columns=paths, use_threads=False):
+                yield from read_batch(batch, columns, row)
+                row += batch.num_rows
+    except UnreadableFileError as error:
+        if not _is_corruption(error.__cause__):
+            raise
+        yield Unreadable(row, "a group of rows is corrupt")
+
+
+def _is_corruption(error: BaseException | None) -> bool:
+    """Check whether pyarrow reports broken data; errors of the system and of servers have a number or another type."""
+    import pyarrow as pa
+
+    return isinstance(error, pa.ArrowException) or (type(error) is OSError and error.errno is None)
 
 
 def _columns(path: str) -> Sequence[Column]:

@@ -49,3 +49,6 @@ class Source:
 
     has_ids: bool = False
     """Whether the documents are ids, without any column."""
+
+    index_path: Callable[[str], str] | None = None
+    """Return the path of the file beside a file without which its documents are not known; None if it needs none."""

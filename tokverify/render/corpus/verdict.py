@@ -78,6 +78,8 @@ def list_coverage(verified: CorpusReport) -> Iterator[tuple[str, str]]:
             yield name, f"{share.done:,} of {share.total:,} ({percentage(share.done, share.total)})"
     if coverage.branches:
         alternatives = plural(len(coverage.branches), "alternative")
-        yield "pre-tokenizer", f"{alternatives} matched in a sample of {plural(coverage.sampled, 'document')}"
+        is_sample = coverage.sampled < verified.documents
+        where = f" in a sample of {plural(coverage.sampled, 'document')}" if is_sample else ""
+        yield "pre-tokenizer", f"{alternatives} matched{where}"
     if coverage.script_pairs:
         yield "scripts", f"{plural(len(coverage.script_pairs), 'pair')} met"

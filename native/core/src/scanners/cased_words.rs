@@ -2,7 +2,7 @@
 
 use super::Scanner;
 use super::classified::Classified;
-use super::words::{Tail, is_before_word, other, whitespace};
+use super::words::{Tail, is_before_word, other, whitespace, whitespace_alternative};
 use crate::character::NUMBER;
 
 /// `FIRST?UPPER*LOWER+C?|FIRST?UPPER+LOWER*C?|\p{N}{1,DIGITS}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -32,6 +32,22 @@ impl Scanner for CasedWords {
         }
         let end = other(text, start, Tail::LineEndsAndSlashes);
         if end > start { end } else { whitespace(text, start) }
+    }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        let (class, size) = text.class(start);
+        let after_first = if is_before_word(text, start, class) { start + size } else { start };
+        if self.lower_word(text, after_first) > after_first || self.lower_word(text, start) > start {
+            return Some(0);
+        }
+        if self.word(text, start, after_first) > start {
+            return Some(1);
+        }
+        if class & NUMBER != 0 {
+            return Some(2);
+        }
+        let is_other = other(text, start, Tail::LineEndsAndSlashes) > start;
+        Some(if is_other { 3 } else { 4 + whitespace_alternative(text, start, end) })
     }
 }
 

@@ -183,6 +183,12 @@ impl<'a> Classified<'a> {
         if end == self.len() || last == place { end } else { last }
     }
 
+    /// Return whether anything other than whitespace follows at `place`: `(?=\S)`.
+    #[must_use]
+    pub fn is_before_word(self, place: usize) -> bool {
+        place < self.len() && self.class(place).0 & SPACE == 0
+    }
+
     /// Return the end of the match of `\s*[\r\n]+` at `place`; `place` if there is none.
     #[must_use]
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::Matcher;
 use super::classified::Classified;
-use super::words::{is_space, whitespace};
+use super::words::{is_space, whitespace, whitespace_alternative};
 use crate::character::{LETTER, MARK, PUNCTUATION, SYMBOL};
 
 /// `PUNCTUATION[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+` and what follows; the first part matches
@@ -36,19 +36,41 @@ impl Matcher for Deepseek {
         }
         if is_line_end(text, start) { start + 1 } else { text.spaces(start) }
     }
+
+    fn matching_alternative(&self, text: Classified<'_>, start: usize) -> usize {
+        let place = start + usize::from(text.byte(start) == Some(b' '));
+        if starts_with_punctuation(text, start) {
+            0
+        } else if word(text, start) > start {
+            1
+        } else if text.run_of(place, PUNCTUATION | SYMBOL) > place {
+            2
+        } else if !self.joins_line_ends && is_line_end(text, start) {
+            3
+        } else {
+            let end = self.match_end(text, start);
+            let alternative = whitespace_alternative(text, start, end);
+            3 + if self.joins_line_ends { alternative } else { 1 + usize::from(text.is_before_word(end)) }
+        }
+    }
 }
 
 fn word(text: Classified<'_>, start: usize) -> usize {
     let (class, size) = text.class(start);
-    let is_letter = |byte: u8| byte.is_ascii_alphabetic();
-    if text.byte(start).is_some_and(|byte| byte.is_ascii_punctuation()) && text.byte(start + 1).is_some_and(is_letter) {
-        let letters = text.bytes()[start + 1..].iter().take_while(|byte| is_letter(**byte));
+    if starts_with_punctuation(text, start) {
+        let letters = text.bytes()[start + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic());
         return start + 1 + letters.count();
     }
     let can_precede = class & (LETTER | PUNCTUATION | SYMBOL) == 0 && !is_line_end(text, start);
     let place = if can_precede { start + size } else { start };
     let end = text.letters(place, LETTER | MARK);
     if end > place { end } else { text.letters(start, LETTER | MARK) }
+}
+
+/// Return whether `PUNCTUATION[A-Za-z]` matches.
+fn starts_with_punctuation(text: Classified<'_>, start: usize) -> bool {
+    text.byte(start).is_some_and(|byte| byte.is_ascii_punctuation())
+        && text.byte(start + 1).is_some_and(|byte| byte.is_ascii_alphabetic())
 }
 
 fn is_line_end(text: Classified<'_>, place: usize) -> bool {

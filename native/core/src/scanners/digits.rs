@@ -65,6 +65,10 @@ impl Scanner for AsciiThousands {
         }
         place
     }
+
+    fn alternative(&self, _text: Classified<'_>, _start: usize, _end: usize) -> Option<usize> {
+        None // it only looks ahead
+    }
 }
 
 /// Numbers in groups of three digits, counted from the right (`unicode_regex_split_custom_afmoe`).
@@ -86,6 +90,11 @@ impl Scanner for DigitGroups {
             count += 1;
         }
         if count == 0 { number } else { text.numbers(number, (count - 1) % 3 + 1) }
+    }
+
+    /// A text that is not split counts as not matched.
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        (start > 0 || end < text.len()).then_some(0)
     }
 }
 

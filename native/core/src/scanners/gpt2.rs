@@ -52,6 +52,18 @@ impl Scanner for Gpt2 {
         }
         count
     }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        let place = start + usize::from(text.byte(start) == Some(b' '));
+        let (class, _) = if place < end { text.class(place) } else { (SPACE, 0) };
+        Some(match class {
+            class if class & LETTER != 0 => 1,
+            class if class & NUMBER != 0 => 2,
+            class if class & SPACE != 0 => 4 + usize::from(text.is_before_word(end)),
+            _ if text.contraction(start, false) > start => 0,
+            _ => 3,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -15,13 +15,7 @@ const LENGTHS: [usize; 10] = [512, 256, 128, 64, 32, 16, 8, 4, 2, 1];
 
 impl Scanner for Jais2 {
     fn part_end(&self, text: Classified<'_>, start: usize) -> usize {
-        let (class, size) = text.class(start);
-        let after = start + size;
-        let begins_word = class & LETTER == 0
-            && !matches!(text.byte(start), Some(b'\r' | b'\n'))
-            && text.class(after).0 & LETTER != 0;
-        let begins_other = text.byte(start) == Some(b' ') && after < text.len() && text.class(after).0 & NOT_OTHER == 0;
-        if !is_space(text, start) || begins_word || begins_other {
+        if !starts_spaces(text, start) {
             return WORDS.part_end(text, start);
         }
         // `(?<![^\S\r\n])\s*[\r\n]+`: the look-behind keeps the search for a line end from being repeated.
@@ -33,6 +27,31 @@ impl Scanner for Jais2 {
         }
         spaces_part(text, start)
     }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        /// The alternatives for words and line ends.
+        const OTHERS: usize = 5;
+        if !starts_spaces(text, start) {
+            return WORDS.alternative(text, start, end);
+        }
+        if !follows_plain_space(text, start) && text.line_ends(start) > start {
+            return Some(OTHERS - 1);
+        }
+        let count = text.bytes()[start..end].iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        let lengths = LENGTHS.len() - 1; // 2 and 1 are the same alternative
+        let index = LENGTHS.iter().position(|&length| length == count)?;
+        Some(OTHERS + if count == 1 && text.is_before_word(end) { lengths } else { index.min(lengths - 1) })
+    }
+}
+
+/// Return whether there is whitespace at `start` that does not begin a word.
+fn starts_spaces(text: Classified<'_>, start: usize) -> bool {
+    let (class, size) = text.class(start);
+    let after = start + size;
+    let begins_word =
+        class & LETTER == 0 && !matches!(text.byte(start), Some(b'\r' | b'\n')) && text.class(after).0 & LETTER != 0;
+    let begins_other = text.byte(start) == Some(b' ') && after < text.len() && text.class(after).0 & NOT_OTHER == 0;
+    is_space(text, start) && !begins_word && !begins_other
 }
 
 fn follows_plain_space(text: Classified<'_>, start: usize) -> bool {

@@ -16,6 +16,10 @@ impl Scanner for Lines {
         }
         start + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, _end: usize) -> Option<usize> {
+        Some(usize::from(text.byte(start) == Some(b'\n')))
+    }
 }
 
 /// `[\r\n]`

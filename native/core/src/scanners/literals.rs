@@ -51,4 +51,12 @@ impl Matcher for ChameleonSpace {
             _ => start,
         }
     }
+
+    fn matching_alternative(&self, text: Classified<'_>, start: usize) -> usize {
+        match self.match_end(text, start) - start {
+            1 => 0,
+            4 => 1,
+            _ => 2,
+        }
+    }
 }

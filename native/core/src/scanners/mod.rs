@@ -36,6 +36,9 @@ pub trait Scanner {
         }
         count
     }
+
+    /// Return which alternative of the pattern matches the part from `start` to `end`; None if it is between matches.
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize>;
 }
 
 /// Does not split a text.
@@ -46,12 +49,21 @@ impl Scanner for Whole {
     fn part_end(&self, text: Classified<'_>, _start: usize) -> usize {
         text.len()
     }
+
+    fn alternative(&self, _text: Classified<'_>, _start: usize, _end: usize) -> Option<usize> {
+        None
+    }
 }
 
 /// Matches some parts of a text; the text between two matches is a part, too.
 pub trait Matcher {
     /// Return the end of the match that starts at `start`, which is inside the text; `start` itself if none does.
     fn match_end(&self, text: Classified<'_>, start: usize) -> usize;
+
+    /// Return which alternative of the pattern matches at `start`, where one does.
+    fn matching_alternative(&self, _text: Classified<'_>, _start: usize) -> usize {
+        0
+    }
 }
 
 /// Splits a text into the matches of a [`Matcher`] and the text between them.
@@ -72,5 +84,8 @@ impl<M: Matcher> Scanner for Between<M> {
                 return place;
             }
         }
+    }
+    fn alternative(&self, text: Classified<'_>, start: usize, _end: usize) -> Option<usize> {
+        (self.0.match_end(text, start) > start).then(|| self.0.matching_alternative(text, start))
     }
 }

@@ -127,6 +127,10 @@ impl Matcher for Scripts {
     fn match_end(&self, text: Classified<'_>, start: usize) -> usize {
         YOUTU.iter().map(|run| run.match_end(text, start)).max().unwrap_or(start)
     }
+
+    fn matching_alternative(&self, text: Classified<'_>, start: usize) -> usize {
+        YOUTU.iter().position(|run| run.match_end(text, start) > start).unwrap_or(0)
+    }
 }
 
 /// `\s+\Z`: whitespace at the end of the text.
@@ -139,5 +143,9 @@ impl Scanner for TrailingSpace {
         let boundaries = (start..text.len()).rev().filter(|&place| is_boundary(place));
         let first = boundaries.take_while(|&place| text.class(place).0 & SPACE != 0).last();
         first.filter(|&first| first > start).unwrap_or(text.len())
+    }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        (text.run_of(start, SPACE) == end && end == text.len()).then_some(0)
     }
 }

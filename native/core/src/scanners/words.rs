@@ -88,6 +88,24 @@ impl Scanner for Words {
         let end = text.line_ends(start);
         if end > start { end } else { text.spaces(start) }
     }
+
+    fn alternative(&self, text: Classified<'_>, start: usize, end: usize) -> Option<usize> {
+        let (_, class, size) = text.character(start);
+        let is_separate = matches!(self.contractions, Contractions::Separate | Contractions::SeparateWithLongS);
+        let is_han = self.letters == Letters::WithoutHan && class & HAN != 0;
+        let word = usize::from(is_separate || self.letters == Letters::WithoutHan);
+        if is_han || self.separate_contraction(text, start) > start {
+            return Some(0);
+        }
+        if self.word(text, start, class, size) > start {
+            return Some(word);
+        }
+        if class & NUMBER != 0 {
+            return Some(word + 1);
+        }
+        let is_other = other(text, start, self.tail) > start;
+        Some(word + if is_other { 2 } else { 3 + whitespace_alternative(text, start, end) })
+    }
 }
 
 impl Words {
@@ -184,6 +202,11 @@ pub(super) fn other(text: Classified<'_>, start: usize, tail: Tail) -> usize {
 pub(super) fn whitespace(text: Classified<'_>, start: usize) -> usize {
     let end = text.line_ends(start);
     if end > start { end } else { text.spaces(start) }
+}
+
+/// Return which alternative of `\s*[\r\n]+|\s+(?!\S)|\s+` matches whitespace.
+pub(super) fn whitespace_alternative(text: Classified<'_>, start: usize, end: usize) -> usize {
+    if text.line_ends(start) > start { 0 } else { 1 + usize::from(text.is_before_word(end)) }
 }
 
 /// Return whether there is whitespace at `place`.
