@@ -106,10 +106,10 @@ def _check_committed(checkout: Path) -> Iterator[str]:
     """Note that the checkout contains changes of tracked files that are in no commit."""
     changed = _ask(checkout, "status", "--porcelain", "--untracked-files=no").splitlines()
     if changed:
+        verb = "has" if len(changed) == 1 else "have"
         yield (
-            f"{plural(len(changed), 'file')} in {checkout} {'has' if len(changed) == 1 else 'have'} changes that are not"
-            " committed, so the workflow installs tokverify without them; commit and push them, then run init again"
-            " with --force"
+            f"{plural(len(changed), 'file')} in {checkout} {verb} changes that are not committed, so the workflow"
+            " installs tokverify without them; commit and push them, then run init again with --force"
         )
 
 
