@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def verdict(report: FixReport) -> str:
     """Sum up a report."""
-    unknown = f"; not known of the reference: {', '.join(report.not_compared)}" if report.not_compared else ""
+    unknown = f"; not declared by the reference: {', '.join(report.not_compared)}" if report.not_compared else ""
     unknown += "".join(f"; {other.source} disagrees" for other in report.others)
     if not fix_exit_code(report):
         return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
