@@ -41,7 +41,7 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     code, output = run(BROKEN, "-o", "fixed.gguf")
     assert code == 0, output
     assert "before  1 case matches, 1 does not" in output
-    assert "USER_DEFINED makes 1 of 1 failing case match" in output
+    assert "USER_DEFINED makes the only failing case match" in output
     assert "after    2 cases match, 0 do not" in output
     assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()
     assert BROKEN.read_bytes() == before
@@ -53,7 +53,7 @@ def test_an_expectation_that_contradicts_the_reference_is_neither_explained_nor_
     (tmp_path / "suite.yaml").write_text(suite)
     code, output = run(BROKEN, "-o", "fixed.gguf")
     assert "before  0 cases match, 2 do not" in output
-    assert "USER_DEFINED makes 1 of 1 failing case match" in output
+    assert "USER_DEFINED makes the only failing case match" in output
     assert "after    1 case matches, 1 does not" in output
     assert code == 1
     command = ["run", str(BROKEN), "-r", str(REFERENCE), "--cases", "suite.yaml", "-f", "json"]
