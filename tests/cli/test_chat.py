@@ -78,6 +78,16 @@ def test_what_fails_can_be_chosen(tmp_path, monkeypatch, fail_on: str | None, ex
         assert CliRunner().invoke(main, ["report", "show", "saved.json"]).exit_code == exit_code
 
 
+@pytest.mark.parametrize("command", [["chat"], ["check", "--only", "chat"]])
+def test_what_was_not_checked_fails_on_request(tmp_path, command: list[str]):
+    write(tmp_path / "good.gguf", TEMPLATE)
+    arguments = [*command, str(tmp_path / "good.gguf")]
+    assert CliRunner().invoke(main, [*arguments, "--fail-on", "error"]).exit_code == 0
+    result = CliRunner().invoke(main, [*arguments, "--fail-on", "error,not-compared"])
+    assert result.exit_code == 1
+    assert "failing because not everything was checked" in " ".join(result.stdout.split())
+
+
 @pytest.mark.parametrize(("arguments", "exit_code", "stdout", "stderr"), TABLE)
 def test_table(tmp, arguments, exit_code, stdout, stderr):
     result = CliRunner().invoke(main, ["chat", *(argument.format(tmp=tmp) for argument in arguments)])

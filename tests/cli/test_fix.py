@@ -1,6 +1,7 @@
 """Test `tokverify fix`: files, exit codes, and that nothing is lost."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import Value
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.report.fix import FixReport, Verification
 
 BROKEN, INTACT, REFERENCE = (SAMPLE / name for name in ("sample-broken.gguf", "sample.gguf", "sample.tokenizer.model"))
 
@@ -36,9 +40,9 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     before = BROKEN.read_bytes()
     code, output = run(BROKEN, "-o", "fixed.gguf")
     assert code == 0, output
-    assert "before: 1 case matches, 1 does not" in output
-    assert "USER_DEFINED makes 1 of 1 failing case match" in output
-    assert "after:  2 cases match, 0 do not" in output
+    assert "before  1 case matches, 1 does not" in output
+    assert "USER_DEFINED makes the only failing case match" in output
+    assert "after    2 cases match, 0 do not" in output
     assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()
     assert BROKEN.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
@@ -48,9 +52,9 @@ def test_an_expectation_that_contradicts_the_reference_is_neither_explained_nor_
     suite = 'suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "c  d", expect: {sample-broken: [1, 2]}}\n'
     (tmp_path / "suite.yaml").write_text(suite)
     code, output = run(BROKEN, "-o", "fixed.gguf")
-    assert "before: 0 cases match, 2 do not" in output
-    assert "USER_DEFINED makes 1 of 1 failing case match" in output
-    assert "after:  1 case matches, 1 does not" in output
+    assert "before  0 cases match, 2 do not" in output
+    assert "USER_DEFINED makes the only failing case match" in output
+    assert "after    1 case matches, 1 does not" in output
     assert code == 1
     command = ["run", str(BROKEN), "-r", str(REFERENCE), "--cases", "suite.yaml", "-f", "json"]
     document = json.loads(CliRunner().invoke(main, command).stdout)
@@ -74,7 +78,7 @@ def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     code, output = run(BROKEN, "--dry-run")
     assert code == 1
     # The repair is the same as the cause, and is not repeated.
-    assert "repair: writes tokenizer.ggml.token_type\n" in output
+    assert "repair  writes tokenizer.ggml.token_type\n" in output
     assert output.count("setting the type of 30 tokens") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
@@ -83,12 +87,40 @@ def test_verbose_output_lists_checks_that_find_nothing_and_equivalent_commands(r
     _, short = run(BROKEN, "-o", "short.gguf")
     code, verbose = run(BROKEN, "-v", "-o", "verbose.gguf")
     assert code == 0, verbose
-    before, after = verbose.split("after:  ")
+    before, after = verbose.split("\nafter  ")
     assert "bytes of tokens: 0 differences" in before
     assert "types of tokens: 0 differences" in after
     assert "the same types with the gguf package" in verbose
     assert ": 0 differences" not in short
     assert "the same types" not in short
+
+
+@pytest.mark.parametrize(("is_thorough", "limit"), [(False, "--thorough raises it"), (True, "even with --thorough")])
+def test_a_limit_names_thorough_only_if_it_would_help(is_thorough: bool, limit: str):
+    report = FixReport(Verification(1, 1), stopped_early=True, is_thorough=is_thorough)
+    shown = FORMATS["fix"]["table"](report, RenderOptions())
+    assert limit in shown
+    assert shown.count("--thorough") == 1
+
+
+def test_the_report_is_also_written_as_markdown_and_json(run, tmp_path: Path):
+    code, output = run(BROKEN, "-o", "fixed.gguf", "--report", "markdown=fix.md", "--report", "json=fix.json")
+    assert code == 0, output
+    page = (tmp_path / "fix.md").read_text()
+    assert page.startswith(f"## ✅ tokverify fix: {BROKEN}")
+    assert "| after | 2 cases match, 0 do not |" in page
+    assert json.loads((tmp_path / "fix.json").read_text())["target"] == "fixed.gguf"
+
+
+def test_a_report_does_not_replace_the_repaired_file(run):
+    code, output = run(BROKEN, "-o", "fixed.gguf", "--report", "json=fixed.gguf")
+    assert code == 2
+    assert "fixed.gguf" in output
+
+
+def test_thorough_is_recorded(run, tmp_path: Path):
+    run(BROKEN, "--dry-run", "--thorough", "--report", "json=fix.json")
+    assert json.loads((tmp_path / "fix.json").read_text())["is_thorough"] is True
 
 
 def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
@@ -98,13 +130,14 @@ def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
     assert spec.add_space_prefix is False
     code, output = run(model, "--dry-run")
     assert code == 1
-    assert f"gguf-set-metadata {model} tokenizer.ggml.add_space_prefix ''" in output
+    command = f"gguf-set-metadata {model} tokenizer.ggml.add_space_prefix ''"
+    assert command in re.sub(r" \\\n *", " ", output)
 
 
 def test_a_good_file_needs_no_repair(run, tmp_path: Path):
-    sentence = "repair: none needed, as every case matches; name cases that show a fault with --cases\n"
-    verdict = "nothing to repair: every comparison agrees; not known of the reference: chat template\n"
-    assert run(INTACT, "-o", "fixed.gguf") == (0, f"before: 2 cases match, 0 do not\n{sentence}{verdict}")
+    sentence = "repair  none needed, as every case matches; name cases that show a fault with --cases\n"
+    verdict = "nothing to repair: every comparison agrees; not declared by the reference: chat template\n"
+    assert run(INTACT, "-o", "fixed.gguf") == (0, f"before  2 cases match, 0 do not\n{sentence}\n{verdict}")
     assert not (tmp_path / "fixed.gguf").exists()
 
 

@@ -9,26 +9,33 @@ import pytest
 
 from support.paths import SAMPLE
 from tokverify.files.gguf.declaration import read_spec
-from tokverify.render.fix import render_plan
+from tokverify.render.document import CommandLine
+from tokverify.render.fix.describe import describe
+from tokverify.render.options import RenderOptions
+from tokverify.report.diagnosis import command_line
 from tokverify.report.fix import FileRepair, FixReport, TypeRange, Verification
 
 
-def rendered(*, with_commands: bool) -> str:
+def commands(*, target: str = "it's.gguf", verbose: bool = False) -> list[str]:
     repair = FileRepair(
         "setting types", ("tokenizer.ggml.token_type",), types=(TypeRange(4, 33, 4), TypeRange(40, 40, 3))
     )
-    report = FixReport(Verification(1, 1), repair=repair)
-    return render_plan(report, Path("model.gguf"), Path("it's.gguf"), with_commands=with_commands)
+    report = FixReport(Verification(1, 1), repair=repair, source="model.gguf", target=target)
+    sections = describe(report, RenderOptions(verbose=verbose)).sections
+    blocks = [block for section in sections for block in section.blocks]
+    return [command_line(block.command) for block in blocks if isinstance(block, CommandLine)]
 
 
 def test_only_a_dry_run_shows_the_command():
-    assert "GGUFReader" not in rendered(with_commands=False)
+    assert commands() == []
+    (command,) = commands(target="")
+    assert command.startswith("cp model.gguf FIXED.gguf && ")
 
 
 @pytest.mark.process
 def test_the_command_sets_the_types_in_a_copy(tmp_path: Path):
     shutil.copy(SAMPLE / "sample-broken.gguf", tmp_path / "model.gguf")
-    command = rendered(with_commands=True).partition("with the gguf package:\n$ ")[2]
+    (command,) = commands(verbose=True)
     shell = command.replace("python -c", f"{sys.executable} -c")
     subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, check=True)
     types = read_spec(tmp_path / "it's.gguf").types

@@ -135,6 +135,15 @@ def test_a_checkout_with_a_remote_is_installed_from_there(monkeypatch, tmp_path)
     git("update-ref", "refs/remotes/origin/main", "HEAD")
     assert plan_installation(root).notes == ()
 
+    (checkout / "untracked").touch()
+    assert plan_installation(root).notes == ()
+    (checkout / "module.py").touch()
+    git("add", "module.py")
+    [note] = plan_installation(root).notes
+    assert note.startswith(f"1 file in {checkout} has changes that are not committed")
+    monkeypatch.setattr(installation, "read_direct_url", lambda: by_git)
+    assert plan_installation(root).notes == ()
+
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"url": 1}'])
 def test_without_a_usable_record_the_index_is_named(monkeypatch, tmp_path: Path, text):

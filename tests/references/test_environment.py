@@ -91,13 +91,23 @@ def test_packages_that_cannot_be_installed_give_one_line_and_leave_nothing(monke
             "  × No solution found when resolving dependencies:\n"
             "  ╰─▶ Because there is no version of tokenizers==9 and you require tokenizers==9, we can conclude\n"
             "      that your requirements are unsatisfiable.\n",
-            "No solution found when resolving dependencies: Because there is no version of tokenizers==9",
+            "No solution found when resolving dependencies: Because there is no version of tokenizers==9 and you"
+            " require tokenizers==9, we can conclude that your requirements are unsatisfiable",
         ),
+        (f"ERROR: {'long ' * 60}reason.\n", f"{'long ' * 60}reason"),
         ("", "no reason given"),
     ],
 )
-def test_the_reason_of_pip_or_uv_is_one_short_line(output, reason):
+def test_the_reason_of_pip_or_uv_is_one_line(output, reason):
     assert environment.find_reason(output) == reason
+
+
+def test_the_log_of_a_build_is_cut_in_the_middle():
+    log = "\n".join(f"compiling {number}" for number in range(1000))
+    reason = environment.find_reason(f"  × Failed to build `x==1`\n{log}\n  error: no Rust compiler\n")
+    assert reason.startswith("Failed to build `x==1` compiling 0 ")
+    assert reason.endswith(" compiling 999 error: no Rust compiler")
+    assert len(reason) < 1100
 
 
 def test_a_file_that_the_library_cannot_load_is_reported(monkeypatch, tmp_path):

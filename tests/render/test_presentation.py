@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from support.file_reports import CONVERSION, FIX, LEARNING
 from support.hostile_audit import hostile_audit
 from support.hostile_canonical import hostile_canonical
 from support.hostile_chat import hostile_chat
@@ -31,6 +32,9 @@ REPORTS = {
     "stream": hostile_stream,
     "canonical": hostile_canonical,
     "versions": hostile_versions,
+    "fix": lambda: FIX,
+    "convert": lambda: CONVERSION,
+    "learn": lambda: LEARNING,
 }
 
 

@@ -1,4 +1,4 @@
-"""The codec, on the reports of commands that write files: `fix`, `learn`, `train` and `cases record`."""
+"""The codec, on the reports of commands that write files: `fix`, `convert`, `learn`, `train` and `cases record`."""
 
 import json
 from dataclasses import replace
@@ -8,25 +8,18 @@ import jsonschema
 import pytest
 
 from support.codec_kind import strict_root
+from support.file_reports import CONVERSION, FIX, LEARNING
 from support.make_golden import hostile_report
 from support.saved_file import saved
 from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode, read_any
-from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.fix import FileRepair, FixReport, Verification, fix_exit_code
-from tokverify.report.learn import LearnedDifference, LearnedFact, LearnedToken, Learning, Origin
+from tokverify.report.fix import fix_exit_code
 from tokverify.report.record import RecordedCase, RecordedChange, Recording, recording_exit_code
 from tokverify.report.run_summary import run_exit_code
 from tokverify.report.schema import generate_schema
 from tokverify.report.train import Training
 
 RUN = hostile_report()
-FIX = FixReport(
-    before=Verification(3, 2, 1, refusal="\ud800"),
-    diagnosis=Diagnosis((), failing=2, tried=5),
-    repair=FileRepair("turning add_bos on", ("tokenizer.ggml.add_bos_token",), "gguf-set-metadata MODEL KEY true"),
-    after=Verification(5, 0),
-)
 TRAINING = Training(replace(RUN, diagnosis=None), ("report.json", "tokenizer.gguf"), 300, 2000, ("a note",))
 RECORDING = Recording(
     RUN.actual,
@@ -39,24 +32,10 @@ RECORDING = Recording(
     ),
     written=("cases/a.yaml",),
 )
-LEARNING = Learning(
-    reference=RUN.expected,
-    target="learned.gguf",
-    size=300,
-    encodings=1200,
-    facts=(LearnedFact("model", "gpt2", Origin.IDS), LearnedFact("merges", "44", Origin.CONVENTION)),
-    types={"NORMAL": 299, "CONTROL": 1},
-    added_tokens=(LearnedToken(299, "<\ud800>", special=True, lstrip=False, rstrip=True),),
-    alike=("mpt",),
-    hidden=("chat template",),
-    texts=1000,
-    differing=2,
-    examples=(LearnedDifference("\x1b", add_special=False, parse_special=True, expected=(1, 2), actual=None),),
-    versions={"python": "3.11"},
-)
-REPORTS = {"fix": FIX, "learn": LEARNING, "train": TRAINING, "cases record": RECORDING}
+REPORTS = {"fix": FIX, "convert": CONVERSION, "learn": LEARNING, "train": TRAINING, "cases record": RECORDING}
 EXIT_CODES = {
     "fix": fix_exit_code(FIX),
+    "convert": 0,
     "learn": 1,
     "train": run_exit_code(RUN),
     "cases record": recording_exit_code(RECORDING),

@@ -17,7 +17,7 @@ from tokverify.cli.stream import write_text
 from tokverify.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part
-from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
+from tokverify.report.tokenizer_difference import FAIL_ON, SEVERITIES, lowest_severity
 from tokverify.stores.location import find_models
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
 )
 @click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
-@fail_on_option
+@fail_on_option("findings")
 @waivers_option
 @click.option(
     "--explain",
@@ -113,7 +113,7 @@ def audit(
     The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
-    reject_aspects(options["fail_on"])
+    reject_aspects(options["fail_on"], SEVERITIES)
     found = find_models(models)
     chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
     if len(chosen) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,7 +10,7 @@ import click
 
 from tokverify.cli.locations import PATH, FilePath
 from tokverify.errors import TokverifyError
-from tokverify.report.tokenizer_difference import SEVERITIES
+from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
 if TYPE_CHECKING:
     import os
@@ -37,17 +37,20 @@ class _Suites(FilePath):
 SUITES = _Suites(path_type=Path)
 
 
-def fail_on_option(command: _Command) -> _Command:
-    """Add the option that says what fails besides failing cases."""
-    return click.option(
-        "--fail-on",
-        multiple=True,
-        callback=_parse_fail_on,
-        metavar="LIST",
-        help="Which differences between the tokenizers themselves, and which findings of `audit` and `chat`, fail: the"
-        " lowest severity (error, warning, info), aspects such as decoding, not-compared, or none (default: error; for"
-        " `chat`, warning).",
-    )(command)
+ASPECTS_HELP = "aspects such as decoding, not-compared to require that everything is compared"
+
+
+def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Callable[[_Command], _Command]:
+    """Build the option that says what fails besides failing cases.
+
+    Args:
+        what: What has a severity, for the help text.
+        others: What a list can name besides severities.
+        default: The lowest severity that fails by default.
+    """
+    names = f"(error, warning, info), {others}, or none" if others else "(error, warning, info), or none"
+    help = f"What fails: the lowest severity of {what} {names} (default: {default})."
+    return click.option("--fail-on", multiple=True, callback=_parse_fail_on, metavar="LIST", help=help)
 
 
 def waivers_option(command: _Command) -> _Command:
@@ -66,17 +69,17 @@ def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple
         raise click.BadParameter(str(error)) from error
 
 
-def reject_aspects(fail_on: Sequence[str] | None) -> None:
-    """Fail if a list after `--fail-on` names an aspect, which has no effect on findings: they have only a severity.
+def reject_aspects(fail_on: Sequence[str] | None, allowed: Collection[str]) -> None:
+    """Fail if a list after `--fail-on` names something that has no effect on findings, such as an aspect.
 
     Raises:
         BadParameter: If it does.
     """
     for name in fail_on or ():
-        if name not in SEVERITIES:
+        if name not in allowed:
             raise click.BadParameter(
-                f"{name!r} has no effect here, because findings have only a severity;"
-                f" name the lowest one that fails ({', '.join(SEVERITIES)}) or none",
+                f"{name!r} has no effect on findings; name the lowest severity that fails ({', '.join(SEVERITIES)})"
+                f"{', not-compared' if NOT_COMPARED in allowed else ''} or none",
                 param_hint="'--fail-on'",
             )
 

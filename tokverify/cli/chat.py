@@ -14,6 +14,7 @@ from tokverify.cli.locations import PATH
 from tokverify.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.render.kinds import FORMATS, present
+from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class ChatOptions(ReportOptions):
 @configured_model_argument
 @reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
-@fail_on_option
+@fail_on_option("findings", "not-compared to require that everything is checked", default="warning")
 @report_options(FORMATS["chat"])
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Check the chat templates of MODEL on a set of conversations.
@@ -39,7 +40,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
     is nothing worse than a hint (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
-    reject_aspects(options["fail_on"])
+    reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
     return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))
 
 
@@ -52,6 +53,7 @@ def _chat(options: ChatOptions) -> int:
         options.reference,
         conversations=options.conversations,
         fail_on=chat_severity(options.fail_on),
+        requires_all=NOT_COMPARED in (options.fail_on or ()),
         options=options.as_recorded(),
     )
     return write_reports(options, present("chat", report))

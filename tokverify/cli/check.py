@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import cases_option, fail_on_option, max_failures_options, waivers_option
+from tokverify.cli.case_options import ASPECTS_HELP, cases_option, fail_on_option, max_failures_options, waivers_option
 from tokverify.cli.configured import select_model
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
@@ -48,7 +48,7 @@ class CheckOptions(ReportOptions):
 @cases_option
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
 @waivers_option
-@fail_on_option
+@fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
 @click.option(
     "--only",
     multiple=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.cli.case_options import fail_on_option
+from tokverify.cli.case_options import ASPECTS_HELP, fail_on_option
 from tokverify.cli.options import model_argument, report_options, seed_option, texts_option
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
@@ -38,7 +38,7 @@ class ConformanceOptions(ReportOptions):
 )
 @texts_option(_TEXTS)
 @seed_option
-@fail_on_option
+@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
 @report_options(FORMATS["run"])
 def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ConformanceOptions
     """Check that an engine encodes as llama.cpp does.

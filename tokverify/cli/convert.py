@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,23 +13,39 @@ from tokverify.cli.case_options import cases_option
 from tokverify.cli.locations import PATH
 from tokverify.cli.options import (
     force_option,
-    format_option,
-    no_color_option,
     output_option,
-    quiet_option,
     seed_option,
+    side_report_options,
     texts_option,
-    verbose_option,
 )
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
-from tokverify.cli.stream import render_options, write_text
-from tokverify.render.kinds import FORMATS
-from tokverify.report.convert import conversion_exit_code
+from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
     from tokverify.cases.case import SuiteSource
+    from tokverify.report.convert import Conversion
 
 _STRINGS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertOptions(ReportOptions):
+    """The options of `tokverify convert`."""
+
+    source: Path
+    target: Path
+    cases: Sequence[SuiteSource]
+    force: bool
+    unexplained: bool
+    strict: bool
+    bos: str | None
+    eos: str | None
+    add_bos: bool | None
+    add_eos: bool | None
+    count: int
+    seed: int
+    with_config: bool
 
 
 @click.command()
@@ -47,30 +64,8 @@ _STRINGS = 2000
 @seed_option
 @cases_option
 @click.option("--with-config", is_flag=True, help="Also write the tokenizer_config.json of a tokenizer.json.")
-@format_option(FORMATS["convert"])
-@quiet_option
-@verbose_option
-@no_color_option
-def convert(  # noqa: PLR0913 - one parameter for each option
-    *,
-    source: Path,
-    output: Path,
-    force: bool,
-    unexplained: bool,
-    strict: bool,
-    bos: str | None,
-    eos: str | None,
-    add_bos: bool | None,
-    add_eos: bool | None,
-    count: int,
-    seed: int,
-    cases: Sequence[SuiteSource],
-    with_config: bool,
-    format_name: str | None,
-    quiet: bool,
-    verbose: bool,
-    no_color: bool,
-) -> int:
+@side_report_options(FORMATS["convert"])
+def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of ConvertOptions
     """Convert a tokenizer file into another format, and verify it.
 
     IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with its pattern (FILE.tiktoken:cl100k_base), or a GGUF
@@ -81,26 +76,31 @@ def convert(  # noqa: PLR0913 - one parameter for each option
     differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it differs
     from IN and was not written, and 2 if the command could not run.
     """
-    if unexplained and strict:
+    chosen = ConvertOptions(target=output, output=None, **options)
+    if chosen.unexplained and chosen.strict:
         raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
+    check_reports(chosen, FORMATS["convert"], [chosen.source], [chosen.target])
+    return write_reports(chosen, present("convert", _convert(chosen)))
+
+
+def _convert(options: ConvertOptions) -> Conversion:
     from tokverify.convert.special_tokens import SpecialTokens
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.convert import convert_tokenizer
 
-    with ProgressBar(enabled=not quiet) as bar:
-        conversion = convert_tokenizer(
-            source,
-            output,
-            select_cases(cases),
-            force=force,
-            unexplained=unexplained,
-            strict=strict,
-            count=count,
-            seed=seed,
-            with_config=with_config,
-            special_tokens=SpecialTokens(bos=bos, eos=eos, add_bos=add_bos, add_eos=add_eos),
+    with ProgressBar(enabled=not options.quiet) as bar:
+        return convert_tokenizer(
+            options.source,
+            options.target,
+            select_cases(options.cases),
+            force=options.force,
+            unexplained=options.unexplained,
+            strict=options.strict,
+            count=options.count,
+            seed=options.seed,
+            with_config=options.with_config,
+            special_tokens=SpecialTokens(
+                bos=options.bos, eos=options.eos, add_bos=options.add_bos, add_eos=options.add_eos
+            ),
             on_progress=bar.update,
         )
-    shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
-    write_text(FORMATS["convert"][format_name or "table"](conversion, shown))
-    return conversion_exit_code(conversion)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,20 +13,34 @@ from tokverify.cli.locations import GGUF_PATH
 from tokverify.cli.options import (
     ModelCommand,
     force_option,
-    format_option,
     model_argument,
-    no_color_option,
     output_option,
-    quiet_option,
     reference_option,
+    side_report_options,
     thorough_option,
-    verbose_option,
 )
-from tokverify.cli.stream import write_message, write_text
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.cli.progress import StatusLine
+from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokverify.cases.case import SuiteSource
     from tokverify.report.fix import FixReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions(ReportOptions):
+    """The options of `tokverify fix`."""
+
+    model: Path
+    fixed: Path | None
+    reference: str | None
+    cases: Sequence[SuiteSource]
+    dry_run: bool
+    force: bool
+    thorough: bool
 
 
 @click.command(cls=ModelCommand)
@@ -37,24 +51,8 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
 @force_option
 @thorough_option
-@format_option(["table", "json"])
-@quiet_option
-@verbose_option
-@no_color_option
-def fix(  # noqa: PLR0913 - one parameter for each option
-    *,
-    model: Path,
-    reference: str | None,
-    output: Path | None,
-    cases: Sequence[SuiteSource],
-    dry_run: bool,
-    force: bool,
-    thorough: bool,
-    format_name: str | None,
-    quiet: bool,
-    verbose: bool,
-    no_color: bool,
-) -> int:
+@side_report_options(FORMATS["fix"])
+def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the others are those of FixOptions
     """Write a copy of MODEL that agrees with its reference.
 
     MODEL is a GGUF file.
@@ -67,45 +65,26 @@ def fix(  # noqa: PLR0913 - one parameter for each option
     The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
     could not run. With --dry-run, it is 1 if something differs now.
     """
-    from tokverify.render.fix import render_result, render_verdict
-    from tokverify.report.codec import encode
-    from tokverify.report.fix import fix_exit_code
+    from tokverify.render.kinds import present
+
+    chosen = FixOptions(fixed=output, output=None, **options)
+    if chosen.fixed is None and not chosen.dry_run:
+        raise click.UsageError("name the file to write with -o, or use --dry-run")
+    check_reports(chosen, FORMATS["fix"], [chosen.model], [chosen.fixed])
+    return write_reports(chosen, present("fix", _fix(chosen)))
+
+
+def _fix(options: FixOptions) -> FixReport:
     from tokverify.tasks.cases import select_cases
     from tokverify.tasks.fix import fix_model
 
-    del no_color  # The text has no colors.
-    if output is None and not dry_run:
-        raise click.UsageError("name the file to write with -o, or use --dry-run")
-    is_table = format_name != "json"
-    write_plan = _plan_writer(model, output, with_commands=dry_run or verbose, verbose=verbose)
-    result = fix_model(
-        model,
-        None if dry_run else output,
-        reference,
-        select_cases(cases),
-        force=force,
-        thorough=thorough,
-        on_plan=write_plan if is_table and not quiet else _write_nothing,
-    )
-    if not is_table:
-        write_text(encode(result))
-        return fix_exit_code(result)
-    if result.after and output and not quiet:
-        write_message(render_result(result, output, verbose=verbose))
-    write_message(render_verdict(result))
-    return fix_exit_code(result)
-
-
-def _plan_writer(
-    model: Path, output: Path | None, *, with_commands: bool, verbose: bool
-) -> Callable[[FixReport], None]:
-    from tokverify.render.fix import render_plan
-
-    def write(plan: FixReport) -> None:
-        write_message(render_plan(plan, model, output, with_commands=with_commands, verbose=verbose))
-
-    return write
-
-
-def _write_nothing(_plan: FixReport) -> None:
-    """Write no plan: only the result was requested."""
+    with StatusLine(enabled=not options.quiet) as line:
+        line.show("searching for a repair")
+        return fix_model(
+            options.model,
+            None if options.dry_run else options.fixed,
+            options.reference,
+            select_cases(options.cases),
+            force=options.force,
+            thorough=options.thorough,
+        )

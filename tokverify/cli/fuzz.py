@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import fail_on_option
+from tokverify.cli.case_options import ASPECTS_HELP, fail_on_option
 from tokverify.cli.locations import PATH, SUITE_PATH
 from tokverify.cli.options import (
     ModelCommand,
@@ -98,7 +98,7 @@ class FuzzOptions(ReportOptions):
 )
 @click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
 @click.option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
-@fail_on_option
+@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
 @diagnose_option
 @click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")
 @jobs_option(1)

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokverify.cli.locations import GGUF_PATH, PATH
 from tokverify.cli.options import (
     force_option,
-    format_option,
-    no_color_option,
     output_option,
-    quiet_option,
     reference_option,
     seed_option,
+    side_report_options,
     texts_option,
-    verbose_option,
 )
+from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import StatusLine
-from tokverify.cli.stream import render_options, write_text
-from tokverify.render.kinds import FORMATS
-from tokverify.report.learn import learning_exit_code
+from tokverify.render.kinds import FORMATS, present
+
+if TYPE_CHECKING:
+    from tokverify.report.learn import Learning
 
 _TEXTS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnOptions(ReportOptions):
+    """The options of `tokverify learn`."""
+
+    reference: str
+    target: Path
+    vocabulary: Path | None
+    ids_only: bool
+    force: bool
+    count: int
+    seed: int
 
 
 @click.command()
@@ -40,24 +54,8 @@ _TEXTS = 1000
 @force_option
 @texts_option(_TEXTS)
 @seed_option
-@format_option(FORMATS["learn"])
-@quiet_option
-@verbose_option
-@no_color_option
-def learn(  # noqa: PLR0913 - one parameter for each option
-    *,
-    reference: str,
-    output: Path,
-    vocabulary: Path | None,
-    ids_only: bool,
-    force: bool,
-    count: int,
-    seed: int,
-    format_name: str | None,
-    quiet: bool,
-    verbose: bool,
-    no_color: bool,
-) -> int:
+@side_report_options(FORMATS["learn"])
+def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of LearnOptions
     """Reconstruct the tokenizer of a reference as a GGUF file.
 
     A reference that declares its tokenizer is read. Any other is asked for the ids of a few thousand texts, which
@@ -67,19 +65,22 @@ def learn(  # noqa: PLR0913 - one parameter for each option
     The result is verified on generated texts. The exit code is 0 if all of them have the same ids, 1 if some differ,
     and 2 if the command could not run.
     """
+    chosen = LearnOptions(target=output, output=None, **options)
+    check_reports(chosen, FORMATS["learn"], [chosen.reference, chosen.vocabulary], [chosen.target])
+    return write_reports(chosen, present("learn", _learn(chosen)))
+
+
+def _learn(options: LearnOptions) -> Learning:
     from tokverify.tasks.learn import learn_tokenizer
 
-    with StatusLine(enabled=not quiet) as line:
-        learning = learn_tokenizer(
-            reference,
-            output,
-            vocabulary=vocabulary,
-            ids_only=ids_only,
-            force=force,
-            count=count,
-            seed=seed,
+    with StatusLine(enabled=not options.quiet) as line:
+        return learn_tokenizer(
+            options.reference,
+            options.target,
+            vocabulary=options.vocabulary,
+            ids_only=options.ids_only,
+            force=options.force,
+            count=options.count,
+            seed=options.seed,
             on_progress=line.show,
         )
-    shown = render_options(no_color=no_color, verbose=verbose, quiet=quiet)
-    write_text(FORMATS["learn"][format_name or "table"](learning, shown))
-    return learning_exit_code(learning)

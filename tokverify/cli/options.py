@@ -165,24 +165,34 @@ def format_option(formats: Iterable[str], default: str | None = None) -> Callabl
     return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), default=default, help=help)
 
 
-def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Build the options of a report, which can be written in these formats."""
-    options = (
-        format_option(formats),
-        output_option("the report; a name such as x.json implies the format, `-` is stdout."),
-        click.option(
-            "--report",
-            "reports",
-            multiple=True,
-            callback=_report_files(list(formats)),
-            metavar="FORMAT=FILE",
-            help="Also write the report to this file; `-` is stdout. Can be repeated.",
-        ),
-        quiet_option,
-        verbose_option,
-        no_color_option,
+def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the option that writes the report to more files."""
+    return click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        callback=_report_files(list(formats)),
+        metavar="FORMAT=FILE",
+        help="Also write the report to this file; `-` is stdout. Can be repeated.",
     )
 
+
+def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the options of a report, which can be written in these formats."""
+    output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
+    return _combine(format_option(formats), output, *_further_report_options(formats))
+
+
+def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the options of a report for a command whose result is another file, which -o names."""
+    return _combine(format_option(formats), *_further_report_options(formats))
+
+
+def _further_report_options(formats: Iterable[str]) -> tuple[Callable[[_Command], _Command], ...]:
+    return report_file_option(formats), quiet_option, verbose_option, no_color_option
+
+
+def _combine(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
     def add(command: _Command) -> _Command:
         for option in reversed(options):
             command = option(command)

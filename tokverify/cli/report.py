@@ -38,8 +38,8 @@ def report() -> None:
 def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
-    FILE is the JSON report of `tokverify run`, `check`, `fuzz`, `diff`, `audit`, `chat`, `stats` or `stream`. It can
-    be shown in the formats of that command.
+    FILE is the JSON report of any command that has the option --report, except of `report diff`. It can be shown in
+    the formats of that command.
 
     The exit code is that of the command that wrote the report. With --baseline, which requires a report of
     `tokverify run`, that baseline replaces the one that the run used.

@@ -10,6 +10,7 @@ import click
 
 from tokverify.cli.baseline import baseline_options
 from tokverify.cli.case_options import (
+    ASPECTS_HELP,
     cases_option,
     fail_on_option,
     last_failed_option,
@@ -52,7 +53,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @selection_options
 @last_failed_option
 @max_failures_options
-@fail_on_option
+@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
 @diagnose_option
 @thorough_option
 @baseline_options

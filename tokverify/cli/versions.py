@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.cli.case_options import cases_option, fail_on_option, selection_options
+from tokverify.cli.case_options import ASPECTS_HELP, cases_option, fail_on_option, selection_options
 from tokverify.cli.options import ModelCommand, model_argument, reference_option, report_options
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
@@ -47,7 +47,7 @@ class VersionsOptions(ReportOptions):
 )
 @cases_option
 @selection_options
-@fail_on_option
+@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
 @report_options(FORMATS["versions"])
 def versions(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VersionsOptions
     """Show which versions of a library produce which ids.

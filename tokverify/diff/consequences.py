@@ -121,12 +121,12 @@ class _Consequences:
         return self._differs_only_with_options(sample) and self._specials.differ_in(old, new)
 
     def _ids(self) -> Consequence:
-        return self._by_texts(Level.IDS, self._differs, "other ids", "the same ids")
+        return self._by_texts(Level.IDS, self._differs, "get different ids", "the same ids")
 
     def _text(self) -> Consequence:
         if reason := self._versions.why_not_decoded:
             return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
-        return self._by_texts(Level.TEXT, self._damages, "another text after decoding", "the same text after decoding")
+        return self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
 
     def _damages(self, sample: Sample) -> bool:
         old, new = self._versions.old(sample), self._versions.new(sample)
@@ -139,7 +139,7 @@ class _Consequences:
 
     def _cost(self) -> Consequence:
         return self._by_texts(
-            Level.COST, self._costs_more_or_less, "another number of tokens", "the same number of tokens"
+            Level.COST, self._costs_more_or_less, "need a different number of tokens", "the same number of tokens"
         )
 
     def _costs_more_or_less(self, sample: Sample) -> bool:
@@ -151,7 +151,7 @@ class _Consequences:
         if showing or short:
             kind = plural(len(self._samples), "text") if showing else plural(len(SHORT_TEXTS), "short text")
             count = len(showing or short)
-            reason = f"{count:,} of {kind} have {broken}"
+            reason = f"{count:,} of {kind} {broken}"
             return self._broken(level, reason, count, self._find_witness([*short, *showing], shows))
         if not samples:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")

@@ -17,6 +17,7 @@ from urllib.request import url2pathname
 
 from tokverify.system.git import git
 from tokverify.system.relative_path import relative_path
+from tokverify.text.wording import plural
 from tokverify.version import __version__
 
 _NAME = "tokverify"
@@ -49,7 +50,11 @@ def plan_installation(root: Path) -> Installation:
     if isinstance(found, Path):
         return _plan_wheel(found, root)
     checkout = _local_path(direct_url)
-    notes = _check_pushed(checkout, _commit(direct_url)) if checkout and "git+" in found else ()
+    notes: list[str] = []
+    if checkout and "git+" in found:
+        notes += _check_pushed(checkout, _commit(direct_url))
+        # A recorded commit is installed as it is; otherwise, the directory was, with all its changes.
+        notes += [] if "vcs_info" in direct_url else _check_committed(checkout)
     return Installation(shlex.join(["pip", "install", found]), notes=tuple(notes))
 
 
@@ -94,6 +99,17 @@ def _check_pushed(checkout: Path, commit: str) -> Iterator[str]:
         yield (
             f"the workflow installs commit {short} of {checkout}, which is on no branch of its remote as far as that"
             " checkout knows; push it before the workflow runs"
+        )
+
+
+def _check_committed(checkout: Path) -> Iterator[str]:
+    """Note that the checkout contains changes of tracked files that are in no commit."""
+    changed = _ask(checkout, "status", "--porcelain", "--untracked-files=no").splitlines()
+    if changed:
+        verb = "has" if len(changed) == 1 else "have"
+        yield (
+            f"{plural(len(changed), 'file')} in {checkout} {verb} changes that are not committed, so the workflow"
+            " installs tokverify without them; commit and push them, then run init again with --force"
         )
 
 

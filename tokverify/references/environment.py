@@ -24,15 +24,13 @@ from tokverify.references.reference import FoundReference
 from tokverify.references.transformers import REMOTE_CODE, split_options, start_worker
 from tokverify.system.cache import cache_directory
 from tokverify.system.library_error import summary
-from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.references.reference import Request
 
 _SECONDS = 600.0
-_MAX_REASON = 120
+_MAX_BEGINNING, _MAX_END = 200, 800
 _ERROR = "ERROR: "
-_UNNECESSARY = " and you require"
 _DECORATION = " ×╰─▶│├"
 _EXAMPLE = "`env:tokenizers==0.21.0:tokenizer.json`"
 # A name with extras and versions, as in PEP 508; neither addresses nor options of pip.
@@ -125,11 +123,13 @@ def _run(command: Sequence[str], packages: Sequence[str]) -> None:
 
 
 def find_reason(output: str) -> str:
-    """Return why an installation failed in one short line, from what pip or uv wrote.
+    """Return why an installation failed in one line, from what pip or uv wrote.
 
-    The last error of pip is the reason. uv explains it in sentences, of which the beginning says enough.
+    The last error of pip is the reason. uv explains it in sentences, and the log of a build ends with what went wrong.
     """
     lines = [line.strip(_DECORATION) for line in output.splitlines()]
     errors = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
-    text = errors[-1] if errors else " ".join(filter(None, lines)).partition(_UNNECESSARY)[0]
-    return summary(ValueError(truncate(text or "no reason given", _MAX_REASON)))
+    text = (errors[-1] if errors else " ".join(filter(None, lines))).rstrip(".")
+    if len(text) > _MAX_BEGINNING + _MAX_END:
+        text = f"{text[:_MAX_BEGINNING]} … {text[-_MAX_END:]}"
+    return text or "no reason given"

@@ -104,6 +104,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
     "stream": _build_formats("stream", page=True, junit=True, ci=True),
     "canonical": _build_formats("canonical", page=True, junit=True, ci=True),
     "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
+    "fix": _build_formats("fix"),
     "convert": _build_formats("convert"),
     "learn": _build_formats("learn"),
     "versions": _build_formats("versions"),
@@ -111,7 +112,7 @@ FORMATS: Mapping[str, Mapping[str, Format]] = {
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
-SHOWN_KINDS = ("run", "check", "fuzz", "diff", "audit", "chat", "stats", "stream", "corpus", "canonical", "versions")
+SHOWN_KINDS = tuple(kind for kind in FORMATS if kind != "report diff")
 """The kinds that `tokverify report show` shows."""
 
 

@@ -134,6 +134,8 @@ class ChatReport:
     """In the order of templates and conversations."""
     fail_on: Severity | None = Severity.WARNING
     """The lowest severity that fails; None if no finding does."""
+    requires_all: bool = False
+    """Whether the report also fails if something was not checked."""
 
 
 def message_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
@@ -162,8 +164,13 @@ def findings_for(report: ChatReport, result: RenderedConversation) -> list[ChatF
 
 
 def chat_exit_code(report: ChatReport) -> int:
-    """Return 1 if a finding has at least the severity `fail_on`, else 0."""
-    return int(any(finding_fails(report, finding) for finding in report.findings))
+    """Return 1 if a finding has at least the severity `fail_on`, or something required was not checked, else 0."""
+    return int(fails_unchecked(report) or any(finding_fails(report, finding) for finding in report.findings))
+
+
+def fails_unchecked(report: ChatReport) -> bool:
+    """Check whether the report fails because something was not checked, which happens only on request."""
+    return report.requires_all and bool(report.not_checked)
 
 
 def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:

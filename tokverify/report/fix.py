@@ -105,6 +105,12 @@ class FixReport:
     """Other tokenizers, beside the model or its reference, that do not agree."""
     stopped_early: bool = False
     """Whether the limit was reached before everything was tried."""
+    is_thorough: bool = False
+    """Whether that limit was the higher one of `--thorough`."""
+    source: str = ""
+    """The file to repair."""
+    target: str = ""
+    """The file to write; empty if none was named."""
 
 
 def remaining(report: FixReport) -> tuple[FixCheck, ...]:

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from tokverify.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
 
 
-def check_chat(
+def check_chat(  # noqa: PLR0913 - the optional ones are keywords
     model: ModelSource,
     reference: ReferenceSource = None,
     *,
     conversations: str | Path | None = None,
     fail_on: Severity | None = Severity.WARNING,
+    requires_all: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> ChatReport:
     """Render conversations with the chat templates of a model, check the results, and compare them with a reference.
@@ -37,6 +38,7 @@ def check_chat(
         reference: The reference with its templates; without one, only the model's templates are checked.
         conversations: A YAML file of conversations; those that come with tokverify by default.
         fail_on: The lowest severity of findings that fails; None if none does.
+        requires_all: Also fail if something was not checked.
         options: The options to record in the report.
 
     Returns:
@@ -59,6 +61,7 @@ def check_chat(
         actual=opened.description,
         expected=found.description if found else None,
         fail_on=fail_on,
+        requires_all=requires_all,
         options=dict(options or {}),
         versions={
             "tokverify": __version__,

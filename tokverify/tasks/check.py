@@ -11,7 +11,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.files.tokenizer_file import kind_of_model
 from tokverify.references.location import EXPECT
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
-from tokverify.report.tokenizer_difference import FAIL_ON, lowest_severity
+from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
 from tokverify.stores.location import find_model, to_location
 from tokverify.tasks.audit import audit_model
 from tokverify.tasks.cases import select_cases
@@ -177,5 +177,6 @@ class _Opened:
             reference,
             conversations=self._configured.conversations,
             fail_on=chat_severity(self._configured.fail_on),
+            requires_all=NOT_COMPARED in self._fail_on,
             options=self._request.options,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,6 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     *,
     force: bool = False,
     thorough: bool = False,
-    on_plan: Callable[[FixReport], object] = lambda _: None,
 ) -> FixReport:
     """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
 
@@ -46,7 +45,6 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         cases: The texts to verify with; the shipped cases by default.
         force: Overwrite the output.
         thorough: Let each diagnosis try much more before it gives up.
-        on_plan: Called with the report before anything is written.
 
     Returns:
         The plan, and the verification of the repaired file.
@@ -67,12 +65,16 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases, encodings=encodings)
     others = tuple(_compare_with_others(opened, found, plan, cases))
-    report = replace(to_report(plan), others=others)
-    on_plan(report)
-    if plan.change is None or target is None:
-        return report
-    write_fixed(path, target, plan)
-    return replace(to_report(plan, is_written=True), others=others)
+    is_written = plan.change is not None and target is not None
+    if is_written and target is not None:
+        write_fixed(path, target, plan)
+    return replace(
+        to_report(plan, is_written=is_written),
+        others=others,
+        is_thorough=thorough,
+        source=str(model),
+        target=str(target) if target else "",
+    )
 
 
 def _compare_with_others(

@@ -22,8 +22,10 @@ from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.local_server import Answer, LocalServer
 from tokverify.tasks.demo import INTACT, REFERENCE, SAMPLE_DIRECTORY
 from tokverify.tasks.opening import open_model, open_reference
+from tokverify.text.visible import visible_message
 from tokverify.tokenizer import pairs_for_display
 from tokverify.verify.comparison import compare_case
+from tokverify.verify.mode import Mode, Modes
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class View:
     def __init__(self, model: OpenedModel, reference: OpenedReference) -> None:
         self._model, self._reference = model, reference
         self._sides = model.description, reference.description
+        self._modes = Modes(model.encoder, reference.tokenizer)
         # Not every library can be called by several threads at once.
         self._lock = Lock()
         self._reports: dict[str, bytes] = {}
@@ -67,20 +70,22 @@ class View:
             )
 
     def stages(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> str:
-        """Explain how a text becomes tokens on both sides, as a table.
+        """Explain how a text becomes tokens on both sides, as a table, with the options of the comparison.
 
         Raises:
             TokverifyError: If one side cannot encode it.
         """
+        mode = self._modes.choose(text, Mode(add_special, parse_special))
         with self._lock:
-            explained = explain(
-                self._model.encoder,
-                text,
-                self._reference.tokenizer,
-                add_special=add_special,
-                parse_special=parse_special,
-            )
+            explained = explain(self._model.encoder, text, self._reference.tokenizer, **mode._asdict())
         return draw_explanation(explained, _STAGES)
+
+    def changed_options(self, text: str, *, add_special: bool, parse_special: bool) -> list[str]:
+        """Say with which other options a text is compared, and why; empty if with those that are asked for."""
+        asked = Mode(add_special, parse_special)
+        chosen = self._modes.choose(text, asked)
+        changed = [name for name in Mode._fields if getattr(asked, name) != getattr(chosen, name)]
+        return [f"compared with {self._modes.reason(name, text)}" for name in changed]
 
     def page(self) -> str:
         """Return the page."""
@@ -121,7 +126,10 @@ class View:
         text, options = _parse_request(body)
         report = self.compare(text, **options)
         case = replace(report.results[0].case, note="typed on the live page")
-        return _answer(**comparison_data(report), yaml=render_suite([case], note="Cases from the live page."))
+        changed = list(map(visible_message, self.changed_options(text, **options)))
+        return _answer(
+            **comparison_data(report), changed=changed, yaml=render_suite([case], note="Cases from the live page.")
+        )
 
 
 def serve_view(model: ModelSource | None = None, reference: ReferenceSource = None, *, port: int = 0) -> LocalServer:

@@ -10,10 +10,13 @@ import lxml.html
 import pytest
 
 from support.hostile_audit import hostile_audit
+from support.hostile_canonical import hostile_canonical
 from support.hostile_chat import hostile_chat
+from support.hostile_check import hostile_check
 from support.hostile_corpus import hostile_corpus
 from support.hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
 from support.hostile_stats import hostile_stats
+from support.hostile_stream import hostile_stream
 from support.make_golden import hostile_report
 from tokverify.audit.rules import RULES
 from tokverify.cases.case import Case
@@ -27,6 +30,7 @@ from tokverify.render.run.cause import causes
 from tokverify.render.run.html import _format_rate
 from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
 from tokverify.report.audit import AuditReport
+from tokverify.report.check import CheckReport, ModelCheck, Part
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
 from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
@@ -68,7 +72,31 @@ def corpus_page() -> str:
     return FORMATS["corpus"]["html"](hostile_corpus(), RenderOptions())
 
 
-PAGES = [run_page, audit_page, fuzz_page, change_page, chat_page, stats_page, corpus_page]
+def hostile_check_page() -> str:
+    return FORMATS["check"]["html"](hostile_check(), RenderOptions())
+
+
+def stream_page() -> str:
+    return FORMATS["stream"]["html"](hostile_stream(), RenderOptions())
+
+
+def canonical_page() -> str:
+    return FORMATS["canonical"]["html"](hostile_canonical(), RenderOptions())
+
+
+PAGES = [
+    run_page,
+    audit_page,
+    fuzz_page,
+    change_page,
+    chat_page,
+    hostile_check_page,
+    stats_page,
+    corpus_page,
+    stream_page,
+    canonical_page,
+]
+WITHOUT_CASES = (audit_page, chat_page, hostile_check_page, stats_page, stream_page)
 
 
 def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Report:
@@ -130,7 +158,7 @@ def test_hostile_text_adds_no_element_and_no_handler(make):
     root = lxml.html.fromstring(make())
     names = {element.tag for element in root.iter() if isinstance(element.tag, str)}
     assert not names & {"img", "iframe", "object", "embed", "base", "link:stylesheet", "x"}
-    assert len(root.xpath("//script")) == (1 if make in (audit_page, chat_page, stats_page) else 2)
+    assert len(root.xpath("//script")) == (1 if make in WITHOUT_CASES else 2)
     assert not [name for element in root.iter() for name in element.attrib if name.startswith("on") or name == "style"]
 
 
@@ -206,6 +234,40 @@ def test_an_audit_shows_each_finding_with_its_manual():
 def test_a_finding_whose_rule_is_unknown_has_no_manual():
     finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
     assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
+
+
+def checked(report: Report) -> CheckReport:
+    return CheckReport(models=(ModelCheck(name="small", source="a.gguf", parts=(Part.RUN,), run=report),))
+
+
+def compared(report: CheckReport) -> list[str]:
+    section = lxml.html.fromstring(FORMATS["check"]["html"](report, RenderOptions())).get_element_by_id("compared")
+    return [" ".join(part.text_content().split()) for part in section.getparent().iter("h3", "dt", "dd")]
+
+
+def test_a_check_names_what_was_compared_with_what():
+    report = checked(report_of(result_of("s/a", Status.MATCH)))
+    assert compared(report) == ["small", "actual", "a, a.gguf", "expected", "b, b.json"]
+
+
+def test_a_check_without_a_comparison_names_the_file():
+    model = ModelCheck(name="small", source="a.gguf", parts=(Part.AUDIT,))
+    assert compared(CheckReport(models=(model,))) == ["small", "model", "a.gguf"]
+
+
+def test_a_check_shows_the_diagnosis_with_its_repair():
+    page = lxml.html.fromstring(FORMATS["check"]["html"](checked(hostile_report()), RenderOptions()))
+    assert "makes 1 of 10 failing cases match" in page.text_content()
+    assert page.xpath("//ol[@class='explanations']")
+    assert not page.xpath("//button[@data-cause]")
+
+
+@pytest.mark.parametrize(("count", "folded"), [(20, 0), (21, 1), (90, 70)])
+def test_a_check_folds_all_but_the_first_findings(count: int, folded: int):
+    report = report_of(*(result_of(f"s/{number}", Status.ERROR) for number in range(count)))
+    page = lxml.html.fromstring(FORMATS["check"]["html"](checked(report), RenderOptions()))
+    assert len(page.xpath("//section//details//li")) == folded
+    assert len(page.xpath("//section[@aria-labelledby='part-1']//li")) == count
 
 
 def test_equal_vocabularies_were_compared():

@@ -59,9 +59,9 @@ def test_only_the_first_of_many_failing_cases_are_drawn():
     many = report(*[Status.MISMATCH] * 40)
     lines = table(many).split("\n")
     assert sum(line.startswith("MISMATCH") for line in lines) == 10
-    assert lines[lines.index("FAILING TOO shown with -v") + 1].strip().startswith("30 cases ")
+    assert lines[lines.index("MORE FAILING CASES shown with -v") + 1].strip().startswith("30 cases ")
     assert sum(line.startswith("MISMATCH") for line in table(many, verbose=True).split("\n")) == 40
-    assert "FAILING TOO" not in table(report(*[Status.MISMATCH] * 11))
+    assert "MORE FAILING CASES" not in table(report(*[Status.MISMATCH] * 11))
 
 
 def test_verbose_shows_the_versions_of_suites():

@@ -85,7 +85,20 @@ def test_an_option_that_one_side_lacks_is_named(open_page):
     page = open_page()
     type_text(page, "ab", "Equal: 2 tokens")
     page.check("#add_special")
-    wait_for(page, "#facts", "compared with add_special off")
+    wait_for(page, "#changed", "compared with add_special off")
+    page.uncheck("#add_special")
+    page.wait_for_function("document.getElementById('changed').textContent === ''")
+
+
+def test_options_that_cannot_be_compared_are_corrected_for_tokens_and_stages(open_page):
+    page = open_page()
+    page.click("#stages summary")
+    type_text(page, "<bos>ab", "Equal")
+    assert page.is_checked("#parse_special")
+    wait_for(page, "#changed", "compared with parse_special off: sentencepiece never recognizes control tokens")
+    assert "compared with" not in page.inner_text("#facts")
+    wait_for(page, "#facts", "add_special off, parse_special off")
+    wait_for(page, "#explained", "parse_special off")
 
 
 # Draws the answer for a text into the page, and once more from nothing; returns both, with the places of all tokens.

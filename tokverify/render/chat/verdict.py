@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.render.severity import NOUNS
-from tokverify.report.chat import count_findings
+from tokverify.report.chat import count_findings, fails_unchecked
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ def verdict(report: ChatReport) -> str:
     found = [plural(count, noun) for noun, count in counts.items() if count]
     templates = sum(template.actual is not None for template in report.templates)
     tried = f"{plural(templates, 'template')}, {plural(len(report.conversations), 'conversation')}"
-    return f"{tried}: {', '.join(found) or 'nothing found'}"
+    reason = "; failing because not everything was checked" if fails_unchecked(report) else ""
+    return f"{tried}: {', '.join(found) or 'nothing found'}{reason}"
 
 
 def template_state(template: Template, report: ChatReport) -> str:

@@ -71,7 +71,7 @@ def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: b
         yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
     if failing[drawn:]:
         names = [result.case.name for result in failing[drawn:]]
-        yield Section([Only("table", [Names("failing too", "shown with -v", names, fold=True)])])
+        yield Section([Only("table", [Names("more failing cases", "shown with -v", names, fold=True)])])
 
 
 def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:

@@ -56,7 +56,7 @@ def count_effects(report: Report) -> str:
     others = [each for each in report.differences if each.aspect is not Aspect.DECODING or each.known]
     known = sum(difference.known is not None for difference in others)
     shown = sum(effect_of(difference, report) == SHOWN for difference in others)
-    rest = [f"{count:,} {word}" for count, word in ((known, "known"), (shown, "only shown")) if count]
+    rest = [f"{count:,} {word}" for count, word in ((known, "known"), (shown, "not failing")) if count]
     if failing:
         return ", ".join([f"{plural(failing, 'failing difference')} between the tokenizers", *rest])
     return f"differences between the tokenizers: {', '.join(rest)}" if rest else ""

@@ -75,7 +75,9 @@ def caveat(report: Report) -> str:
 def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     """Describe what the change of an explanation does."""
     what = "differing decoding" if diagnosis.decoding else "failing case"
-    found = f"{explanation.sentence} makes {explanation.explained:,} of {plural(explanation.failing, what)} match"
+    explained, failing = explanation.explained, explanation.failing
+    which = f"the only {what}" if explained == failing == 1 else f"{explained:,} of {plural(failing, what)}"
+    found = f"{explanation.sentence} makes {which} match"
     return f"{found}, but breaks {plural(explanation.broken, 'other')}" if explanation.broken else found
 
 

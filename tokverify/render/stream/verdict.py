@@ -45,8 +45,13 @@ def describe_failure(failure: StreamFailure) -> str:
 
 def failure_texts(failure: StreamFailure) -> list[tuple[str, str]]:
     """Return the labeled texts of a failure, which have passed `visible` and are cut if they are very long."""
-    label = "error" if failure.fault is StreamFault.ERROR else "streamed"
-    return [("decoded", _show(failure.expected)), (label, _show(failure.streamed))]
+    return [("decoded at once", _show(failure.expected)), (_label(failure), _show(failure.streamed))]
+
+
+def _label(failure: StreamFailure) -> str:
+    if failure.fault is StreamFault.ERROR:
+        return "error"
+    return "decoded id by id" if failure.resumed_at is None else "decoded after resuming"
 
 
 def _show(text: str) -> str:

@@ -1,8 +1,8 @@
 "use strict";
 // Sends the text to the program that serves this page, and draws what it answers.
 
-const [TEXT, SUMMARY, LIST, FACTS, STAGES, EXPLAINED, OPENED] =
-  ["text", "summary", "list", "facts", "stages", "explained", "opened"].map((id) => document.getElementById(id));
+const [TEXT, CHANGED, SUMMARY, LIST, FACTS, STAGES, EXPLAINED, OPENED] =
+  ["text", "changed", "summary", "list", "facts", "stages", "explained", "opened"].map((id) => document.getElementById(id));
 const OPTIONS = ["parse_special", "add_special"].map((id) => document.getElementById(id));
 const STOPPED = "tokverify does not answer; start it again";
 let yaml = "";
@@ -44,6 +44,7 @@ const update = oneAtATime(async () => {
     yaml = answer.yaml;
     SUMMARY.textContent = answer.summary;
     SUMMARY.dataset.status = answer.cases[0].status;
+    CHANGED.textContent = answer.changed.join("; ");
     drawTokens(answer);
   } catch (error) {
     showProblem(error.message);
@@ -59,16 +60,18 @@ const updateStages = oneAtATime(async () => {
   }
 });
 
-function drawTokens({ cases: [result], tokens }) {
+function drawTokens({ cases: [result], tokens, changed }) {
   redraw(tokens, result);
+  const facts = result.facts.filter(([, value]) => !changed.includes(value));
   const decoded = (result.decoded ?? []).map((text, index) => [`${["actual", "expected"][index]} decodes to`, text]);
-  FACTS.replaceChildren(...[...result.facts, ...decoded].map(([label, value]) =>
+  FACTS.replaceChildren(...[...facts, ...decoded].map(([label, value]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value))));
 }
 
 function showProblem(message) {
   SUMMARY.textContent = message;
   SUMMARY.dataset.status = "error";
+  CHANGED.textContent = "";
   clear();
   FACTS.replaceChildren();
 }

@@ -1,0 +1,1 @@
+"""Describe the reports of `tokverify fix`."""

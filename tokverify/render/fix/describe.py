@@ -1,0 +1,144 @@
+"""Describe a repair for people: what fails, what is written, and what the repaired file was verified with."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import CommandLine, Document, Fields, Section, Style, code, message
+from tokverify.render.fix.verdict import verdict
+from tokverify.render.run.verdict import effect
+from tokverify.report.diagnosis import Command
+from tokverify.report.fix import fix_exit_code, remaining
+from tokverify.text.command_line import fill_in, quote_argument
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.diagnosis import Explanation
+    from tokverify.report.fix import FileRepair, FixReport, OtherReference, Verification
+
+    _Line = tuple[str, Inline]
+
+_SET_TYPES = (
+    "import gguf; t = gguf.GGUFReader({file}, 'r+').fields['tokenizer.ggml.token_type']; "
+    "[t.parts[t.data[i]].fill(v) for a, b, v in {ranges} for i in range(a, b + 1)]"
+)
+"""A Python program that sets types in place; `{ranges}` contains only numbers."""
+
+
+def describe(report: FixReport, options: RenderOptions) -> Document:
+    """Describe a repair.
+
+    Without a file to write, or with `verbose`, this includes commands that do the same without tokverify; with
+    `verbose`, also checks that find nothing.
+    """
+    return Document(
+        title=["tokverify fix: ", message(report.source)],
+        verdict=verdict(report),
+        exit_code=fix_exit_code(report),
+        sections=_describe_sections(report, verbose=options.verbose),
+    )
+
+
+def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]:
+    commands = list(_list_commands(report.repair, report)) if report.repair and (verbose or not report.target) else []
+    yield Section([Fields(list(_describe_plan(report, verbose=verbose))), *commands])
+    if report.after:
+        yield Section([Fields(list(_describe_result(report, report.after, verbose=verbose)))])
+
+
+def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[_Line]:
+    yield "before", _format_counts(report.before)
+    if report.before.refusal:
+        yield "", message(f"llama.cpp cannot load it: {report.before.refusal}")
+    else:
+        yield from _format_checks({check.name: check.before for check in report.checks}, verbose=verbose)
+    cause = _cause(report)
+    if report.diagnosis and cause:
+        yield "cause", message(effect(cause, report.diagnosis))
+    if report.repair is None:
+        yield "repair", _explain_no_repair(report)
+    else:
+        yield from _describe_repair(
+            report.repair, is_cause=cause is not None and cause.sentence == report.repair.sentence
+        )
+    if report.stopped_early:
+        yield "limit", f"reached before everything was tried{_how_to_raise_it(report)}"
+    yield from (("warning", message(_describe_other(other), Style.CAVEAT)) for other in report.others)
+
+
+def _cause(report: FixReport) -> Explanation | None:
+    return next(iter(report.diagnosis.explanations), None) if report.diagnosis else None
+
+
+def _how_to_raise_it(report: FixReport) -> str:
+    return ", even with --thorough" if report.is_thorough else "; --thorough raises it"
+
+
+def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[_Line]:
+    keys = f"writes {', '.join(repair.keys)}"
+    lines = [keys] if is_cause else [repair.sentence, keys]
+    if repair.changed_tokens:
+        lines.append(f"changes the text, type or score of {plural(repair.changed_tokens, 'token')}")
+    if repair.inferred_tokens:
+        lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
+    yield from (("" if index else "repair", message(line)) for index, line in enumerate(lines))
+
+
+def _describe_other(other: OtherReference) -> str:
+    disputed = (
+        f"{other.source} and the reference encode {other.disputed:,} of {plural(other.cases, 'case')} differently"
+    )
+    return f"{disputed}; it and the file that is left, {other.differing:,}"
+
+
+def _explain_no_repair(report: FixReport) -> str:
+    left = [check.name for check in remaining(report)]
+    cause = _cause(report)
+    if cause and not cause.expressible:
+        return "none that GGUF can express"
+    if not report.before.fail and left:
+        return f"none found for the {', '.join(left)}"
+    if not report.before.fail:
+        return "none needed, as every case matches; name cases that show a fault with --cases"
+    return "none found"
+
+
+def _list_commands(repair: FileRepair, report: FixReport) -> Iterator[CommandLine]:
+    """List commands that make the same change without tokverify."""
+    if repair.gguf_command:
+        arguments = fill_in(repair.gguf_command, report.source or None, report.target or None)
+        yield CommandLine(Command("the same with the gguf package", arguments))
+    if repair.types:
+        arguments = _type_command(repair, report.source or None, report.target or None)
+        yield CommandLine(Command("the same types with the gguf package", arguments))
+
+
+def _type_command(repair: FileRepair, model: str | None, output: str | None) -> tuple[str, ...]:
+    """Return a command line that copies the file and sets the types in the copy."""
+    source, target = quote_argument(model, "MODEL"), quote_argument(output, "FIXED.gguf")
+    ranges = [(found.first, found.last, found.type) for found in repair.types]
+    program = _SET_TYPES.format(file=repr(shlex.split(target)[0]), ranges=ranges)
+    return "cp", source, target, "&&", "python", "-c", shlex.quote(program)
+
+
+def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -> Iterator[_Line]:
+    yield "after", _format_counts(after)
+    yield from _format_checks({check.name: check.after for check in report.checks}, verbose=verbose)
+    yield "written", code(report.target)
+
+
+def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[_Line]:
+    for name, count in counts.items():
+        if count or verbose:
+            yield "", message(f"{name}: {plural(count, 'difference')}")
+
+
+def _format_counts(found: Verification) -> str:
+    match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
+    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not"
+    differing = found.decoded_differently
+    return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts

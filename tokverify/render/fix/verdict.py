@@ -1,0 +1,25 @@
+"""The one-line summary of `tokverify fix`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.report.fix import UNCONFIRMED, fix_exit_code, remaining
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.report.fix import FixReport
+
+
+def verdict(report: FixReport) -> str:
+    """Sum up a report."""
+    unknown = f"; not declared by the reference: {', '.join(report.not_compared)}" if report.not_compared else ""
+    unknown += "".join(f"; {other.source} disagrees" for other in report.others)
+    if not fix_exit_code(report):
+        return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
+    failing = (report.after or report.before).fail
+    left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
+    left += [f"{check.name} {'remain' if check.name == UNCONFIRMED else 'differ'}" for check in remaining(report)]
+    if report.repair and report.repair.inferred_tokens and report.after:
+        left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
+    return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"
