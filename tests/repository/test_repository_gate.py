@@ -189,7 +189,7 @@ def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
     assert tokverify("init").exit_code == 0
     code = (
         "import os, sys; from tokverify.cli import main; from tokverify.tasks import matrix\n"
-        "def wait(request): open('begun', 'a').close(); import time; time.sleep(60)\n"
+        "def wait(request, on_progress): open('begun', 'a').close(); import time; time.sleep(60)\n"
         "matrix._run = wait\n"
         "if __name__ == '__main__': main(['run', '-j', '2'])\n"
     )
