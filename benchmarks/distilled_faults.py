@@ -34,7 +34,8 @@ a suite is distilled from a corpus on which the intact file agrees with itself. 
 injected, and the mutant is compared with the intact file on the corpus and on the suite.
 
 The corpus has {megabytes:,.0f} MB: parts of novels in English and Japanese, Python source code, every character of
-Unicode, and a document for each added token of these vocabularies, as chat logs contain them.
+Unicode, and a document for each added token of these vocabularies, as chat logs contain them. What 1 GB showed is
+in the [measurements](corpus.md#measurements).
 
 {summary}
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import UnitPart, WorkUnit
 
-_BATCH_CHARACTERS = 1 << 18
+_BATCH_CHARACTERS = 1 << 20
+"""Large, because the two tokenizers evict each other's tables from the caches of the processor."""
+
 _BATCH_DOCUMENTS = 1024
 _HASH_BITS = 64
 _SECONDS = 20
