@@ -219,3 +219,9 @@ def test_repository(location, hub_id):
 def test_an_address_elsewhere_names_no_repository():
     assert repository_of_url("https://example.org/org/name") is None
     assert repository_of_url("org/name") is None
+
+
+@pytest.mark.parametrize("name", ["vllm", "llama-server", "TEI"])
+def test_the_name_of_a_server_says_how_to_name_its_address(name):
+    with pytest.raises(TokverifyError, match=rf"named by its address, as in {name.lower()}\+http://"):
+        identify(name, KINDS)

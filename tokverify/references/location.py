@@ -91,7 +91,11 @@ def _identify_file(path: Path) -> tuple[str, str]:
 
 
 def _suggest(location: str, known: Iterable[str]) -> str:
-    """Ask whether a kind was mistyped."""
+    """Ask whether a kind was mistyped, or say how a server is named."""
+    from tokverify.references.servers import SERVERS
+
+    if (server := location.lower()) in SERVERS:
+        return f"; a server is named by its address, as in {server}+http://127.0.0.1:8000"
     kind, colon, rest = location.partition(":")
     similar = get_close_matches(kind.lower(), [*known, EXPECT], n=1, cutoff=_SIMILAR)
     return f"; did you mean `{similar[0]}{colon}{rest}`?" if similar else ""

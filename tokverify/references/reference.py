@@ -59,4 +59,7 @@ class FoundReference:
 
 def shown_name(name: object, otherwise: str) -> str:
     """Return what a server or a program calls itself on one short line, or `otherwise` if that is no text."""
-    return truncate(summary(ValueError(name)), _MAX_NAME) if isinstance(name, str) and name.strip() else otherwise
+    if not isinstance(name, str) or not name.strip():
+        return otherwise
+    # One character more shows that there are more.
+    return truncate(summary(ValueError(name.strip()[: _MAX_NAME + 1])), _MAX_NAME)
