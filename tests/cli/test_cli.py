@@ -139,8 +139,8 @@ TABLE = [
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
     (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
-    (["conformance", MODEL, "--engine", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
-    (["conformance", MODEL, "--engine", "command:"], 2, [], ["error: command: there is no program; name one"]),
+    (["conformance", MODEL, "-r", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
+    (["conformance", MODEL, "-r", "command:"], 2, [], ["error: command: there is no program; name one"]),
     (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
     (
         ["canonical", "{tmp}/ids.jsonl", MODEL, "-r", REFERENCE],

@@ -37,7 +37,7 @@ COMMANDS: dict[str, list[str]] = {
     "audit": [BROKEN, "-r", REFERENCE],
     "stats": [MODEL],
     "stream": [MODEL, *FEW],
-    "conformance": [MODEL, "--engine", REFERENCE, "--texts", "9"],
+    "conformance": [MODEL, "-r", REFERENCE, "--texts", "9"],
     "report show": ["{directory}/saved.json"],
     "report diff": ["{directory}/saved.json", "{directory}/saved.json"],
 }

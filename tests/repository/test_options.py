@@ -27,7 +27,10 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "required": "a result that is not a report cannot go to stdout",
         "help": "each command says what its result is",
     },
-    "--reference": {"required": "`learn` has no MODEL", "help": "each command says what it does with the reference"},
+    "--reference": {
+        "required": "`learn` has no MODEL, and `conformance` is about the reference",
+        "help": "each command says what it does with the reference",
+    },
     "--texts": {"default": "as many as suit the command; `fuzz` is limited by time", "type": "`fuzz` needs one text"},
     "--vocab-size": {"show_default": "each algorithm has the size that is usual for it"},
 }
@@ -100,6 +103,11 @@ def test_no_name_belongs_to_two_options():
             for each in (*option.opts, *option.secondary_opts):
                 owners[each].add(name)
     assert {each: names for each, names in owners.items() if len(names) > 1} == {}
+
+
+def test_no_option_of_the_program_is_one_of_a_command():
+    own = {each for option in main.params for each in option.opts}
+    assert not own & {each for uses in options().values() for option in uses.values() for each in option.opts}
 
 
 def test_every_reference_is_located_as_for_run():

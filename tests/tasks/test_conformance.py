@@ -51,11 +51,11 @@ def test_a_fault_is_found(fault, suites):
 
 @pytest.mark.process
 def test_the_command_writes_the_report_of_a_run():
-    arguments = ["conformance", str(MODEL), "--engine", engine(), "--texts", "0", "-f", "junit"]
+    arguments = ["conformance", str(MODEL), "-r", engine(), "--texts", "0", "-f", "junit"]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0
     assert 'name="batched"' in done.stdout
-    missing = CliRunner().invoke(main, ["conformance", str(MODEL), "--engine", "command:./no-such-engine"])
+    missing = CliRunner().invoke(main, ["conformance", str(MODEL), "-r", "command:./no-such-engine"])
     assert (missing.exit_code, "cannot be started" in missing.stderr) == (2, True)
 
 

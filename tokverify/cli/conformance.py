@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tokverify.cli.case_options import ASPECTS_HELP, fail_on_option
-from tokverify.cli.options import model_argument, report_options, seed_option, texts_option
+from tokverify.cli.options import model_argument, reference_option, report_options, seed_option, texts_option
 from tokverify.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
@@ -22,7 +22,7 @@ class ConformanceOptions(ReportOptions):
     """The options of the command."""
 
     model: Path | str
-    engine: str
+    reference: str
     count: int
     seed: int
     fail_on: tuple[str, ...] | None
@@ -30,15 +30,10 @@ class ConformanceOptions(ReportOptions):
 
 @click.command()
 @model_argument
-@click.option(
-    "--engine",
-    required=True,
-    metavar="LOCATION",
-    help="The engine, as for `tokverify run -r`, such as 'command:./my-engine --model model.gguf'.",
-)
+@reference_option("to check", ": the engine, such as 'command:./my-engine --model model.gguf'", required=True)
 @texts_option(_TEXTS)
 @seed_option
-@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
+@fail_on_option("differences between the tokenizers", ASPECTS_HELP, default="error,decoding")
 @report_options(FORMATS["run"])
 def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ConformanceOptions
     """Check that an engine encodes as llama.cpp does.
@@ -58,7 +53,7 @@ def _check(options: ConformanceOptions) -> int:
     check_reports(options, FORMATS["run"], [options.model])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = check_conformance(
-            options.engine,
+            options.reference,
             options.model,
             count=options.count,
             seed=options.seed,

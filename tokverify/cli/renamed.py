@@ -13,6 +13,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "--no-add-special": "--no-bos-eos",
         "--text": "--text-column",
     },
+    "conformance": {"--engine": "--reference"},
     "convert": {"--count": "--texts", "--bos": "--bos-token", "--eos": "--eos-token"},
     "diff": {"--corpus": "--lines"},
     "explain": {"--full": "--verbose"},
