@@ -151,6 +151,10 @@ def report_commands() -> dict[str, list[str]]:
     return found
 
 
+MAKING = {"convert": [], "fix": ["--dry-run"], "learn": []}
+"""The commands whose `-o` is the file that they make, so that reports are written with `--report`; further arguments."""
+
+
 def required_arguments(name: str) -> list[str]:
     """Return the fewest arguments that a command accepts, none of which names a file that exists."""
     required = [parameter for parameter in dict(list_commands())[name].params if parameter.required]
@@ -165,13 +169,14 @@ def required_arguments(name: str) -> list[str]:
 def test_no_report_is_written_to_a_file_named_like_another_format(tmp_path: Path, name: str, suffix: str):
     formats = report_commands()[name]
     path = tmp_path / f"x{suffix.upper()}"
-    required = required_arguments(name)
+    required = [*required_arguments(name), *MAKING.get(name, [])]
     for format in formats:
         if format not in SUFFIXES[suffix]:
-            for options in (["-f", format, "-o", path], ["--report", f"{format}={path}"]):
+            places = [["--report", f"{format}={path}"], ["-f", format, "-o", path]]
+            for options in places[:1] if name in MAKING else places:
                 result = CliRunner().invoke(main, [*name.split(), *required, *map(str, options)])
                 assert (result.exit_code, "the name of the file implies" in result.stderr) == (2, True), result.output
-    if SUFFIXES[suffix][0] not in formats:
+    if SUFFIXES[suffix][0] not in formats and name not in MAKING:
         result = CliRunner().invoke(main, [*name.split(), *required, "-o", str(path)])
         assert (result.exit_code, "cannot be written as" in result.stderr) == (2, True), result.output
     assert not path.exists()
