@@ -152,7 +152,7 @@ def report_commands() -> dict[str, list[str]]:
 
 
 MAKING = {"convert": [], "fix": ["--dry-run"], "learn": []}
-"""The commands whose `-o` is the file that they make, with more arguments; their reports are written with `--report`."""
+"""The commands whose `-o` is the file that they make, and more arguments. Their reports are written with `--report`."""
 
 
 def required_arguments(name: str) -> list[str]:
