@@ -12,6 +12,7 @@ from pathlib import Path
 
 import checkout  # noqa: F401
 
+from support.fifth_faults import FIFTH
 from support.fourth_faults import FOURTH
 from support.mutation import Mutation
 from support.mutation_trial import is_here
@@ -22,7 +23,7 @@ from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
-TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
+TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
 REFERENCES = ("whole", "ids")
 HEADS = (
     "vocabulary",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from support.spec_maker import CONTROL, bpe_spec
+from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.fix.every_token import differing_cases
 
@@ -26,3 +26,11 @@ def test_the_number_of_cases_is_limited():
     cases = differing_cases(Encoder(wrong), Encoder(SPEC))
     assert 1 < len(cases) <= 32
     assert all(Encoder(wrong).encode(case.text) != Encoder(SPEC).encode(case.text) for case in cases)
+
+
+def test_a_score_that_shows_in_no_token_is_found_where_two_tokens_compete():
+    right = spm_spec({**dict.fromkeys("abc", -9.0), "ab": -2.0, "bc": -1.0})
+    wrong = replace(right, scores=[-2.0 if score == -1.0 else score for score in right.scores])
+    for declared in (right, None):
+        (case,) = differing_cases(Encoder(wrong), Encoder(right), declared)
+        assert case.text == "abc"

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from support.paths import DATA
+from support.rival import rival_pieces
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
 from tokverify.files.gguf.declaration import read_spec
@@ -48,6 +49,22 @@ def _ids(path: Path, intact: Path) -> Sequence[object]:
     return [str(ids) if isinstance(ids, Exception) else ids for ids in found]
 
 
+def _rival_texts(repaired: Path, intact: Path) -> Sequence[str]:
+    """Return texts that show in which order pieces are joined, written as the intact file stores them or as bytes."""
+    spec = read_spec(intact)
+    ids = {piece: id for id, piece in enumerate(spec.tokens)}
+    return [
+        b"".join(_open(intact).token_bytes(ids[part]) for part in parts).decode("utf-8", "ignore")
+        for parts in rival_pieces(spec, read_spec(repaired))
+        if all(part in ids for part in parts)
+    ]
+
+
+def _count_flipped(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, texts: Sequence[str]) -> int:
+    sides = (side.encode_many(texts, add_special=False, parse_special=False) for side in (ours, right))
+    return sum(our != their for our, their in zip(*sides, strict=True))
+
+
 def judge(repaired: Path, intact: Path) -> list[str]:
     """Return in what the repaired file differs from the intact one; nothing means that the repair is complete."""
     right = _open(intact)
@@ -64,15 +81,9 @@ def judge(repaired: Path, intact: Path) -> list[str]:
 def _differences(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, repaired: Path, intact: Path):
     if ours.vocab_size != right.vocab_size:
         yield "size"
-    texts = _texts(intact)
+    yield from _encoding_differences(ours, right, repaired, intact)
     expected = _ids(intact, intact)
-    actual: list[object] = []
-    for add_special, parse_special in _MODES:
-        actual += ours.encode_many(texts, add_special=add_special, parse_special=parse_special)
-    wrong = sum(our != their for our, their in zip(actual, expected, strict=True))
-    if wrong:
-        yield f"encoding ({wrong} of {len(expected)})"
-    lists = [ids for ids in expected[: len(texts)] if isinstance(ids, list)]
+    lists = [ids for ids in expected[: len(_texts(intact))] if isinstance(ids, list)]
     lists = [[id for id in ids if id < ours.vocab_size] for ids in lists]
     if ours.decode_many(lists) != right.decode_many(lists):
         yield "decoding"
@@ -87,3 +98,16 @@ def _differences(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, repaired: Pa
             yield name
     if read_spec(repaired).chat_template != read_spec(intact).chat_template:
         yield "chat template"
+
+
+def _encoding_differences(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, repaired: Path, intact: Path):
+    texts = _texts(intact)
+    expected = _ids(intact, intact)
+    actual: list[object] = []
+    for add_special, parse_special in _MODES:
+        actual += ours.encode_many(texts, add_special=add_special, parse_special=parse_special)
+    wrong = sum(our != their for our, their in zip(actual, expected, strict=True))
+    if wrong:
+        yield f"encoding ({wrong} of {len(expected)})"
+    if flipped := _count_flipped(ours, right, _rival_texts(repaired, intact)):
+        yield f"encoding of competing tokens ({flipped})"

@@ -1,11 +1,12 @@
 """Encode the text of every token with both sides, many in one text, and bisect the texts whose ids differ.
 
-A merge or a score may matter for a single token, which no sample of texts contains.
+A merge or a score may matter for a single token, or only where two tokens compete, which no sample of texts contains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
@@ -13,22 +14,30 @@ from tokverify.fix.target_text import SUITE
 from tokverify.probe.frame import pack_texts
 from tokverify.report.run_summary import FAILING
 from tokverify.verify.comparison import compare_cases
+from tokverify.verify.competing_text import competing_texts
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
+    from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
 _MOST = 32
 """At most this many texts that differ are bisected at a time."""
 
 
-def differing_cases(actual: Encoder, expected: Tokenizer) -> list[Case]:
-    """Return cases for texts of tokens that the two sides encode differently, at most `_MOST`.
+def differing_cases(actual: Encoder, expected: Tokenizer, declared: TokenizerSpec | None = None) -> list[Case]:
+    """Return cases for texts of tokens, and of competing ones, that the two sides encode differently; at most `_MOST`.
 
     Tokens that are matched before the model runs are left out, because how depends on the options.
+
+    Args:
+        actual: Our tokenizer.
+        expected: The reference.
+        declared: What the reference declares, if anything.
     """
     found: list[Case] = []
-    groups: list[Sequence[str]] = list(pack_texts(_ordinary_texts(actual)))
+    texts = chain(_ordinary_texts(actual), competing_texts(actual, declared))
+    groups: list[Sequence[str]] = list(pack_texts(texts))
     while groups:
         failing = _failing(groups, actual, expected)[:_MOST]
         found += [_case(group) for group in failing if len(group) == 1]

@@ -141,7 +141,7 @@ def make_plan(
 
 
 def _every_token(encoder: Encoder | None, facts: Facts) -> list[Case]:
-    return differing_cases(encoder, facts.expected) if encoder and facts.expected else []
+    return differing_cases(encoder, facts.expected, facts.spec) if encoder and facts.expected else []
 
 
 def _next_change(

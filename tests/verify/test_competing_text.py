@@ -1,0 +1,55 @@
+"""Texts show in which order pieces are joined, where the text of no single token does."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import bpe_spec, spm_spec, unigram_spec
+from tokverify.engine.encoder import Encoder
+from tokverify.spec import TokenizerSpec
+from tokverify.verify.competing_text import competing_texts
+
+LETTERS = {"a": -9.0, "b": -9.0, "c": -9.0, "d": -9.0}
+SPM = spm_spec({**LETTERS, "ab": -2.0, "bc": -1.0, "cd": -3.0})
+UNIGRAM = unigram_spec({**LETTERS, "▁": -9.0, "ab": -2.0, "bc": -1.0, "cd": -3.0})
+BPE = bpe_spec(["b c", "a b", "c d"])
+
+
+def with_score(spec: TokenizerSpec, piece: str, score: float) -> TokenizerSpec:
+    scores = [score if token == piece else old for token, old in zip(spec.tokens, spec.scores, strict=True)]
+    return replace(spec, scores=scores)
+
+
+@pytest.mark.parametrize("spec", [SPM, UNIGRAM], ids=["spm", "unigram"])
+def test_a_score_that_another_one_now_precedes_shows_in_the_text_of_both(spec: TokenizerSpec):
+    wrong = with_score(spec, "bc", -2.5)
+    assert competing_texts(Encoder(wrong), spec) == ["abc"]
+    assert Encoder(wrong).encode("abc") != Encoder(spec).encode("abc")
+
+
+def test_of_equal_scores_the_left_one_wins():
+    assert competing_texts(Encoder(with_score(SPM, "bc", -2.0)), SPM) == ["abc"]
+    assert competing_texts(Encoder(with_score(SPM, "cd", -1.0)), SPM) == []
+
+
+def test_a_score_that_changes_no_order_makes_no_text():
+    assert competing_texts(Encoder(with_score(SPM, "bc", -1.5)), SPM) == []
+
+
+def test_merges_in_another_order_and_missing_ones_make_texts():
+    assert competing_texts(Encoder(replace(BPE, merges=["a b", "b c", "c d"])), BPE) == ["abc"]
+    assert competing_texts(Encoder(replace(BPE, merges=["a b", "c d"])), BPE) == ["abc", "bcd"]
+    assert competing_texts(Encoder(BPE), BPE) == []
+
+
+def test_scores_are_compared_with_the_ranks_of_the_reference_s_merges():
+    ranks = spm_spec({**LETTERS, "ab": 0.0, "bc": 0.0}, merges=["b c", "a b"])
+    same = spm_spec({**LETTERS, "ab": -2.0, "bc": -1.0})
+    declared = replace(ranks, scores=None)
+    assert competing_texts(Encoder(same), declared) == []
+    assert competing_texts(Encoder(with_score(same, "ab", -0.5)), declared) == ["abc"]
+
+
+def test_without_a_declaration_the_narrowest_competitions_come_first():
+    assert competing_texts(Encoder(SPM), None) == ["abc", "bcd"]
+    assert competing_texts(Encoder(with_score(SPM, "cd", -1.1)), None) == ["bcd", "abc"]
