@@ -53,3 +53,11 @@ def test_scores_are_compared_with_the_ranks_of_the_reference_s_merges():
 def test_without_a_declaration_the_narrowest_competitions_come_first():
     assert competing_texts(Encoder(SPM), None) == ["abc", "bcd"]
     assert competing_texts(Encoder(with_score(SPM, "cd", -1.1)), None) == ["bcd", "abc"]
+
+
+def test_very_long_pieces_are_left_out():
+    long = "ab" * 51
+    spec = spm_spec({**LETTERS, "ab": -2.0, "bc": -1.0, long[:-2]: -4.0, long: -3.0})
+    texts = competing_texts(Encoder(spec), None)
+    assert "abc" in texts
+    assert all(len(text) < len(long) for text in texts)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST = 20_000
 """At most this many texts are made."""
+_LONGEST = 100
+"""Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
 _LAST = float("inf")
 
 
@@ -111,7 +113,7 @@ def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_J
     """Return the joins of all pieces; if sums decide, a join ranks by what it adds to the scores of its parts."""
     joins: dict[_Join, _Ranks] = {}
     for piece, score in scores.items():
-        for at in range(1, len(piece)):
+        for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
             join = _Join(piece[:at], piece[at:])
             left, right = scores.get(join.left), scores.get(join.right)
             if left is not None and right is not None:
