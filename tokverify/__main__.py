@@ -14,14 +14,25 @@ def main() -> None:
     """Run the command line. From here on, interrupts are handled, even while modules are being imported."""
     try:
         _exit_cleanly_on_signals()
-        from tokverify.cli import main as command_line
-
-        command_line(prog_name="tokverify")
+        _run()
     except KeyboardInterrupt:
         _report_interrupt()
         sys.exit(_INTERRUPTED)
     finally:
         _restore_signal_handlers()
+
+
+def _run() -> None:
+    from tokverify.system.quick_exit import prepare_quick_exit, set_exit_code
+
+    prepare_quick_exit()
+    from tokverify.cli import main as command_line
+
+    try:
+        command_line(prog_name="tokverify")
+    except SystemExit as end:
+        set_exit_code(end.code)
+        raise
 
 
 def _exit_cleanly_on_signals() -> None:

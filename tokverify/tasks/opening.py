@@ -18,6 +18,7 @@ from tokverify.files.location import find_existing, suggest_file
 from tokverify.files.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
 from tokverify.stores.location import find_model, is_stored
 from tokverify.stores.suggestion import name_of_page
+from tokverify.system.quick_exit import keep_until_exit
 from tokverify.verify.side import reference_side, side_of
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def open_model(model: ModelSource) -> OpenedModel:
         spec = read_spec_of_kind(file.path, kind)
     encoder = Encoder(spec, file.name)
     require_requested(encoder.engine)
+    keep_until_exit(encoder)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
@@ -194,6 +196,7 @@ def open_reference(
             return OpenedReference(found=found)
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
+    keep_until_exit(found)
     return OpenedReference(found=found)
 
 
