@@ -9,7 +9,7 @@ from support.paths import DATA
 from support.rival import rival_pieces
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import find_library
 
@@ -55,7 +55,7 @@ def _rival_texts(repaired: Path, intact: Path) -> Sequence[str]:
     ids = {piece: id for id, piece in enumerate(spec.tokens)}
     return [
         b"".join(_open(intact).token_bytes(ids[part]) for part in parts).decode("utf-8", "ignore")
-        for parts in rival_pieces(spec, read_spec(repaired))
+        for parts in rival_pieces(spec, read_declaration(repaired).spec)
         if all(part in ids for part in parts)
     ]
 
@@ -96,7 +96,7 @@ def _differences(ours: LlamaCppTokenizer, right: LlamaCppTokenizer, repaired: Pa
     for name in ("special_ids", "flags", "eog_ids"):
         if getattr(ours, name) != getattr(right, name):
             yield name
-    if read_spec(repaired).chat_template != read_spec(intact).chat_template:
+    if read_declaration(repaired).spec.chat_template != read_spec(intact).chat_template:
         yield "chat template"
 
 
