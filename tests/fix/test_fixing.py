@@ -219,3 +219,64 @@ def test_a_repair_that_is_complete_does_not_say_that_it_reached_its_limit():
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(Encoder(BPE)), CASES, encodings=1)
     assert plan.change is not None
     assert not to_report(plan).stopped_early
+
+
+def appended(spec: TokenizerSpec, *texts: str, **roles: int) -> TokenizerSpec:
+    return replace(
+        spec,
+        tokens=[*spec.tokens, *texts],
+        types=[*spec.types, *[CONTROL] * len(texts)],
+        special_ids={**spec.special_ids, **roles},
+    )
+
+
+def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
+    size = len(BPE.tokens)
+    right = replace(BPE, special_ids={"eos": size - 1})
+    plan = planned(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size), right)
+    fixed = plan.change.transform(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size))
+    assert list(fixed.tokens) == list(right.tokens)
+    assert fixed.special_ids == right.special_ids
+    assert plan.repair.sentence == f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_tokens_with_embeddings_are_replaced_by_padding():
+    size = len(BPE.tokens)
+    wrong = appended(BPE, "<|pad|>")
+    declaration = Declaration(spec=wrong, embedding_rows=size + 1, vocab_size=size + 1)
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert fixed.tokens[size:] == [f"[PAD{size}]"]
+    assert fixed.types[size:] == [TokenType.UNUSED.value]
+    assert plan.repair.sentence.endswith("that the reference does not have, with padding in their place")
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_padding_that_the_reference_does_not_have_is_kept():
+    wrong = appended(BPE, f"[PAD{len(BPE.tokens)}]")
+    wrong = replace(wrong, types=[*BPE.types, TokenType.UNUSED.value])
+    assert planned(wrong, BPE).change is None
+
+
+def test_tokens_added_to_a_sentencepiece_model_are_kept():
+    expected = Encoder(SPM, "right")
+    expected.parses_special = False
+    wrong = replace(appended(SPM, "<|pad|>"), scores=[*SPM.scores, 0.0])
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    assert plan.change is None or len(plan.change.transform(wrong).tokens) == len(wrong.tokens)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_special_ids_out_of_range_are_corrected(bare: bool):
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    wrong = replace(right, special_ids={"bos": end + 1, "eos": end + 1, "pad": end + 2})
+    refusal = BrokenFileError("out of range")
+    expected = Encoder(right, "right")
+    declaration = Declaration(spec=wrong, refusal=refusal)
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    assert plan.repair.kind == "bos_id+eos_id+pad_id"
+    assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
+    assert fix_exit_code(written(plan)) == 0

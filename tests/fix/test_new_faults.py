@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.fifth_faults import FIFTH
 from support.fourth_faults import FOURTH
 from support.mutation import Mutation
 from support.mutation_trial import is_here
@@ -11,7 +12,7 @@ from support.new_fault_trial import try_fault
 from support.new_faults import FIRST, SECOND
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 

@@ -46,7 +46,7 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
-    return _append(spec, reference.tokens[start:], types_of(reference)[start:], scores)
+    return append_tokens(spec, reference.tokens[start:], types_of(reference)[start:], scores)
 
 
 def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
@@ -67,11 +67,12 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     ids = range(start, len(expected_bytes))
     formed = _formed_pieces(spec)
     added = [_token_for(id, expected_bytes[id], formed, evidence) for id in ids]
+    texts, types = [text for text, _ in added], [type.value for _, type in added]
     yield TokenizerChange(
         kind="added",
         sentence=f"adding {name_tokens(ids, spec)} from the reference",
         cost=cost.ADDED_TOKENS_BY_BYTES,
-        transform=lambda spec: _append(spec, [text for text, _ in added], [type.value for _, type in added], None),
+        transform=lambda spec: append_tokens(spec, texts, types, None),
     )
 
 
@@ -99,10 +100,10 @@ def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Ev
     return piece, TokenType.NORMAL
 
 
-def _append(
+def append_tokens(
     spec: TokenizerSpec, tokens: Sequence[str], types: Sequence[int], scores: Sequence[float] | None
 ) -> TokenizerSpec:
-    """Append tokens; without scores they get 0 if the others have scores."""
+    """Return `spec` with tokens after the last one; without scores they get 0 if the others have scores."""
     return replace(
         spec,
         tokens=[*spec.tokens, *tokens],

@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis import added_token_change, array_change, piece_change, setting_change, type_change
+from tokverify.diagnosis import (
+    added_token_change,
+    array_change,
+    extra_token_change,
+    piece_change,
+    setting_change,
+    type_change,
+)
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.diagnosis.shift_change import shifts
 
@@ -24,6 +31,7 @@ _GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
     array_change.models,
     setting_change.declared_pre_tokenizer,
     piece_change.all_reference_texts,
+    extra_token_change.extra_tokens,
     added_token_change.missing_tokens,
     added_token_change.tokens_by_bytes,
     type_change.declared_types,

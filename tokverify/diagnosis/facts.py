@@ -101,6 +101,14 @@ class Facts:
         except TokverifyError:
             return None
 
+    @property
+    def lists_all_tokens(self) -> bool:
+        """Whether `spec` has all tokens that a GGUF file should have.
+
+        A sentencepiece model does not contain those that are added to it; its library recognizes none in a text.
+        """
+        return self.spec is not None and self.parses_special
+
     @cached_property
     def types(self) -> Sequence[int] | None:
         """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""

@@ -123,9 +123,13 @@ def _settings(evidence: Evidence) -> Settings | None:
 
 
 def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Rewrite tokens so that they represent the same bytes as in the reference, even if the file is refused."""
+    """Rewrite tokens so that they represent the same bytes as in the reference, even if the file is refused.
+
+    Used if the reference does not declare how this model stores its tokens.
+    """
     spec, settings, expected_bytes = evidence.spec, _settings(evidence), evidence.facts.token_bytes
-    if evidence.facts.spec is not None or settings is None:
+    reference = evidence.facts.spec
+    if settings is None or (reference is not None and reference.model == spec.model):
         return
     rewritten: dict[int, TokenPatch] = {}
     replaced: dict[int, TokenPatch] = {}

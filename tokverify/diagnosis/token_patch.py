@@ -16,6 +16,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.wording import quote
+from tokverify.verify.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -54,6 +55,12 @@ def types_of(spec: TokenizerSpec) -> Sequence[int]:
     if len(types) == count:
         return types
     return [*types[:count], *[TokenType.NORMAL.value] * (count - len(types))]
+
+
+def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
+    """Return the ids of tokens that are no padding."""
+    types = types_of(spec)
+    return [id for id in ids if types[id] != TokenType.UNUSED and not is_filler(spec.tokens[id])]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:

@@ -26,12 +26,40 @@ _COST = 1.0
 
 def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
+    yield from _valid_roles(spec, facts)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
         yield from _double_bos(encoder, facts)
+
+
+def _valid_roles(spec: TokenizerSpec, facts: Facts) -> Iterator[TokenizerChange]:
+    """Give the roles whose ids are out of range to the tokens that the reference or their names suggest, or to none.
+
+    llama.cpp ignores such ids, and uses its own defaults.
+    """
+    size = len(spec.tokens)
+    wrong = [role for role, id in spec.special_ids.items() if id >= size]
+    if not wrong:
+        return
+    suggested = {role: facts.special_ids.get(role, _suggest_id(spec, role)) for role in wrong}
+    valid = {role: id for role, id in suggested.items() if id is not None and id < size}
+    others = {role: id for role, id in spec.special_ids.items() if id < size}
+    yield TokenizerChange(
+        kind="+".join(f"{role}_id" for role in wrong),
+        sentence=f"correcting the ids of special tokens that are out of range ({', '.join(wrong)})",
+        cost=_COST,
+        transform=lambda spec: replace(spec, special_ids={**others, **valid}),
+    )
+
+
+def _suggest_id(spec: TokenizerSpec, role: str) -> int | None:
+    """Return the only token that is named like a role, or the only control token."""
+    named = [id for id, token in enumerate(spec.tokens) if ROLES_BY_NAME.get(token, ("",))[0] == role]
+    controls = [id for id, type in enumerate(spec.types or ()) if type == TokenType.CONTROL]
+    return next((ids[0] for ids in (named, controls) if len(ids) == 1), None)
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:

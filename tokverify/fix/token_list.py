@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.token_patch import without_padding
 from tokverify.diagnosis.type_change import patches_by_probing
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.settings import resolve
@@ -77,7 +78,7 @@ class TokenList:
         return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
 
     def differing_bytes(self, encoder: Encoder) -> list[int]:
-        """Return the ids that represent other bytes than in the reference, or that only the reference has."""
+        """Return the ids that represent other bytes than in the reference, or that only one side has."""
         expected = self._facts.token_bytes
         pieces, others = encoder.settings.pieces, self._facts.pieces
         differing = list(range(encoder.vocab_size, len(expected)))
@@ -86,8 +87,8 @@ class TokenList:
             is_same = id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
             if encoder.token_bytes(id) != data and not (is_same and self.settings is None):
                 differing.append(id)
-        if self.settings is not None:
-            differing += range(len(expected), encoder.vocab_size)
+        if self._facts.lists_all_tokens:
+            differing += without_padding(range(len(expected), encoder.vocab_size), encoder.spec)
         return differing
 
     def differing_types(self, encoder: Encoder) -> list[int]:

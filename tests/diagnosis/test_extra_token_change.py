@@ -1,0 +1,42 @@
+from dataclasses import replace
+
+from support.spec_maker import CONTROL, spm_spec
+from tokverify.diagnosis.evidence import Evidence
+from tokverify.diagnosis.extra_token_change import extra_tokens, keep_size
+from tokverify.diagnosis.facts import Facts
+from tokverify.engine.encoder import Encoder
+from tokverify.spec import TokenType
+
+RIGHT = spm_spec({"▁": -5, "a": -1, "<x>": 0}, {"<x>": CONTROL}, special_ids={"bos": 1, "eos": 2, "unk": 0})
+SIZE = len(RIGHT.tokens)
+WRONG = replace(
+    RIGHT,
+    tokens=[*RIGHT.tokens, "<|im_end|>", f"[PAD{SIZE + 1}]"],
+    types=[*RIGHT.types, CONTROL, TokenType.UNUSED.value],
+    scores=[*RIGHT.scores, 0.0, 0.0],
+    special_ids={**RIGHT.special_ids, "eos": SIZE, "pad": SIZE},
+)
+
+
+def evidence(spec, reference=RIGHT) -> Evidence:
+    return Evidence(spec, None, Facts(Encoder(reference, "right")), ())
+
+
+def test_scores_types_and_roles_are_cut_with_the_tokens():
+    (change,) = extra_tokens(evidence(WRONG))
+    fixed = change.transform(WRONG)
+    assert (list(fixed.tokens), list(fixed.types)) == (list(RIGHT.tokens), list(RIGHT.types))
+    assert list(fixed.scores) == list(RIGHT.scores)
+    assert fixed.special_ids == RIGHT.special_ids
+
+
+def test_padding_keeps_the_number_of_tokens():
+    (change,) = extra_tokens(evidence(WRONG))
+    fixed = keep_size(change, SIZE + 2).transform(WRONG)
+    assert fixed.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
+    assert len(fixed.types) == len(fixed.scores) == SIZE + 2
+
+
+def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():
+    assert list(extra_tokens(evidence(RIGHT, reference=WRONG))) == []
+    assert list(extra_tokens(evidence(RIGHT))) == []
