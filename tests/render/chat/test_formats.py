@@ -12,7 +12,7 @@ from support.ci_reading import check_visible, runner_reads
 from support.hostile_chat import hostile_chat, text_difference
 from support.make_golden import MARKUP
 from support.paths import DATA
-from tokverify.render.chat.issue import CHAT_CHECKS
+from tokverify.render.chat.issue import CHAT_CHECKS, UNCHECKED_CHECK
 from tokverify.render.chat.verdict import verdict
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
@@ -106,11 +106,16 @@ def test_junit_is_valid_and_counts_as_the_report_does():
     root = etree.fromstring(written("junit").encode())
     schema.assertValid(root)
     schema.assertValid(etree.fromstring(written("junit", EMPTY).encode()))
-    # A test for each result, and one for each finding that is about a template as a whole.
-    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("6", "5", "0")
-    assert [suite.get("file") for suite in root] == [None, None, None]
+    # A test for each result, for each finding about a template as a whole, and for each of two things not checked.
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "5", "0")
+    assert next(suite.get("name") for suite in root) == "not checked"
+    assert [suite.get("file") for suite in root] == [None] * 4
     assert len(root.findall(".//failure")) == 5
-    passed = [test.get("name") for test in root.iter("testcase") if test.find("failure") is None]
+    passed = [
+        test.get("name")
+        for test in root.iter("testcase")
+        if test.find("failure") is None and test.find("skipped") is None
+    ]
     assert passed == ["missing"]
     [drift] = root.findall(".//failure[@type='drift']")
     assert "my[1].yaml:7" in drift.text
@@ -121,6 +126,26 @@ def test_junit_names_the_finding_that_fails_even_if_it_is_not_the_first():
     ordered = replace(report, findings=report.findings[::-1])
     kinds = {failure.get("type") for failure in etree.fromstring(written("junit", ordered).encode()).iter("failure")}
     assert kinds == {"drift", "ids", "lost-content", "missing"}
+
+
+def test_what_was_not_checked_fails_in_every_ci_format_if_the_report_fails_only_for_that():
+    report = replace(EMPTY, not_checked=("the reference's [ids]", "the end of a turn"), requires_all=True)
+    assert present("chat", report).exit_code == 1
+    root = etree.fromstring(written("junit", report).encode())
+    assert [failure.get("message") for failure in root.iter("failure")] == list(report.not_checked)
+    read = [runner_reads(line) for line in written("github", report).splitlines()]
+    assert [(command, message) for command, _, message in read] == [("error", text) for text in report.not_checked]
+    assert [entry["severity"] for entry in json.loads(written("gitlab", report))] == ["major", "major"]
+    [log] = json.loads(written("sarif", report))["runs"]
+    assert [result["level"] for result in log["results"]] == ["error", "error"]
+
+
+def test_what_was_not_checked_is_skipped_in_junit_if_the_report_passes():
+    report = replace(EMPTY, not_checked=("the reference's ids",))
+    assert present("chat", report).exit_code == 0
+    root = etree.fromstring(written("junit", report).encode())
+    assert [skipped.get("message") for skipped in root.iter("skipped")] == ["the reference's ids"]
+    assert (root.get("failures"), written("github", report)) == ("0", "")
 
 
 def test_github_annotates_the_conversation_or_else_the_model():
@@ -159,7 +184,7 @@ def test_sarif_is_valid_and_explains_every_kind():
     jsonschema.validate(document, json.loads((DATA / "sarif.schema.json").read_text()))
     [found] = document["runs"]
     rules = found["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == [check.id for check in CHAT_CHECKS]
+    assert [rule["id"] for rule in rules] == [check.id for check in (*CHAT_CHECKS, UNCHECKED_CHECK)]
     for result in found["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert "](" not in result["message"]["text"]

@@ -10,15 +10,16 @@ from lxml import etree
 
 from support.ci_reading import check_visible, runner_reads
 from support.hostile_audit import hostile_audit
-from support.hostile_finding import present_change, present_fuzz
+from support.hostile_finding import hostile_fuzz, present_change, present_fuzz
 from support.make_golden import MARKUP, hostile_report
 from support.paths import DATA
 from tokverify.cases.case import Case
 from tokverify.render.ci import path_from
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.report.run_summary import count_status, failing_differences
+from tokverify.report.run_summary import count_status, failing_differences, run_exit_code
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import visible_message
 
@@ -47,6 +48,14 @@ def failing(count: int) -> Report:
     return Report(Side("a", "a.gguf"), Side("b", "b"), None, tuple(results))
 
 
+def uncompared(fail_on: tuple[str, ...], matching: int = 1) -> Report:
+    """Return a report in which nothing is wrong, but not everything was compared."""
+    texts = [("text", Status.MATCH, None)] * matching + [("skipped", Status.SKIPPED, "it has no [text]")]
+    results = [CaseResult(Case(id=name, suite="s", text=""), status, message=why) for name, status, why in texts]
+    reasons = ("the vocabularies: the server lists none", "decoding")
+    return Report(Side("a", "a.gguf"), Side("b", "b"), None, tuple(results), not_compared=reasons, fail_on=fail_on)
+
+
 @pytest.mark.parametrize("name", FORMATS["run"])
 def test_the_output_contains_nothing_invisible(name: str):
     check_visible(run(name))
@@ -61,6 +70,64 @@ def test_an_audit_contains_nothing_invisible(name: str):
 @pytest.mark.parametrize("write", [fuzz, change])
 def test_findings_and_changes_contain_nothing_invisible(write, name: str):
     check_visible(write(name))
+
+
+# What was not compared
+
+
+@pytest.mark.parametrize(
+    ("report", "code", "tag"),
+    [
+        (uncompared(("error", "not-compared")), 1, "failure"),
+        (uncompared(("error",)), 0, "skipped"),
+        (uncompared(("error",), matching=0), 2, "error"),
+    ],
+)
+def test_a_junit_test_fails_if_the_run_fails_only_because_something_was_not_compared(report, code: int, tag: str):
+    root = etree.fromstring(run("junit", report).encode())
+    assert run_exit_code(report) == code
+    outcomes = {test.get("name"): [child.tag for child in test] for test in root.iter("testcase")}
+    # A run in which no case was compared fails at its cases.
+    general = "failure" if code == 1 else "skipped"
+    assert outcomes.pop("skipped") == [tag]
+    assert outcomes.pop("not compared, 1") == outcomes.pop("not compared, 2") == [general]
+    assert outcomes == ({"text": []} if code < 2 else {})
+    messages = [element.get("message") for element in root.iter("failure", "skipped", "error")]
+    assert messages == [*report.not_compared, "it has no [text]"]
+
+
+@pytest.mark.parametrize("report", [uncompared(("not-compared",)), uncompared(("error",), matching=0)])
+def test_what_was_not_compared_is_an_error_for_ci_if_the_run_fails_for_it(report):
+    read = [runner_reads(line) for line in run("github", report).splitlines()]
+    assert [(command, properties["title"]) for command, properties, _ in read] == [("error", "not compared")] * 3
+    assert [message for _, _, message in read] == [*report.not_compared, "1 case: it has no [text]\ns/skipped"]
+    assert [entry["severity"] for entry in json.loads(run("gitlab", report))] == ["major"] * 3
+    levels = [result["level"] for result in json.loads(run("sarif", report))["runs"][0]["results"]]
+    assert levels == ["error"] * 3
+
+
+def test_what_was_not_compared_is_only_a_notification_for_ci_if_the_run_passes():
+    report = uncompared(("error",))
+    assert run("github", report) == ""
+    [log] = json.loads(run("sarif", report))["runs"]
+    notes = [note["message"]["text"] for note in log["invocations"][0]["toolConfigurationNotifications"]]
+    assert notes == [f"not compared: {reason}" for reason in report.not_compared]
+    assert log["results"] == []
+
+
+def test_a_fuzzing_run_that_fails_because_something_was_not_compared_says_so_in_every_ci_format():
+    fuzzed = replace(
+        hostile_fuzz(),
+        report=replace(uncompared(("not-compared",)), results=()),
+        causes=(),
+        failing=0,
+        unlisted=0,
+    )
+    assert fuzz_exit_code(fuzzed) == 1
+    formats = {name: FORMATS["fuzz"][name](fuzzed, RenderOptions()) for name in ("junit", "github", "sarif")}
+    assert etree.fromstring(formats["junit"].encode()).get("failures") == "2"
+    assert formats["github"].count("::error ") == 2
+    assert formats["sarif"].count('"level": "error",\n          "message"') == 2
 
 
 # JUnit
@@ -79,13 +146,14 @@ def test_junit_counts_as_the_report_does():
     counts = {name: int(root.get(name)) for name in ("tests", "failures", "errors")}
     aspects = len(Aspect) - 1  # no static rules were applied
     assert counts == {
-        "tests": aspects + len(report.results),
+        "tests": aspects + len(report.not_compared) + len(report.results),
         "failures": count_status(report, Status.MISMATCH) + len({each.aspect for each in failing_differences(report)}),
         "errors": count_status(report, Status.ERROR),
     }
     assert len(root.findall(".//failure")) == counts["failures"]
     assert len(root.findall(".//error")) == counts["errors"]
-    assert len(root.findall(".//skipped")) == count_status(report, Status.SKIPPED) + count_status(report, Status.KNOWN)
+    not_run = count_status(report, Status.SKIPPED) + count_status(report, Status.KNOWN)
+    assert len(root.findall(".//skipped")) == not_run + len(report.not_compared)
     assert [suite.get("file") for suite in root] == [None, "my[1].yaml", None]
     assert sum(int(suite.get("tests")) for suite in root) == counts["tests"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.render.chat.text import WITH_TEXTS, first_result, result_lines
 from tokverify.render.chat.verdict import conversation_of, verdict
 from tokverify.render.ci import CiReport
-from tokverify.render.ci.issue import LEVELS, Check, Issue, join_lines
-from tokverify.report.chat import chat_exit_code
+from tokverify.render.ci.issue import LEVELS, Check, Issue, Level, join_lines
+from tokverify.report.chat import chat_exit_code, fails_unchecked
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
@@ -25,12 +26,15 @@ CHAT_CHECKS: Sequence[Check] = tuple(
 )
 """The kinds of findings."""
 
+UNCHECKED_CHECK = Check("chat-not-checked", "not checked", "Something could not be checked.", Level.ERROR)
+"""What the options require, but could not be checked."""
+
 
 def to_ci_report(report: ChatReport) -> CiReport:
     """Return what CI systems show of a report."""
     return CiReport(
-        issues=chat_issues(report),
-        checks=CHAT_CHECKS,
+        issues=chain(chat_issues(report), _unchecked_issues(report)),
+        checks=(*CHAT_CHECKS, UNCHECKED_CHECK),
         verdict=verdict(report),
         exit_code=chat_exit_code(report),
         skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
@@ -52,6 +56,19 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",
+        )
+
+
+def _unchecked_issues(report: ChatReport) -> Iterator[Issue]:
+    """Yield what was not checked, if that makes the report fail."""
+    for reason in report.not_checked if fails_unchecked(report) else ():
+        yield Issue(
+            check=UNCHECKED_CHECK.id,
+            level=Level.ERROR,
+            title=UNCHECKED_CHECK.name,
+            message=visible_message(reason),
+            path=report.actual.source,
+            key=f"{report.actual.name}\0{reason}",
         )
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.chat.text import finding_line, result_lines
 from tokverify.render.chat.verdict import conversation_of, place, verdict
-from tokverify.render.ci.junit import document, not_passed, passed, suite
-from tokverify.report.chat import finding_fails, findings_for
+from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
+from tokverify.report.chat import fails_unchecked, finding_fails, findings_for
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation
+
+_UNCHECKED = "not checked"
 
 
 def render(report: ChatReport) -> str:
@@ -23,8 +25,11 @@ def render(report: ChatReport) -> str:
 
 
 def suites_of(report: ChatReport) -> Iterator[Element]:
-    """Yield a suite for each template."""
+    """Yield a suite for each template, and one for what was not checked."""
     properties = _properties(report)
+    if report.not_checked:
+        tag = "failure" if fails_unchecked(report) else "skipped"
+        yield suite(_UNCHECKED, properties, uncompared_tests(report.not_checked, _UNCHECKED, tag))
     for template in report.templates:
         results = [result for result in report.results if result.template == template.name]
         tests = [_result_test(result, report) for result in results]

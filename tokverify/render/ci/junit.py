@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tokverify.text.visible import visible_message
@@ -48,6 +48,12 @@ def not_passed(test: Element, tag: str, type: str, message: str, lines: Iterable
     """Return a test with another outcome: `failure`, `error` or `skipped`; the texts have passed `visible`."""
     SubElement(test, tag, {"type": type, "message": message}).text = "\n".join(lines)
     return test
+
+
+def uncompared_tests(reasons: Iterable[str], suite: str, tag: str) -> Iterator[Element]:
+    """Yield a test for each reason why something was not compared; the reasons have not passed `visible` yet."""
+    for number, reason in enumerate(map(visible_message, reasons), 1):
+        yield not_passed(passed(f"not compared, {number}", suite), tag, "not compared", reason, [reason])
 
 
 def _add_properties(suite: Element, properties: Mapping[str, str]) -> None:

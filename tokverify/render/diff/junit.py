@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.diff.consequence import consequence_lines, counted_consequences
 from tokverify.render.diff.verdict import change_lines, summarize_effect, summarize_part, verdict
 from tokverify.render.fuzz.junit import fuzz_suites
 from tokverify.render.run.junit import case_suites
 from tokverify.report.consequence import Outcome
 from tokverify.report.diff import new_side, old_side
-from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -63,8 +62,7 @@ def _parts(report: ChangeReport) -> Iterator[Element]:
         yield not_passed(
             passed(part.name, _PARTS), tag, "changed", summarize_part(part), change_lines(part, _MAX_CHANGES)
         )
-    for number, reason in enumerate(map(visible_message, report.not_compared), 1):
-        yield not_passed(passed(f"not compared, {number}", _PARTS), "skipped", "not compared", reason, [reason])
+    yield from uncompared_tests(report.not_compared, _PARTS, "skipped")
 
 
 def _corpus(effect: Effect) -> Element:

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.fuzz.verdict import verdict
-from tokverify.render.run.issue import TOKENIZER_CHECKS, case_issue, difference_issues
+from tokverify.render.run.issue import (
+    TOKENIZER_CHECKS,
+    UNCOMPARED_CHECK,
+    case_issue,
+    difference_issues,
+    uncompared_issues,
+    uncompared_notes,
+)
 from tokverify.report.fuzz import fuzz_exit_code
 from tokverify.report.run import Status
+from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -27,7 +35,7 @@ FINDING_CHECKS = (
 )
 """The kinds of issues that fuzzing finds."""
 
-FUZZ_CHECKS = (*FINDING_CHECKS, *TOKENIZER_CHECKS)
+FUZZ_CHECKS = (*FINDING_CHECKS, *TOKENIZER_CHECKS, UNCOMPARED_CHECK)
 """The kinds of issues in a report of `tokverify fuzz`."""
 
 
@@ -38,14 +46,16 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
         checks=FUZZ_CHECKS,
         verdict=verdict(fuzzed),
         exit_code=fuzz_exit_code(fuzzed),
-        skipped=map(visible_message, fuzzed.notes),
+        skipped=[*uncompared_notes(fuzzed.report), *map(visible_message, fuzzed.notes)],
     )
 
 
 def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:
-    """Yield the findings, and an issue for each difference between the tokenizers."""
+    """Yield the findings, how the tokenizers differ, and what was not compared if that makes the run fail."""
     yield from finding_issues(fuzzed, fuzzed.report.actual.source)
     yield from difference_issues(fuzzed.report)
+    if fails_uncompared(fuzzed.report):
+        yield from uncompared_issues(fuzzed.report)
 
 
 def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> Iterator[Issue]:

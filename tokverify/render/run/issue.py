@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
@@ -12,7 +12,7 @@ from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING, other_side, run_exit_code, vocabularies_differ
+from tokverify.report.run_summary import FAILING, fails_uncompared, other_side, run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -20,6 +20,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
+_NOTHING_COMPARED = 2
 _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
@@ -28,11 +29,14 @@ TOKENIZER_CHECKS = tuple(
 )
 """How the tokenizers themselves can differ."""
 
+UNCOMPARED_CHECK = Check("not-compared", "not compared", "Something could not be compared.", Level.ERROR)
+
 RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
     Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
     *TOKENIZER_CHECKS,
+    UNCOMPARED_CHECK,
     Check("baseline-fixed", "fixed", "A baseline lists a case that matches now.", Level.NOTE),
 )
 """The kinds of issues of a run."""
@@ -41,8 +45,17 @@ RUN_CHECKS = (
 def to_ci_report(report: Report) -> CiReport:
     """Return the issues of a report."""
     return CiReport(
-        issues=report_issues(report), checks=RUN_CHECKS, verdict=verdict(report), exit_code=run_exit_code(report)
+        issues=report_issues(report),
+        checks=RUN_CHECKS,
+        verdict=verdict(report),
+        exit_code=run_exit_code(report),
+        skipped=uncompared_notes(report),
     )
+
+
+def uncompared_notes(report: Report) -> list[str]:
+    """Return a sentence for each thing about the tokenizers that was not compared."""
+    return [f"not compared: {visible_message(reason)}" for reason in report.not_compared]
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
@@ -123,6 +136,28 @@ def difference_issues(report: Report) -> Iterator[Issue]:
         )
 
 
+def uncompared_issues(report: Report) -> Iterator[Issue]:
+    """Yield an issue for each reason why something was not compared, for a run that fails because of that."""
+    skipped: dict[str, list[str]] = {}
+    for result in report.results:
+        if result.status is Status.SKIPPED:
+            skipped.setdefault(headline(result), []).append(visible_message(result.case.name))
+    yield from (_uncompared([visible_message(reason)], report) for reason in report.not_compared)
+    for reason, names in skipped.items():
+        yield _uncompared([f"{plural(len(names), 'case')}: {reason}", *names], report)
+
+
+def _uncompared(lines: Sequence[str], report: Report) -> Issue:
+    return Issue(
+        check=UNCOMPARED_CHECK.id,
+        level=Level.ERROR,
+        title=UNCOMPARED_CHECK.name,
+        message=join_lines(lines),
+        path=report.actual.source,
+        key=f"{report.actual.name}\0{lines[0]}",
+    )
+
+
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     """Yield an issue at `path` if cases are decoded differently."""
     names = [visible_message(result.case.name) for result in report.results if result.decode_difference]
@@ -135,6 +170,8 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
     yield from _diagnosis_issues(report)
     yield from difference_issues(report)
+    if fails_uncompared(report) or run_exit_code(report) == _NOTHING_COMPARED:
+        yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
         subject = visible_message(subject_of(entry))

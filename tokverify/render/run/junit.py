@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
-from tokverify.render.ci.junit import document, not_passed, passed, suite
+from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
-from tokverify.report.run_summary import other_side
+from tokverify.report.run_summary import fails_uncompared, other_side, run_exit_code
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
 _TOKENIZERS = "tokenizers"
-_ELEMENTS = {Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped", Status.SKIPPED: "skipped"}
+_NOTHING_COMPARED = 2
+_TAGS = {Status.MATCH: "", Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped"}
 
 
 def render(report: Report) -> str:
@@ -49,9 +50,11 @@ def properties_of(report: Report, verdict: str) -> dict[str, str]:
 
 
 def tokenizer_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
-    """Yield a suite on how the tokenizers themselves differ, with a test for each aspect that was compared."""
-    if report.vocabulary:
-        yield suite(_TOKENIZERS, properties, [_aspect_test(aspect, report) for aspect in _compared_aspects(report)])
+    """Yield a suite on how the tokenizers themselves differ, with a test for each aspect and each gap."""
+    aspects = _compared_aspects(report) if report.vocabulary else []
+    tests = [*(_aspect_test(aspect, report) for aspect in aspects), *_gap_tests(report)]
+    if tests:
+        yield suite(_TOKENIZERS, properties, tests)
 
 
 def _compared_aspects(report: Report) -> list[Aspect]:
@@ -71,10 +74,24 @@ def _aspect_test(aspect: Aspect, report: Report) -> Element:
     return passed(aspect, _TOKENIZERS, "\n".join(lines))
 
 
+def _gap_tests(report: Report) -> Iterator[Element]:
+    """Yield a test for each thing that was not compared, skipped unless that makes the run fail."""
+    tag = "failure" if fails_uncompared(report) else "skipped"
+    yield from uncompared_tests(report.not_compared, _TOKENIZERS, tag)
+
+
 def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
     """Yield a suite for each file of cases."""
+    tags = {**_TAGS, Status.SKIPPED: _skipped_tag(report)}
     for (file, name), results in _by_file(report.results).items():
-        yield suite(name, properties, map(_case, results), file)
+        yield suite(name, properties, [_case(result, tags[result.status]) for result in results], file)
+
+
+def _skipped_tag(report: Report) -> str:
+    """Return what a skipped case is: a CI system that reads only this file must not show a failing run as passed."""
+    if fails_uncompared(report):
+        return "failure"
+    return "error" if run_exit_code(report) == _NOTHING_COMPARED else "skipped"
 
 
 def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
@@ -84,12 +101,12 @@ def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRe
     return suites
 
 
-def _case(result: CaseResult) -> Element:
+def _case(result: CaseResult, tag: str) -> Element:
     case, status = result.case, result.status
     if status is Status.MATCH:
         return passed(case.id, case.suite, "\n".join(map(visible_message, result.notes)))
     message = f"known: {visible_message(known_text(result.known))}" if result.known else headline(result)
-    return not_passed(passed(case.id, case.suite), _ELEMENTS[status], str(status), message, _body(result))
+    return not_passed(passed(case.id, case.suite), tag, str(status), message, _body(result))
 
 
 def _body(result: CaseResult) -> list[str]:
