@@ -5,7 +5,9 @@ import pytest
 from tokverify.cases.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.verify.alignment import compare_decoded
 
 SAME = VocabularyDifference(10, 10)
@@ -122,6 +124,21 @@ def test_vocabularies_that_differ_everywhere_are_not_drawn_in_full():
     pieces = tuple(PieceDifference(id, "x", None) for id in range(5000))
     text = table(report(Status.MATCH, vocabulary=VocabularyDifference(5000, 0, pieces)), verbose=True)
     assert "... 4,000 more, all of them in -f json ..." in text
+
+
+def test_padding_is_summed_up_once_and_drawn_only_when_verbose():
+    pieces = [*(PieceDifference(id, f"[PAD{id}]", None) for id in range(100, 140)), PieceDifference(7, "a", "b")]
+    padding = TokenizerDifference(
+        aspect=Aspect.PADDING, severity=Severity.INFO, message="40 ids are padding", ids=tuple(range(100, 140))
+    )
+    sample_report = report(
+        Status.MATCH, vocabulary=VocabularyDifference(140, 100, tuple(pieces)), differences=(padding,)
+    )
+    assert "PAD" not in table(sample_report)
+    assert "40 ids are padding" in table(sample_report)
+    assert [line.split() for line in table(sample_report).splitlines() if line.startswith(" 7")] == [["7", "a", "b"]]
+    assert "PAD139" in table(sample_report, verbose=True)
+    assert "PAD100" in table(replace(sample_report, differences=()))
 
 
 def test_long_decode_differences_are_cut_around_their_start():

@@ -33,7 +33,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     yield sides_section(fuzzed.report, verbose=verbose)
     if fuzzed.notes:
         yield Section([notes])
-    yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, brief=bool(fuzzed.report.differences))
+    yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, differences=fuzzed.report.differences)
     yield from difference_sections(fuzzed.report)
     tried: list[tuple[str, Inline]] = [
         ("tried", describe_tried(fuzzed)),

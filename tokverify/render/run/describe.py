@@ -48,7 +48,7 @@ def _has_doubts(report: Report) -> bool:
 
 def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield sides_section(report, verbose=verbose)
-    yield from vocabulary_sections(report.vocabulary, verbose=verbose, brief=bool(report.differences))
+    yield from vocabulary_sections(report.vocabulary, verbose=verbose, differences=report.differences)
     yield from difference_sections(report)
     yield suites_section(report, verbose=verbose)
     yield from diagnosis_sections(report, verbose=verbose)

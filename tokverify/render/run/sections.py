@@ -22,11 +22,13 @@ from tokverify.render.document import (
 from tokverify.render.run.verdict import effect, limit_note
 from tokverify.report.run import NEARLY_ALL, Status
 from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Diagnosis, Explanation
     from tokverify.report.run import PieceDifference, Report, Side, VocabularyDifference
+    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _MAX_LINES = 10
 _MAX_CASES = 5
@@ -75,17 +77,19 @@ def _limit(lines: Sequence[Inline], verbose: bool) -> list[Inline]:
 
 
 def vocabulary_sections(
-    vocabulary: VocabularyDifference | None, *, verbose: bool, brief: bool = False
+    vocabulary: VocabularyDifference | None, *, verbose: bool, differences: Sequence[TokenizerDifference] = ()
 ) -> Iterator[Section]:
-    """Describe how the vocabularies differ; `brief` leaves out what a section on the tokenizers says."""
+    """Describe how the vocabularies differ, without what a section on these `differences` says."""
     if vocabulary is None:
         yield Section([Fields([("vocabulary", message("not compared", Style.DIM))])])
         return
-    lines = list(vocabulary_lines(vocabulary, brief=brief))
+    lines = list(vocabulary_lines(vocabulary, brief=bool(differences)))
     if lines:
         yield Section([Fields([("vocabulary" if index == 0 else "", line) for index, line in enumerate(lines)])])
-    if vocabulary.pieces:
-        yield Section([_pieces_table(vocabulary.pieces, verbose)])
+    padding = {id for each in differences if each.aspect is Aspect.PADDING for id in each.ids}
+    pieces = [piece for piece in vocabulary.pieces if verbose or piece.id not in padding]
+    if pieces:
+        yield Section([_pieces_table(pieces, verbose)])
 
 
 def vocabulary_lines(vocabulary: VocabularyDifference, *, brief: bool = False) -> Iterator[Span]:
