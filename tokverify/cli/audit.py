@@ -107,8 +107,8 @@ def audit(
 ) -> int:
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
-    MODEL can also be a name such as hf:org/name:Q4_K_M, of which only the metadata is downloaded. Several models, a
-    directory, or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
+    MODEL can also be a name such as hf:org/name:Q4_K_M; only the metadata is downloaded. Several models, a directory,
+    or a pattern such as hf:org/* have one report, which is that of `tokverify check`.
 
     The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.

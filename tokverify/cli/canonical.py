@@ -52,10 +52,10 @@ class CanonicalOptions(ReportOptions):
 def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
     """Check whether logged ids are the encoding of their own text.
 
-    MODEL tells which text the ids represent, and encodes it, unless REFERENCE does. LOG contains a JSON object with a
-    list of ids on each line, such as the rollouts of a reinforcement learning run. A sequence that deviates is
-    tokenized differently if its text is encoded again, so that log probabilities and cached prefixes no longer belong
-    to it. Each deviating sequence is counted for the cause of its first deviation.
+    MODEL decodes the ids to a text. MODEL, or the reference if there is one, encodes that text again. LOG contains a
+    JSON object with a list of ids on each line, such as the rollouts of a reinforcement learning run. A sequence that
+    deviates is tokenized differently if its text is encoded again, so that log probabilities and cached prefixes no
+    longer belong to it. Each deviating sequence is counted under the cause of its first deviation.
 
     The exit code is 0 if no sequence deviates, 1 if one does, and 2 if nothing was compared.
     """

@@ -195,7 +195,7 @@ def _verify(options: VerifyOptions) -> int:
 @click.argument("directory", type=PATH)
 @json_option
 def status(*, directory: Path, as_json: bool) -> None:
-    """Show how far the runs are that were started with --state DIRECTORY, from the results stored there."""
+    """Show the progress of the runs started with --state DIRECTORY, from the results stored there."""
     from tokverify.render.corpus.progress import describe_progress, progress_to_json
     from tokverify.tasks.corpus_state import corpus_status
 
@@ -234,7 +234,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 @_progress_option
 @report_options(FORMATS["corpus"])
 def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
-    """Verify again what could not be read in the runs of --state DIRECTORY, and what is missing."""
+    """Retry what could not be read in the runs of --state DIRECTORY, and verify what is missing."""
     from tokverify.tasks.corpus_state import retry_corpus
 
     given = CorpusOptions(**options)

@@ -26,7 +26,7 @@ from tokverify.cli.stream import render_options, write_text
 @model_argument
 @click.argument("text", required=False)
 @file_option
-@reference_option("whose stages to show, too")
+@reference_option("whose stages to show as well")
 @click.option("--decode", metavar="IDS", help="Explain how these ids become a text, such as '818 5279'.")
 @stop_at_eos_option
 @add_special_option
@@ -54,8 +54,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Explain how a text becomes tokens, stage by stage.
 
-    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN. Of any
-    other tokenizer, such as the address of a server, what it exposes is shown.
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN. For any
+    other tokenizer, such as a server, what it exposes is shown.
 
     The stages are added tokens, normalization, pre-tokens and the model, with each decision and its alternatives.
     In long texts, words that become a single token are left out, unless -v is given. With --reference, the output

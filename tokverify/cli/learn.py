@@ -59,8 +59,8 @@ def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others 
     """Reconstruct the tokenizer of a reference as a GGUF file.
 
     A reference that declares its tokenizer is read. Any other is asked for the ids of a few thousand texts, which
-    reveal the types of its tokens, its special tokens, its pre-tokenizer and its normalizer. Merges and scores, of
-    which ids show only the effects, are written as trainers usually order them.
+    reveal the types of its tokens, its special tokens, its pre-tokenizer and its normalizer. Ids show only the effects
+    of merges and scores, so these are written in the order that trainers usually produce.
 
     The result is verified on generated texts. The exit code is 0 if all of them have the same ids, 1 if some differ,
     and 2 if the command could not run.

@@ -38,8 +38,8 @@ def report() -> None:
 def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
-    FILE is the JSON report of any command that has the option --report, except of `report diff`. It can be shown in
-    the formats of that command.
+    FILE is the JSON report of any command that has the option --report, except `report diff`. It can be shown in the
+    formats of that command.
 
     The exit code is that of the command that wrote the report. With --baseline, which requires a report of
     `tokverify run`, that baseline replaces the one that the run used.
@@ -78,8 +78,8 @@ def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None
 def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
     """Compare two saved reports and show what changed from OLD to NEW.
 
-    Both are JSON reports of `tokverify run`. The exit code is 1 if a case, or a difference between the tokenizers,
-    fails in NEW and did not in OLD, 0 if there is none, and 2 if the command could not run.
+    Both are JSON reports of `tokverify run`. The exit code is 1 if a case or a difference between the tokenizers fails
+    in NEW but not in OLD, 2 if the command could not run, and otherwise 0.
     """
     from tokverify.render.kinds import present
     from tokverify.tasks.report import diff_reports

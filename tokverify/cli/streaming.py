@@ -33,7 +33,7 @@ class StreamOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @model_argument
-@reference_option("to check in the same way", "; none is looked for")
+@reference_option("to check in the same way", "; none by default")
 @cases_option
 @selection_options
 @click.option("--resume/--no-resume", default=True, help="Also resume decoding after each id (default).")
@@ -43,9 +43,9 @@ def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
     MODEL is a tokenizer file or any other tokenizer, as for `tokverify run`. The pieces that its decoder returns are
     joined: nothing may be lost or duplicated, and there may be no U+FFFD that is not in the text. A tokenizer that
-    only decodes at once, such as a server, is asked for every prefix of the ids.
+    cannot decode step by step, such as a server, decodes every prefix of the ids.
 
-    The exit code is 0 if this is so for all texts, 1 if it is not, and 2 if nothing could be streamed.
+    The exit code is 0 if all texts pass, 1 if one fails, and 2 if nothing could be streamed.
     """
     return _stream(StreamOptions(**options))
 

@@ -13,7 +13,7 @@ from tokverify.cli.stream import write_stderr
 
 @click.command()
 @click.argument("model", type=PATH, required=False)
-@reference_option("to compare with", "; by default, one is looked for")
+@reference_option("to compare with", "; detected by default")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Serve on this port of 127.0.0.1."
 )
