@@ -59,6 +59,15 @@ def test_a_control_token_that_becomes_ordinary_text_breaks_the_special_tokens(co
     assert (special.outcome, special.reason) == (Outcome.BROKEN, "changed: 1 control token")
 
 
+@pytest.mark.parametrize("flags", [{"lstrip": True}, {"rstrip": True}])
+def test_a_flag_of_a_control_token_that_gguf_cannot_express_breaks_the_special_tokens(compare, document, flags):
+    report = compare(added_tokens=flagged(document, **flags))
+    special = special_of(report)
+    assert (special.outcome, special.reason) == (Outcome.BROKEN, "changed: 1 control token")
+    assert special.witness.text == (f" {END}" if "lstrip" in flags else f"{END} ")
+    assert diff_exit_code(report) == 1
+
+
 @pytest.mark.parametrize("change", [lambda document: {}, lambda document: {"normalizer": {"type": "NFC"}}])
 def test_special_tokens_are_compared_even_if_gguf_cannot_express_the_file(compare, document, change: Callable):
     assert special_of(compare(**change(document))).outcome is Outcome.VALID
