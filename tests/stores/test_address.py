@@ -175,7 +175,7 @@ def test_no_address_is_followed_to_an_endless_chain_or_out_of_http(server, metad
 
 
 def test_an_error_quotes_no_password(server):
-    with pytest.raises(TokverifyError, match=r"^an address on 127\.0\.0\.1 contains a password; write it without$"):
+    with pytest.raises(TokverifyError, match=r"^an address on 127\.0\.0\.1 contains a password; remove it$"):
         find_model(f"http://me:secret@127.0.0.1:{server.server_port}/model.gguf")
 
 

@@ -123,5 +123,5 @@ def test_a_directory_that_this_user_must_not_read(root, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "is_file", is_file)
-    with pytest.raises(TokverifyError, match=f"^ollama:fox: not found; {root} must not be read by this user$"):
+    with pytest.raises(TokverifyError, match=f"^ollama:fox: not found; this user may not read {root}$"):
         find_model("ollama:fox")

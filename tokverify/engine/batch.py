@@ -89,7 +89,7 @@ class EncodedBatch(_Batch[list[int]]):
         batch = cls(_view(ids, "ids", "IL", 4), _view(offsets, "offsets", "ql", 8))
         ends = [0, *batch.offsets, len(batch.ids)]
         if len(ends) < 3 or any(start > end for start, end in pairwise(ends)):  # noqa: PLR2004 - one offset at least
-            raise TokverifyError("offsets must ascend from 0 or more to at most the number of ids; give one at least")
+            raise TokverifyError("offsets must ascend from 0 or more to at most the number of ids; give at least one")
         return batch
 
     @property

@@ -65,7 +65,7 @@ def find(name: str) -> ModelFile:
             unreadable.add(root)
     if unreadable:
         denied = ", ".join(sorted(map(str, unreadable)))
-        raise TokverifyError(f"ollama:{name}: not found; {denied} must not be read by this user")
+        raise TokverifyError(f"ollama:{name}: not found; this user may not read {denied}")
     roots = ", ".join(map(str, _roots())) or "no directory exists"
     raise TokverifyError(f"ollama:{name}: not found ({roots}); `ollama pull {name}`, or set {VARIABLE}")
 

@@ -37,7 +37,7 @@ def origin_of(url: str) -> str:
         if not parts.hostname or not url.isprintable() or " " in url:
             raise ValueError("no host")  # noqa: TRY301 - like urlsplit and port for other problems
         if parts.username is not None:
-            raise TokverifyError(f"an address on {parts.hostname} contains a password; write it without")
+            raise TokverifyError(f"an address on {parts.hostname} contains a password; remove it")
     except (KeyError, ValueError):
         raise TokverifyError(f"{shown(url)!r}: not a valid address, such as https://example.org/model.gguf") from None
     return f"{parts.scheme}://{parts.hostname}:{port}"

@@ -105,7 +105,7 @@ def _open(plan: Plan) -> Opened:
     now = replace(plan, options=opened.identity())
     if now.id != plan.id:
         changes = describe_changes(plan, now)
-        raise TokverifyError(f"{plan.request.model}: not as it was for the stored results: {changes}")
+        raise TokverifyError(f"{plan.request.model}: has changed since the results were stored: {changes}")
     return opened
 
 

@@ -24,10 +24,10 @@ def unknown_architecture(subject: Subject) -> Iterator[Finding]:
         Compares `general.architecture` with the names that llama.cpp knew in November 2026. Only GGUF files have one.
 
     Why it is bad:
-        llama.cpp refuses such a file before it reads the tokenizer. tokverify reads the tokenizer nevertheless.
+        llama.cpp refuses such a file before it reads the tokenizer. tokverify reads the tokenizer anyway.
 
     Example:
-        A file for a fork of llama.cpp, a file that is newer than this list, or a name with a typing error.
+        A file for a fork of llama.cpp, a file that is newer than this list, or a name with a typo.
 
     How to repair:
         If llama.cpp's current version loads the file, waive this finding. Otherwise convert the model again with a

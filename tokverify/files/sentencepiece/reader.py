@@ -108,9 +108,9 @@ def _require_expressible(path: Path, message: Message) -> None:
 def _require_valid(path: Path, types: Sequence[int], scores: Sequence[float]) -> None:
     for id, (type, score) in enumerate(zip(types, scores, strict=True)):
         if type not in _TYPES:
-            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, must be from 1 to 6; download it again")
+            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, not 1 to 6; download it again")
         if not math.isfinite(score):
-            raise BrokenFileError(f"{path}: the score of piece {id} is {score}, must be finite; download it again")
+            raise BrokenFileError(f"{path}: the score of piece {id} is {score}; it must be finite; download it again")
 
 
 def _token(piece: bytes, type: int) -> str:

@@ -30,7 +30,7 @@ class AddingTokenizer(HttpTokenizer):
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
-        """Encode texts; without `add_special`, what the server adds nevertheless is removed."""
+        """Encode texts; without `add_special`, what the server adds anyway is removed."""
         encoded = super().encode_many(texts, add_special=add_special, parse_special=parse_special)
         if add_special:
             return encoded
