@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from support.real_data import SHARED
 from tokverify import select_cases
 from tokverify.diff.compare import compare_versions
-from tokverify.report.consequence import Level, Outcome
+from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Level, Outcome
 from tokverify.tasks.diff import open_version
 
 Document = dict[str, Any]
@@ -119,6 +119,27 @@ def test_a_change_of_a_real_document_breaks_exactly_the_expected_levels(vocabula
     for each in report.consequences:
         if each.level in IDS_AND_COST and each.broken:
             assert_minimal(path_of(vocabulary), changed, each.level, each.witness)
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (set_in("pre_tokenizer", "add_prefix_space", value=True), ONLY_ROUND_TRIPS),
+        (swap_tokens, ACTIONS[Level.TEXT]),
+    ],
+)
+def test_stored_ids_that_decode_as_before_need_no_old_tokenizer(change, expected, tmp_path):
+    if not SHARED.is_dir():
+        pytest.skip("the shared vocabularies are missing")
+    document = read("gpt-2")
+    change(document)
+    changed = tmp_path / "new.tokenizer.json"
+    changed.write_text(json.dumps(document), "utf-8")
+    old, new = (open_version(str(path), tmp_path) for path in (path_of("gpt-2"), changed))
+    report = compare_versions(old, new, select_cases(suites=["seed"]))
+    (text,) = (each for each in report.consequences if each.level is Level.TEXT)
+    assert (text.outcome, text.action) == (Outcome.BROKEN, expected)
 
 
 def assert_minimal(old: Path, new: Path, level: Level, witness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.diff.parts.document import read_document
@@ -12,7 +13,7 @@ from tokverify.diff.version import unnamed_roles
 from tokverify.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError
 from tokverify.fuzz.sample import Sample
-from tokverify.report.consequence import ACTIONS, Consequence, Level, Outcome, Witness
+from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Consequence, Level, Outcome, Witness
 from tokverify.text.wording import list_items, plural
 from tokverify.tokenizer import why_hidden
 
@@ -126,11 +127,19 @@ class _Consequences:
     def _text(self) -> Consequence:
         if reason := self._versions.why_not_decoded:
             return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
-        return self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
+        found = self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
+        if found.outcome is Outcome.BROKEN and not any(map(self._decodes_differently, [*self._samples, *self._short])):
+            return replace(found, action=ONLY_ROUND_TRIPS)
+        return found
+
+    def _decodes_differently(self, sample: Sample) -> bool:
+        """Check whether the ids that the old version gives a text, if stored, decode to another text now."""
+        old = self._versions.old(sample)
+        return old.text is not None and self._versions.redecode(sample) != old.text
 
     def _damages(self, sample: Sample) -> bool:
         old, new = self._versions.old(sample), self._versions.new(sample)
-        if old.text is not None and self._versions.redecode(sample) != old.text:
+        if self._decodes_differently(sample):
             return True
         if sample.add_special or old.text is None or new.text is None:
             return False

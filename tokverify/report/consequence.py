@@ -42,6 +42,9 @@ ACTIONS: Mapping[Level, str] = {
 }
 """What has to be done if a level is broken."""
 
+ONLY_ROUND_TRIPS = "stop relying on the round trip of new texts; stored ids decode as before"
+"""What has to be done instead if TEXT is broken although stored ids decode to the same texts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:
