@@ -61,3 +61,10 @@ def test_very_long_pieces_are_left_out():
     texts = competing_texts(Encoder(spec), None)
     assert "abc" in texts
     assert all(len(text) < len(long) for text in texts)
+
+
+def test_a_moved_join_is_tried_with_more_than_its_closest_competitors():
+    scores = {"pa": -5, "ac": -5.5, "qa": -7, "ab": -10, "a": -20, "b": -21, "c": -22, "p": -23, "q": -24}
+    right, wrong = spm_spec(scores), spm_spec({**scores, "ab": -1})
+    texts = competing_texts(Encoder(wrong), right)
+    assert {"pab", "qab"} <= set(texts)

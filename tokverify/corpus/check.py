@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -19,9 +19,17 @@ from tokverify.verify.mode import Mode, Modes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tokverify.engine.encoder import Encoder
     from tokverify.tokenizer import Tokenizer
 
     Classify = Callable[[Sequence[int], Sequence[int]], tuple[str, ...]]
+
+
+BATCH_CHARACTERS: Final = 1 << 20
+"""Large, because the two tokenizers evict each other's tables from the caches of the processor."""
+
+_OUR_BATCH_CHARACTERS: Final = 1 << 22
+"""Even larger, because our encoder needs much less memory for ids than other libraries."""
 
 
 class Found(NamedTuple):
@@ -49,6 +57,10 @@ class Checked:
 class Checker(Protocol):
     """Compares batches of documents."""
 
+    @property
+    def batch_characters(self) -> int:
+        """How many characters a batch should have."""
+
     def check(self, documents: Sequence[Document]) -> Checked:
         """Compare a batch."""
 
@@ -72,6 +84,8 @@ class TokenizerChecker:
         self._asked = mode
         self._classify = classify
         self._modes = Modes(actual, expected)
+        are_ours = _is_ours(actual) and _is_ours(expected)
+        self.batch_characters = _OUR_BATCH_CHARACTERS if are_ours else BATCH_CHARACTERS
 
     def check(self, documents: Sequence[Document]) -> Checked:
         """Compare a batch of documents, which must have a text."""
@@ -110,10 +124,14 @@ class _Encoded(NamedTuple):
     """The texts that cannot be encoded."""
 
 
-def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> _Encoded:
+def _is_ours(tokenizer: Tokenizer) -> TypeGuard[Encoder]:
     from tokverify.engine.encoder import Encoder
 
-    if isinstance(tokenizer, Encoder) and len(set(modes)) == 1:
+    return isinstance(tokenizer, Encoder)
+
+
+def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> _Encoded:
+    if _is_ours(tokenizer) and len(set(modes)) == 1:
         try:
             return _Encoded(tokenizer.encode_batch(texts, **modes[0]._asdict()), frozenset())
         except EncodeError:

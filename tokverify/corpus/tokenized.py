@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.check import Checked, Found
+from tokverify.corpus.check import BATCH_CHARACTERS, Checked, Found
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
 from tokverify.report.corpus_cause import CorpusCause
@@ -46,6 +46,7 @@ class TokenizedChecker:
     """
 
     def __init__(self, encoder: Encoder, mode: Mode, classifier: Classifier) -> None:
+        self.batch_characters = BATCH_CHARACTERS
         self._encoder = encoder
         self._mode = mode
         self._classifier = classifier

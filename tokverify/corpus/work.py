@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import UnitPart, WorkUnit
 
-_BATCH_CHARACTERS = 1 << 20
-"""Large, because the two tokenizers evict each other's tables from the caches of the processor."""
-
 _BATCH_DOCUMENTS = 1024
 _HASH_BITS = 64
 _SECONDS = 20
@@ -63,7 +60,7 @@ class Worker:
         """Compare the documents of a part of a unit."""
         recorder = Recorder(part.unit.file)
         observer = Observer(self._observation, part.unit.file) if self._observation else None
-        for batch in _batches(self._select(self._read(part), recorder)):
+        for batch in self._batches(self._select(self._read(part), recorder)):
             checked = self._check(batch)
             recorder.add_batch(batch, checked)
             if observer:
@@ -100,6 +97,18 @@ class Worker:
             else:
                 yield item
 
+    def _batches(self, documents: Iterator[Document]) -> Iterator[list[Document]]:
+        batch: list[Document] = []
+        size = 0
+        for document in documents:
+            batch.append(document)
+            size += len(document.text or "") + len(document.ids or ())
+            if size >= self._checker.batch_characters or len(batch) == _BATCH_DOCUMENTS:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
 
 def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
     """Read a unit; where it cannot be read any further, the last item says so."""
@@ -107,16 +116,3 @@ def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
         yield from SOURCES[unit.file.format].read(unit, columns)
     except UnreadableFileError as error:
         yield Unreadable(None, str(error))
-
-
-def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += len(document.text or "") + len(document.ids or ())
-        if size >= _BATCH_CHARACTERS or len(batch) == _BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

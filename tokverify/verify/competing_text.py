@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,8 @@ MOST = 20_000
 """At most this many texts are made."""
 _LONGEST = 100
 """Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
+_WINDOW = 40
+"""How many competitors are tried on either side of a join that has another rank."""
 _LAST = float("inf")
 
 
@@ -69,11 +71,22 @@ def competing_texts(actual: Encoder, declared: TokenizerSpec | None) -> list[str
         return []
     ours = _joins(actual.spec, ranking)
     theirs = _joins(declared, ranking) if declared else {}
-    found = _competitions(theirs or ours)
-    if theirs:
-        found = (one for one in found if _left_wins(one, ours) != _left_wins(one, theirs))
+    found = list(_flipped(ours, theirs)) if theirs else _competitions(ours, ours)
     texts = (_text(one.pieces, actual) for one in nsmallest(MOST, found))
     return list(dict.fromkeys(filter(None, texts)))
+
+
+def _flipped(ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks]) -> Iterator[_Competition]:
+    """Yield competitions with another winner.
+
+    Not every one changes ids, as other joins may come first, so more are made with the joins that have another rank.
+    """
+    closest = [one for one in _competitions(theirs, theirs) if _has_other_winner(one, ours, theirs)]
+    yield from closest
+    moved = {join for one in closest for join in (one.first, one.second)}
+    if len(closest) < MOST:
+        others = _competitions(theirs, moved, _WINDOW)
+        yield from (one for one in others if _has_other_winner(one, ours, theirs))
 
 
 def _ranked(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object], ...]:
@@ -121,25 +134,29 @@ def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_J
     return joins
 
 
-def _competitions(joins: Mapping[_Join, _Ranks]) -> Iterator[_Competition]:
-    """Yield for each join the competitions with those that rank closest to it."""
+def _competitions(joins: Mapping[_Join, _Ranks], chosen: Collection[_Join], window: int = 1) -> Iterator[_Competition]:
+    """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
     ending, starting = defaultdict(list), defaultdict(list)
     for join, ranks in joins.items():
         ending[join.right].append((ranks.by_right, join))
         starting[join.left].append((ranks.by_left, join))
-    for middle in ending.keys() & starting.keys():
-        firsts, seconds = sorted(ending[middle]), sorted(starting[middle])
-        for rank, first in firsts:
-            for other, second in _closest(seconds, rank):
-                yield _Competition(abs(rank - other), first, second)
-        for rank, second in seconds:
-            for other, first in _closest(firsts, rank):
-                yield _Competition(abs(rank - other), first, second)
+    for competitors in (*ending.values(), *starting.values()):
+        competitors.sort()
+    for join in chosen:
+        rank = joins[join]
+        for other, second in _closest(starting[join.right], rank.by_right, window):
+            yield _Competition(abs(rank.by_right - other), join, second)
+        for other, first in _closest(ending[join.left], rank.by_left, window):
+            yield _Competition(abs(rank.by_left - other), first, join)
 
 
-def _closest(ranked: Sequence[tuple[float, _Join]], rank: float) -> Sequence[tuple[float, _Join]]:
+def _closest(ranked: Sequence[tuple[float, _Join]], rank: float, window: int) -> Sequence[tuple[float, _Join]]:
     at = bisect_left(ranked, (rank,))
-    return ranked[max(at - 1, 0) : at + 1]
+    return ranked[max(at - window, 0) : at + window]
+
+
+def _has_other_winner(one: _Competition, ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks]) -> bool:
+    return _left_wins(one, ours) != _left_wins(one, theirs)
 
 
 def _left_wins(one: _Competition, joins: Mapping[_Join, _Ranks]) -> bool:
