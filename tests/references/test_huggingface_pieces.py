@@ -50,6 +50,13 @@ def test_added_tokens_follow_the_pieces_of_the_model(tokenizer_json):
     assert len(expected) > len(content["model"]["vocab"])
 
 
+def test_added_tokens_without_pieces_of_a_model_are_read(tokenizer_json):
+    content = {**tokenizer_json, "added_tokens": [added(0, "<s>"), added(1, "</s>")], "post_processor": None}
+    content["model"] = {"type": "BPE", "vocab": {}, "merges": []}
+    found, expected = read(content)
+    assert found == expected == ["<s>", "</s>"]
+
+
 def test_pieces_of_unigram_are_read(tokenizer_json):
     content = deepcopy(tokenizer_json)
     content["model"] = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]}

@@ -35,4 +35,6 @@ def read_pieces(tokenizer: Tokenizer, document: bytes) -> JoinedStrings | None:
         return None
     if any(of_model[id] != text for id, text in added.items() if id < len(of_model)):
         return None
-    return JoinedStrings(b"\0".join([of_model.joined, *map(to_bytes, texts)]), total) if texts else of_model
+    if not texts:
+        return of_model
+    return JoinedStrings(b"\0".join([*([of_model.joined] if of_model else []), *map(to_bytes, texts)]), total)
