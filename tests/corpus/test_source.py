@@ -162,6 +162,9 @@ def test_a_broken_file(tmp_path, name, reason):
         read(tmp_path / name)
 
 
+UNDECODABLE = "a group of rows cannot be decoded: it is corrupt, or pyarrow does not support its format"
+
+
 def overwrite_row_group(path: Path, number: int) -> None:
     """Overwrite the texts of a group of rows."""
     column = pa.parquet.ParquetFile(path).metadata.row_group(number).column(1)
@@ -177,12 +180,21 @@ def test_a_corrupt_row_group_is_located_and_the_others_are_read(tmp_path):
     overwrite_row_group(path, 1)
     overwrite_row_group(path, 3)
     found = read(path)
-    corrupt = "a group of rows is corrupt"
     assert found == [
-        *(Document(0, "a"), Document(1, "b"), Unreadable(2, corrupt)),
-        *(Document(4, "e"), Document(5, "f"), Unreadable(6, corrupt)),
+        *(Document(0, "a"), Document(1, "b"), Unreadable(2, UNDECODABLE)),
+        *(Document(4, "e"), Document(5, "f"), Unreadable(6, UNDECODABLE)),
     ]
     assert read(path, unit_bytes=1) == found
+
+
+def test_an_intact_row_group_that_pyarrow_does_not_support_is_not_called_corrupt(tmp_path):
+    path = tmp_path / "a.parquet"
+    pa.parquet.write_table(pa.table({"text": ["a", "b"]}), path, compression="snappy")
+    # In the metadata, the name of the column is followed by the codec.
+    snappy, lzo = b"\x04text\x15\x02", b"\x04text\x15\x06"
+    assert path.read_bytes().count(snappy) == 1
+    path.write_bytes(path.read_bytes().replace(snappy, lzo))
+    assert read(path) == [Unreadable(0, UNDECODABLE)]
 
 
 class FailingFile(io.FileIO):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from tokverify.corpus.document import Columns, Reading
 
+# The errors of pyarrow do not tell which of the two it is.
+_UNDECODABLE = "a group of rows cannot be decoded: it is corrupt, or pyarrow does not support its format"
+
 
 @contextmanager
 def _open(path: str) -> Iterator[pq.ParquetFile]:
@@ -56,20 +59,20 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
 
 
 def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, paths: list[str]) -> Reading:
-    """Read a group of rows; if its data are corrupt, the others can still be read."""
+    """Read a group of rows; if its data cannot be decoded, the others can still be read."""
     try:
         with explained():
             for batch in table.iter_batches(BATCH_ROWS, [group], columns=paths, use_threads=False):
                 yield from read_batch(batch, columns, row)
                 row += batch.num_rows
     except UnreadableFileError as error:
-        if not _is_corruption(error.__cause__):
+        if not _is_undecodable(error.__cause__):
             raise
-        yield Unreadable(row, "a group of rows is corrupt")
+        yield Unreadable(row, _UNDECODABLE)
 
 
-def _is_corruption(error: BaseException | None) -> bool:
-    """Check whether pyarrow reports broken data; errors of the system and of servers have a number or another type."""
+def _is_undecodable(error: BaseException | None) -> bool:
+    """Check whether pyarrow cannot decode data; errors of the system and of servers have a number or another type."""
     import pyarrow as pa
 
     return isinstance(error, pa.ArrowException) or (type(error) is OSError and error.errno is None)
