@@ -1,4 +1,5 @@
 from support.fake_tokenizer import FakeTokenizer
+from tokverify.engine.joined_strings import JoinedStrings, join
 from tokverify.report.run import PieceDifference
 from tokverify.report.run_summary import vocabularies_differ
 from tokverify.verify.vocabulary import compare_vocabularies
@@ -20,6 +21,15 @@ def test_an_id_without_a_token_is_the_same_as_none():
     longer = compare_vocabularies(FakeTokenizer("a"), FakeTokenizer("a", ""))
     assert longer.pieces == ()
     assert longer
+
+
+def test_an_id_without_a_token_is_the_same_as_none_if_pieces_are_joined():
+    shorter, longer = FakeTokenizer("a"), FakeTokenizer("a", "")
+    for tokenizer in (shorter, longer):
+        tokenizer.pieces = JoinedStrings(join(tokenizer.pieces), len(tokenizer.pieces))
+    for difference in (compare_vocabularies(shorter, longer), compare_vocabularies(longer, shorter)):
+        assert difference.pieces == ()
+        assert difference.actual_size != difference.expected_size
 
 
 def test_tokens_stored_differently_for_the_same_bytes_are_only_counted():

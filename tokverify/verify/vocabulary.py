@@ -56,7 +56,9 @@ def _find_suspicious(pieces: Sequence[str], others: Sequence[str]) -> Iterator[t
         ids = index_pieces(pieces)
         bytes_of_both = {ids[piece] for piece in _BYTE_PIECES if piece in ids}
         for id in sorted(bytes_of_both.union(find_differing(pieces, others))):
-            yield id, _piece(pieces, id), _piece(others, id)
+            piece, other = _piece(pieces, id), _piece(others, id)
+            if piece or other:  # an empty piece is the same as none
+                yield id, piece, other
         return
     size = max(len(pieces), len(others))
     left, right = ([*listed, *[""] * (size - len(listed))] for listed in (pieces, others))
