@@ -88,6 +88,12 @@ def test_a_registered_kind_is_found_by_its_name(install, location):
     assert open_reference(f"adapter:{location}").tokenizer.name == "adapter"
 
 
+@pytest.mark.parametrize(("name", "is_found"), [("my-kind_2", True), ("adapter.json", False)])
+def test_the_name_of_a_kind_cannot_be_that_of_a_file(install, name, is_found):
+    install(f"{name} = tokverify_adapter:load")
+    assert is_kind(name) == is_found
+
+
 def test_a_kind_that_cannot_be_imported_says_so(install):
     install("adapter = tokverify_gone:load")
     with pytest.raises(TokverifyError, match=r"^adapter: tokverify_gone:load cannot be imported \("):
