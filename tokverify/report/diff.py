@@ -10,7 +10,7 @@ from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
 from tokverify.report.run import Report, Side
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import has_failing_case, run_exit_code
+from tokverify.report.run_summary import compares_nothing, has_failing_case, run_exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def diff_exit_code(report: ChangeReport) -> int:
         return INTERRUPTED
     if report.breaking:
         # A run in which texts differ has the exit code 1, but here only the levels decide.
-        ran = 2 if run_exit_code(report.report) == 2 else 0  # noqa: PLR2004 - an exit code
+        ran = 2 if compares_nothing(report.report) else 0
         return consequences_exit_code(report.consequences, report.breaking) or ran
     if not behaves_alike(report) or (report.parts and not report.behavior_only):
         return 1

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import NOT_COMPARED, TokenizerDifference, select_failing
 
+_NOTHING_COMPARED = 2
 FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 """The statuses of a case that make a run fail."""
 
@@ -41,7 +42,12 @@ def run_exit_code(report: Report) -> int:
     """Return 0 if everything compared agrees or is known, 1 if something does not, 2 if nothing was compared."""
     if has_failing_case(report) or failing_differences(report) or fails_uncompared(report):
         return 1
-    return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else 2
+    return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else _NOTHING_COMPARED
+
+
+def compares_nothing(report: Report) -> bool:
+    """Check whether the exit code says that nothing was compared."""
+    return run_exit_code(report) == _NOTHING_COMPARED
 
 
 def other_side(result: CaseResult) -> str:

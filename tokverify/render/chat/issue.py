@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.chat.text import WITH_TEXTS, first_result, result_lines
 from tokverify.render.chat.verdict import conversation_of, verdict
 from tokverify.render.ci import CiReport
-from tokverify.render.ci.issue import LEVELS, Check, Issue, Level, join_lines
+from tokverify.render.ci.issue import LEVELS, Check, Issue, Level, issue_of, join_lines
 from tokverify.report.chat import chat_exit_code, fails_unchecked
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
@@ -62,14 +62,8 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
 def _unchecked_issues(report: ChatReport) -> Iterator[Issue]:
     """Yield what was not checked, if that makes the report fail."""
     for reason in report.not_checked if fails_unchecked(report) else ():
-        yield Issue(
-            check=UNCHECKED_CHECK.id,
-            level=Level.ERROR,
-            title=UNCHECKED_CHECK.name,
-            message=visible_message(reason),
-            path=report.actual.source,
-            key=f"{report.actual.name}\0{reason}",
-        )
+        key = f"{report.actual.name}\0{reason}"
+        yield issue_of(UNCHECKED_CHECK, [visible_message(reason)], path=report.actual.source, key=key)
 
 
 def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:

@@ -66,6 +66,11 @@ LEVELS: Mapping[Severity, Level] = {
 """Severity of a finding -> level of its issue."""
 
 
+def issue_of(check: Check, lines: Sequence[str], *, path: str, key: str) -> Issue:
+    """Return an issue with the name and the level of its check; the lines have passed `visible`."""
+    return Issue(check=check.id, level=check.level, title=check.name, message=join_lines(lines), path=path, key=key)
+
+
 def join_lines(lines: Sequence[str]) -> str:
     """Join the lines of a message; a very long one ends with how many lines are left out."""
     left_out = len(lines) - _MOST_LINES

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci import CiReport
-from tokverify.render.ci.issue import Check, Issue, Level, join_lines
+from tokverify.render.ci.issue import Check, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING, fails_uncompared, other_side, run_exit_code, vocabularies_differ
+from tokverify.report.run_summary import (
+    FAILING,
+    compares_nothing,
+    fails_uncompared,
+    other_side,
+    run_exit_code,
+    vocabularies_differ,
+)
 from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -20,7 +27,6 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
-_NOTHING_COMPARED = 2
 _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
@@ -117,7 +123,7 @@ def vocabulary_issues(report: Report) -> Iterator[Issue]:
     if vocabularies_differ(report.vocabulary):
         sides = " and ".join(visible_message(side.name) for side in (report.actual, report.expected))
         message = f"the vocabularies of {sides} differ"
-        yield _warning("vocabulary", message, report.actual.source, report.actual.name)
+        yield issue_of(VOCABULARY_CHECK, [message], path=report.actual.source, key=report.actual.name)
 
 
 def difference_issues(report: Report) -> Iterator[Issue]:
@@ -148,14 +154,8 @@ def uncompared_issues(report: Report) -> Iterator[Issue]:
 
 
 def _uncompared(lines: Sequence[str], report: Report) -> Issue:
-    return Issue(
-        check=UNCOMPARED_CHECK.id,
-        level=Level.ERROR,
-        title=UNCOMPARED_CHECK.name,
-        message=join_lines(lines),
-        path=report.actual.source,
-        key=f"{report.actual.name}\0{lines[0]}",
-    )
+    key = f"{report.actual.name}\0{lines[0]}"
+    return issue_of(UNCOMPARED_CHECK, lines, path=report.actual.source, key=key)
 
 
 def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
@@ -163,14 +163,14 @@ def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
     names = [visible_message(result.case.name) for result in report.results if result.decode_difference]
     if names:
         message = f"the two sides decode the ids of {plural(len(names), 'case')} differently: {', '.join(names)}"
-        yield _warning("decoding", message, path, report.actual.name)
+        yield issue_of(DECODING_CHECK, [message], path=path, key=report.actual.name)
 
 
 def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
     yield from _diagnosis_issues(report)
     yield from difference_issues(report)
-    if fails_uncompared(report) or run_exit_code(report) == _NOTHING_COMPARED:
+    if fails_uncompared(report) or compares_nothing(report):
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
@@ -185,7 +185,3 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
             line=int(line) if line.isdecimal() else 1,
             key=f"{subject_of(entry)}\0{entry.difference}\0{entry.model}",
         )
-
-
-def _warning(check: str, message: str, path: str, key: str) -> Issue:
-    return Issue(check=check, level=Level.WARNING, title=check, message=message, path=path, key=key)

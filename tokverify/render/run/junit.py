@@ -10,7 +10,7 @@ from tokverify.render.ci.junit import document, not_passed, passed, suite, uncom
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import Status
-from tokverify.report.run_summary import fails_uncompared, other_side, run_exit_code
+from tokverify.report.run_summary import compares_nothing, fails_uncompared, other_side
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tokverify.report.run import CaseResult, Report
 
 _TOKENIZERS = "tokenizers"
-_NOTHING_COMPARED = 2
 _TAGS = {Status.MATCH: "", Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped"}
 
 
@@ -91,7 +90,7 @@ def _skipped_tag(report: Report) -> str:
     """Return what a skipped case is: a CI system that reads only this file must not show a failing run as passed."""
     if fails_uncompared(report):
         return "failure"
-    return "error" if run_exit_code(report) == _NOTHING_COMPARED else "skipped"
+    return "error" if compares_nothing(report) else "skipped"
 
 
 def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
