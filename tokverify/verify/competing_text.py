@@ -71,7 +71,7 @@ def competing_texts(actual: Encoder, declared: TokenizerSpec | None) -> list[str
         return []
     ours = _joins(actual.spec, ranking)
     theirs = _joins(declared, ranking) if declared else {}
-    found = list(_flipped(ours, theirs)) if theirs else _competitions(ours, ours)
+    found = list(_flipped(ours, theirs)) if theirs else _Competitors(ours).of(ours)
     texts = (_text(one.pieces, actual) for one in nsmallest(MOST, found))
     return list(dict.fromkeys(filter(None, texts)))
 
@@ -81,11 +81,12 @@ def _flipped(ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks]) -> It
 
     Not every one changes ids, as other joins may come first, so more are made with the joins that have another rank.
     """
-    closest = [one for one in _competitions(theirs, theirs) if _has_other_winner(one, ours, theirs)]
+    competitors = _Competitors(theirs)
+    closest = [one for one in competitors.of(theirs) if _has_other_winner(one, ours, theirs)]
     yield from closest
     moved = {join for one in closest for join in (one.first, one.second)}
     if len(closest) < MOST:
-        others = _competitions(theirs, moved, _WINDOW)
+        others = competitors.of(moved, _WINDOW)
         yield from (one for one in others if _has_other_winner(one, ours, theirs))
 
 
@@ -134,20 +135,27 @@ def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_J
     return joins
 
 
-def _competitions(joins: Mapping[_Join, _Ranks], chosen: Collection[_Join], window: int = 1) -> Iterator[_Competition]:
-    """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
-    ending, starting = defaultdict(list), defaultdict(list)
-    for join, ranks in joins.items():
-        ending[join.right].append((ranks.by_right, join))
-        starting[join.left].append((ranks.by_left, join))
-    for competitors in (*ending.values(), *starting.values()):
-        competitors.sort()
-    for join in chosen:
-        rank = joins[join]
-        for other, second in _closest(starting[join.right], rank.by_right, window):
-            yield _Competition(abs(rank.by_right - other), join, second)
-        for other, first in _closest(ending[join.left], rank.by_left, window):
-            yield _Competition(abs(rank.by_left - other), first, join)
+class _Competitors:
+    """The joins that need the same piece as another one, by rank."""
+
+    def __init__(self, joins: Mapping[_Join, _Ranks]) -> None:
+        self._joins = joins
+        self._ending: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
+        self._starting: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
+        for join, ranks in joins.items():
+            self._ending[join.right].append((ranks.by_right, join))
+            self._starting[join.left].append((ranks.by_left, join))
+        for competitors in (*self._ending.values(), *self._starting.values()):
+            competitors.sort()
+
+    def of(self, chosen: Collection[_Join], window: int = 1) -> Iterator[_Competition]:
+        """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
+        for join in chosen:
+            rank = self._joins[join]
+            for other, second in _closest(self._starting.get(join.right, ()), rank.by_right, window):
+                yield _Competition(abs(rank.by_right - other), join, second)
+            for other, first in _closest(self._ending.get(join.left, ()), rank.by_left, window):
+                yield _Competition(abs(rank.by_left - other), first, join)
 
 
 def _closest(ranked: Sequence[tuple[float, _Join]], rank: float, window: int) -> Sequence[tuple[float, _Join]]:
