@@ -50,6 +50,9 @@ class OpenedModel:
     encoder: Encoder
     """The same tokenizer as llama.cpp uses it."""
 
+    def __post_init__(self) -> None:
+        keep_until_exit(self.encoder)
+
     @property
     def tokenizer(self) -> Encoder:
         """The tokenizer to compare."""
@@ -80,6 +83,9 @@ class OpenedReference:
 
     found: FoundReference
     """The reference as its adapter loaded it."""
+
+    def __post_init__(self) -> None:
+        keep_until_exit(self.found)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -133,7 +139,6 @@ def open_model(model: ModelSource) -> OpenedModel:
         spec = read_spec_of_kind(file.path, kind)
     encoder = Encoder(spec, file.name)
     require_requested(encoder.engine)
-    keep_until_exit(encoder)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
@@ -196,7 +201,6 @@ def open_reference(
             return OpenedReference(found=found)
         found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
-    keep_until_exit(found)
     return OpenedReference(found=found)
 
 
