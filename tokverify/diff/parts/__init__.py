@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokverify.diff.parts.declared import Declared
-from tokverify.diff.parts.document import DOCUMENT_PARTS, compare_stages, read_document
+from tokverify.diff.parts.document import ADDED_TOKENS, DOCUMENT_PARTS, compare_stages, read_document
 from tokverify.diff.parts.settings import compare_added_tokens, compare_settings, compare_templates
 from tokverify.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
 from tokverify.diff.version import unnamed_roles
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from tokverify.report.diff import PartChange
     from tokverify.spec import TokenizerSpec
 
-_ADDED_TOKENS = "added tokens"
-"""The part that two tokenizer.json files show themselves: GGUF cannot express all flags of an added token."""
-
 PARTS: Mapping[str, Callable[[Declared, Declared], Iterable[PartChange]]] = {
     "types": compare_types,
     "scores": compare_scores,
     "merges": compare_merges,
     "settings": compare_settings,
-    _ADDED_TOKENS: compare_added_tokens,
+    ADDED_TOKENS: compare_added_tokens,
     "chat templates": compare_templates,
 }
 """Name -> how to compare a part of two tokenizers, as a GGUF file would declare it."""
@@ -49,7 +46,7 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
     if old.spec and new.spec:
         unnamed = unnamed_roles(old, new)
         declared = _compare_declared(Declared(old.spec, unnamed), Declared(new.spec, unnamed))
-        parts += (part for part in declared if not (part.name == _ADDED_TOKENS and all(documents)))
+        parts += (part for part in declared if not (part.name == ADDED_TOKENS and all(documents)))
         if unnamed:
             not_compared.append(f"{list_items(unnamed)} and what ends a generation: only the GGUF file names them")
         not_compared += _describe_models(old.spec, new.spec)
@@ -88,6 +85,6 @@ def _compare_declared(old: Declared, new: Declared) -> Iterable[Part]:
 def _compare_documents(old: Mapping[str, Any], new: Mapping[str, Any], *, has_specs: bool) -> Iterable[Part]:
     """Compare two tokenizer.json files: only their added tokens and stages, if the rest is compared as declared."""
     for name, compare in DOCUMENT_PARTS.items():
-        if not has_specs or name == _ADDED_TOKENS:
+        if not has_specs or name == ADDED_TOKENS:
             yield Part(name, tuple(compare(old, new)))
     yield Part("stages", tuple(compare_stages(old, new)))

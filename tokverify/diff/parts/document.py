@@ -70,9 +70,12 @@ def _list_flags(document: Mapping[str, Any]) -> dict[str, object]:
     return {entry["content"]: ", ".join(sorted(name for name in entry if entry[name] is True)) for entry in entries}
 
 
+ADDED_TOKENS = "added tokens"
+"""The part that two tokenizer.json files show themselves: GGUF cannot express all flags of an added token."""
+
 DOCUMENT_PARTS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[PartChange]]] = {
     "scores": _compare_scores,
     "merges": _compare_merges,
-    "added tokens": _compare_added_tokens,
+    ADDED_TOKENS: _compare_added_tokens,
 }
 """Name -> how to compare a part of two tokenizer.json files, one of which a GGUF file cannot express."""
