@@ -175,10 +175,12 @@ def conclude_plan(opened: Opened, plan: Plan, tally: Tally, judge: str | None = 
     Raises:
         TokverifyError: If the third tokenizer that `judge` names cannot be opened.
     """
+    report = conclude(tally, opened.compare(plan, judge))
+    if not report.report.diagnosis:
+        return report
     from tokverify.diagnosis.repair import add_repairs
 
-    report = conclude(tally, opened.compare(plan, judge))
-    return replace(report, report=add_repairs(report.report)) if report.report.diagnosis else report
+    return replace(report, report=add_repairs(report.report))
 
 
 def write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) -> None:
