@@ -123,4 +123,4 @@ def test_a_closing_s_is_ordinary_in_plamo_where_eos_is_another_token():
 def test_a_byte_token_too_short_for_a_number_is_refused():
     with pytest.raises(BrokenFileError, match="token 2 'ab' is typed BYTE"):
         resolve(TokenizerSpec(model="llama", tokens=["a", "abc", "ab"], types=[1, BYTE, BYTE]))
-    assert resolve(TokenizerSpec(model="llama", tokens=["▁"], types=[BYTE])).attributes == [Attribute.BYTE]
+    assert resolve(TokenizerSpec(model="llama", tokens=["▁"], types=[BYTE])).attributes == bytes([Attribute.BYTE])

@@ -1,6 +1,7 @@
 """Pieces that are read from the document are those that the library has."""
 
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 
 import pytest
@@ -8,7 +9,7 @@ import tokenizers
 
 from support.real_data import SHARED
 from tokverify.references.huggingface import HuggingFaceTokenizer
-from tokverify.references.huggingface_pieces import read_pieces
+from tokverify.references.huggingface_pieces import add_tokens, read_model_pieces
 
 NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
 
@@ -16,6 +17,11 @@ NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
 def open_document(document: bytes) -> tokenizers.Tokenizer:
     pytest.importorskip("tokverify._native")
     return tokenizers.Tokenizer.from_buffer(document)
+
+
+def read_pieces(tokenizer: tokenizers.Tokenizer, document: bytes) -> Sequence[str] | None:
+    of_model = read_model_pieces(document)
+    return None if of_model is None else add_tokens(of_model, tokenizer)
 
 
 def listed(tokenizer: tokenizers.Tokenizer) -> list[str]:

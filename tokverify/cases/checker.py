@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # subtle: U+0085, U+2028 and U+2029 are line breaks in YAML 1.1, so they must be escaped.
 _NEVER_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_COMPLAINTS = 100
 _MAX_SHOWN = 40
@@ -127,7 +128,7 @@ class Checker:
             self.complain(node.line, f"{what} is {self._describe(node)}; write a string")
         elif node.tag != "str":
             self.complain(node.line, self._describe_non_string(node, what))
-        elif any("\ud800" <= character <= "\udfff" for character in node.value):
+        elif _LONE_SURROGATE.search(node.value):
             self.complain(
                 node.line, f"{what} contains a lone surrogate, which is not valid text; write \\U and eight digits"
             )

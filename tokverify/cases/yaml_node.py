@@ -16,7 +16,7 @@ _MAX_DEPTH = 20
 _MAX_NODES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scalar:
     """A single value.
 

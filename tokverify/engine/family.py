@@ -262,8 +262,8 @@ class Settings:
     The inverse of `pieces`, except that some families display pieces in another form. Single lookups may be native; see
     `id_by_piece`.
     """
-    attributes: Sequence[int]
-    """The attributes by id."""
+    attributes: bytes
+    """The attributes by id, one byte each."""
     added_tokens: tuple[AddedToken, ...]
     """In the order in which llama.cpp splits the text at them: longest first, in bytes."""
     special_ids: Mapping[str, int]

@@ -34,7 +34,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
     merges = spec.merges if ranking is Ranking.MERGE_RANK else None
     for strings in (listed_pieces(settings.ids), merges or ()):
         digest.update(join(strings) + b"\0\0")
-    digest.update(bytes(settings.attributes) + b"\0")
+    digest.update(settings.attributes + b"\0")
     digest.update(_little_endian(spec.scores or ()) if ranking.uses_scores else b"")
     digest.update(spec.charsmap or b"")
     return digest.hexdigest()

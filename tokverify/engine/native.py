@@ -147,7 +147,7 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
         piece_count=len(settings.pieces),
         scores=None if base and base.scores is spec.scores else array("d", spec.scores or ()).tobytes(),
         types=None if base and base.types is spec.types else _type_bytes(spec.types or ()),
-        attributes=bytes(settings.attributes),
+        attributes=settings.attributes,
         merges=None if base and base.merges is spec.merges else _join_merges(spec.merges or ()),
         merge_count=len(spec.merges or ()),
         charsmap=None if base and base.charsmap is spec.charsmap else spec.charsmap or b"",

@@ -113,7 +113,7 @@ class _Loader:
             pre=name,
             pieces=self.pieces,
             ids=self.ids,
-            attributes=attributes.values,
+            attributes=bytes(attributes.values),
             added_tokens=self._added_tokens(attributes.values),
             special_ids=special_ids,
             eog_ids=frozenset(eog_ids),

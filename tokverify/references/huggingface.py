@@ -6,9 +6,9 @@ The library is used directly and never through `transformers`, which may change 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ from tokverify.files.huggingface.expansion import require_bounded, require_valid
 from tokverify.files.huggingface.pipeline import find_pipeline
 from tokverify.files.huggingface.stage import stages_of
 from tokverify.files.location import read_file
-from tokverify.references.huggingface_pieces import read_pieces
+from tokverify.references.huggingface_pieces import add_tokens, read_model_pieces
 from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds
@@ -49,13 +50,14 @@ class HuggingFaceTokenizer:
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
         end_ids: Tokens that end a generation, besides EOS.
         document: The content of the tokenizer.json, if the tokenizer was made from one.
+        model_pieces: Returns the pieces of its model, if it can be read natively.
     """
 
     parses_special = True
     adds_special = True
     decodes_as_llama_cpp = False
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the optional ones are keywords
         self,
         tokenizer: Tokenizer,
         *,
@@ -63,6 +65,7 @@ class HuggingFaceTokenizer:
         special_ids: Mapping[str, int] | None = None,
         end_ids: Collection[int] = (),
         document: bytes | None = None,
+        model_pieces: Callable[[], JoinedStrings | None] = lambda: None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -72,6 +75,7 @@ class HuggingFaceTokenizer:
         self._end_ids = frozenset(end_ids) | (frozenset() if named_eos is None else {named_eos})
         self._tokenizer = tokenizer
         self._document = document
+        self._model_pieces = model_pieces
 
     @property
     def library(self) -> Tokenizer:
@@ -161,7 +165,8 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""
-        if self._document is not None and (read := read_pieces(self._tokenizer, self._document)):
+        of_model = self._model_pieces()
+        if of_model is not None and (read := add_tokens(of_model, self._tokenizer)):
             return read
         by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
         pieces = [piece for piece in by_id if piece is not None]
@@ -263,6 +268,8 @@ def from_json(
     import tokenizers
 
     _require_harmless(data, source)
+    digest = Beside(lambda: hashlib.sha256(data).hexdigest())
+    model_pieces = Beside(partial(read_model_pieces, data))
     try:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
@@ -275,9 +282,15 @@ def from_json(
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, special_ids=known, end_ids=end_ids, document=data if is_file else None),
+        HuggingFaceTokenizer(
+            tokenizer,
+            special_ids=known,
+            end_ids=end_ids,
+            document=data if is_file else None,
+            model_pieces=model_pieces.result,
+        ),
         source=source,
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=digest.result(),
         versions={"tokenizers": tokenizers.__version__},
     )
 

@@ -12,22 +12,29 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-def read_pieces(tokenizer: Tokenizer, document: bytes) -> JoinedStrings | None:
-    """Return every piece by id, as the library does.
-
-    Args:
-        tokenizer: The tokenizer that the library made from the document.
-        document: A tokenizer.json.
+def read_model_pieces(document: bytes) -> JoinedStrings | None:
+    """Return the pieces of the model in a tokenizer.json, by id; other Python threads can run meanwhile.
 
     Returns:
-        None without the native engine, and if the library may have read something else: if ids are missing or used
-        twice, a piece is listed twice or contains NUL, or an added token has another text than the piece of its id.
+        None without the native engine, if ids are missing or used twice, or a piece is listed twice or has a NUL.
     """
     module = usable_native_module()
     found = module.read_pieces(document) if module else None
-    if found is None or found[1] != tokenizer.get_vocab_size(with_added_tokens=False):
+    return JoinedStrings(*found) if found else None
+
+
+def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings | None:
+    """Return every piece of a tokenizer by id, as the library does.
+
+    Args:
+        of_model: The pieces of the model in the tokenizer.json.
+        tokenizer: The tokenizer that the library made from it.
+
+    Returns:
+        None if the library may have read something else, or an added token has another text than the piece of its id.
+    """
+    if len(of_model) != tokenizer.get_vocab_size(with_added_tokens=False):
         return None
-    of_model = JoinedStrings(*found)
     added = {id: token.content for id, token in sorted(tokenizer.get_added_tokens_decoder().items())}
     texts = [text for id, text in added.items() if id >= len(of_model)]
     total = len(of_model) + len(texts)

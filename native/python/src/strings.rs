@@ -38,12 +38,17 @@ pub fn join_strings<'py>(
 /// None also if a piece contains NUL.
 #[pyfunction]
 pub fn read_pieces<'py>(document: &Bound<'py, PyBytes>) -> Option<(Bound<'py, PyBytes>, usize)> {
-    let pieces = tokenizer_json::read_pieces(document.as_bytes())?;
+    let bytes = document.as_bytes();
+    let (joined, count) = document.py().detach(|| join_pieces(bytes))?;
+    Some((PyBytes::new(document.py(), &joined), count))
+}
+
+fn join_pieces(document: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let pieces = tokenizer_json::read_pieces(document)?;
     if pieces.iter().any(|piece| piece.contains(&0)) {
         return None;
     }
-    let joined = pieces.iter().collect::<Vec<_>>().join(&0);
-    Some((PyBytes::new(document.py(), &joined), pieces.len()))
+    Some((pieces.iter().collect::<Vec<_>>().join(&0), pieces.len()))
 }
 
 /// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.

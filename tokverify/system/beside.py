@@ -1,0 +1,37 @@
+"""Call a function in another thread, beside something that takes longer.
+
+Python runs one thread at a time, so this only helps if the function spends its time in compiled code that lets other
+threads run, as `hashlib` and the native engine do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Beside(Generic[_T]):
+    """The result of a call that is made in another thread, which starts at once."""
+
+    def __init__(self, function: Callable[[], _T]) -> None:
+        self._function = function
+        self._results: list[_T] = []
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._call)
+        self._thread.start()
+
+    def _call(self) -> None:
+        try:
+            self._results.append(self._function())
+        except BaseException as error:  # noqa: BLE001 - the thread that asks for the result raises it
+            self._error = error
+
+    def result(self) -> _T:
+        """Wait for the result, or raise the error of the call."""
+        self._thread.join()
+        if self._error:
+            raise self._error
+        return self._results[0]
