@@ -35,5 +35,6 @@ pub mod spec;
 pub mod token_bytes;
 pub mod tokenizer_json;
 pub mod trie;
+pub mod trie_starts;
 pub mod utf8;
 pub mod vocabulary;

@@ -16,6 +16,9 @@ const VALUE_SHIFT: u32 = LABEL_BITS + BASE_BITS;
 /// The label of a slot without a node, which equals no byte.
 const FREE: u64 = 0x100;
 
+/// No node of a trie: the label of a byte is below `FREE`.
+pub const MISSING: Node = Node(FREE);
+
 /// A place in the trie: the label of the byte that leads to it, its base, and its value plus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node(u64);
@@ -88,52 +91,11 @@ impl Trie {
             if let Some(value) = node.value() {
                 found = Some((index + 1, value));
             }
+            if node.is_leaf() {
+                break;
+            }
         }
         found
-    }
-}
-
-/// The nodes of all strings of two bytes, which begin almost every search in a text.
-///
-/// Looking up the first two bytes at once saves one of the memory accesses that wait for each other.
-#[derive(Debug)]
-pub struct Pairs {
-    /// By the two bytes, the first one being the upper half; `MISSING` if the trie has no such string.
-    nodes: Box<[Node]>,
-    /// The value of each string of one byte.
-    singles: Box<[Option<u32>]>,
-}
-
-/// No node of a trie: the label of a byte is below `FREE`.
-const MISSING: Node = Node(FREE);
-
-impl Pairs {
-    /// Collect the pairs of a trie.
-    #[must_use]
-    pub fn new(trie: &Trie) -> Self {
-        let first = |byte| trie.child(trie.root(), byte);
-        let after = |node: Node| (0..=255).map(move |byte| trie.child(node, byte).unwrap_or(MISSING));
-        let children =
-            (0..=255).map(|byte| first(byte).map_or_else(|| vec![MISSING; 256], |node| after(node).collect()));
-        Self {
-            nodes: children.flatten().collect(),
-            singles: (0..=255).map(|byte| first(byte).and_then(Node::value)).collect(),
-        }
-    }
-
-    /// Return the same as `trie.longest(trie.root(), text)`.
-    #[must_use]
-    #[inline]
-    pub fn longest(&self, trie: &Trie, text: &[u8]) -> Option<(usize, u32)> {
-        let (&first, rest) = text.split_first()?;
-        let single = self.singles[usize::from(first)].map(|value| (1, value));
-        let Some((&second, rest)) = rest.split_first() else { return single };
-        let node = self.nodes[usize::from(first) << 8 | usize::from(second)];
-        if node == MISSING {
-            return single;
-        }
-        let longer = trie.longest(node, rest).map(|(length, value)| (length + 2, value));
-        longer.or_else(|| node.value().map(|value| (2, value))).or(single)
     }
 }
 
@@ -262,19 +224,6 @@ mod tests {
         assert_eq!(trie.longest(trie.root(), b"\0"), None);
         assert_eq!(trie.descend(b"ab").map(Node::value), Some(None));
         assert_eq!(trie.descend(b"abcd"), None);
-    }
-
-    #[test]
-    fn pairs_find_the_same() {
-        for strings in [&[&b"a"[..], b"abc", b"ab\xff", b"bc", b"\0", b"\0\0"][..], &[b"ab", b"xyz"], &[]] {
-            let trie = trie(strings);
-            let pairs = Pairs::new(&trie);
-            for text in
-                [&b""[..], b"a", b"ab", b"abc", b"abcd", b"abd", b"ab\xff", b"bc", b"bd", b"xy", b"xyz", b"\0\0\0"]
-            {
-                assert_eq!(pairs.longest(&trie, text), trie.longest(trie.root(), text), "{text:?}");
-            }
-        }
     }
 
     #[test]

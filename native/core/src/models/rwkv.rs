@@ -9,7 +9,8 @@ use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
-use crate::trie::{Pairs, Trie};
+use crate::trie::Trie;
+use crate::trie_starts::TrieStarts;
 use crate::vocabulary::{Strings, Vocabulary};
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub struct Rwkv {
 #[derive(Debug)]
 struct Search {
     trie: Trie,
-    pairs: Pairs,
+    starts: TrieStarts,
 }
 
 impl Rwkv {
@@ -56,10 +57,10 @@ impl Rwkv {
     /// If llama.cpp never finishes encoding it.
     pub fn encode(&self, text: &[u8], _scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         let mut ids = IdBuffer::new(ids);
-        let Search { trie, pairs } = &*self.search;
+        let Search { trie, starts } = &*self.search;
         let mut rest = text;
         while let Some(&first) = rest.first() {
-            let (length, id) = match pairs.longest(trie, rest) {
+            let (length, id) = match starts.longest(trie, rest) {
                 Some(found) => found,
                 // subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the
                 // text, again and again until it runs out of memory.
@@ -85,7 +86,7 @@ impl Search {
     fn new(vocabulary: &Vocabulary) -> Self {
         let tokens = Strings::collect(vocabulary.pieces().iter().map(unescape));
         let trie = Trie::new(tokens.iter().zip(0..));
-        Self { pairs: Pairs::new(&trie), trie }
+        Self { starts: TrieStarts::new(&trie), trie }
     }
 }
 

@@ -17,7 +17,8 @@ use crate::models::unigram_normalizer::Normalizer;
 use crate::scratch::Scratch;
 use crate::space::Spaces;
 use crate::spec::{Spec, attribute, token_type};
-use crate::trie::Trie;
+use crate::trie::{Node, Trie};
+use crate::trie_starts::WholeCharacters;
 use crate::utf8::character_size;
 use crate::vocabulary::{Strings, Vocabulary};
 use std::convert::Infallible;
@@ -33,7 +34,7 @@ pub struct Unigram {
     normalizer: Normalizer,
     tables: Arc<Tables>,
     /// The scores that count, by id.
-    scores: Box<[f64]>,
+    scores: Box<[f32]>,
     unknown_id: u32,
     unknown_score: f64,
     sums: Sums,
@@ -48,6 +49,7 @@ struct Tables {
     /// The matched pieces by id, with spaces for `▁`; the others are empty.
     matched: Strings,
     trie: Trie,
+    characters: WholeCharacters,
     boundaries: Boundaries,
 }
 
@@ -70,10 +72,12 @@ impl Tables {
         let pieces = spec.vocabulary.pieces().iter().zip(&is_matched);
         let matched =
             Spaces::new(true).convert_pieces(pieces.map(|(piece, &is_matched)| if is_matched { piece } else { b"" }));
+        let trie = Trie::new(matched.iter().zip(0..));
         Arc::new(Self {
             vocabulary: spec.vocabulary.clone(),
             is_matched,
-            trie: Trie::new(matched.iter().zip(0..)),
+            characters: WholeCharacters::new(&trie),
+            trie,
             boundaries: Boundaries::with_characters(&matched),
             matched,
         })
@@ -96,7 +100,7 @@ impl Unigram {
         let is_matched =
             |id: usize| matches!(type_of(id), token_type::NORMAL | token_type::USER_DEFINED | token_type::UNUSED);
         let is_free = |id: usize| spec.attributes[id] & attribute::USER_DEFINED != 0;
-        let scores: Box<[f64]> = (0..count).map(|id| if is_free(id) { 0.0 } else { f64::from(score_of(id)) }).collect();
+        let scores: Box<[f32]> = (0..count).map(|id| if is_free(id) { 0.0 } else { score_of(id) }).collect();
         let normal = (0..count).filter(|&id| type_of(id) == token_type::NORMAL).map(score_of);
         // subtle: a minimum that begins with a number ignores NaN.
         let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
@@ -208,14 +212,22 @@ impl Unigram {
         let before = cells[start].total;
         let size = character_size(chunk[start]).min(chunk.len() - start);
         let mut is_single_known = false;
-        let mut node = self.tables.trie.root();
-        for (index, &byte) in chunk[start..].iter().enumerate() {
-            let Some(child) = self.tables.trie.child(node, byte) else { break };
-            node = child;
+        let mut take = |node: Node, end: usize| {
             if let Some(id) = node.value() {
-                is_single_known |= index + 1 == size;
-                challenge(&mut cells[start + index + 1], before + self.scores[id as usize], start, id);
+                is_single_known |= end == start + size;
+                challenge(&mut cells[end], before + f64::from(self.scores[id as usize]), start, id);
             }
+        };
+        let Tables { trie, characters, .. } = &*self.tables;
+        let (mut node, mut end) = (trie.root(), start);
+        if let Some(first) = characters.start(&chunk[start..]) {
+            (node, end) = (first, start + size);
+            take(node, end);
+        }
+        for &byte in &chunk[end..] {
+            let Some(child) = trie.child(node, byte) else { break };
+            (node, end) = (child, end + 1);
+            take(node, end);
         }
         if !is_single_known {
             challenge(&mut cells[start + size], before + self.unknown_score, start, self.unknown_id);
@@ -287,9 +299,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(pieces: &Strings, scores: &[f64], unknown: f64) -> Self {
-        let listed = || pieces.iter().zip(scores).filter(|(piece, _)| !piece.is_empty());
-        let all = || listed().map(|(_, &score)| score).chain([unknown]);
+    fn new(pieces: &Strings, scores: &[f32], unknown: f64) -> Self {
+        let scores = scores.iter().map(|&score| f64::from(score));
+        let listed = || pieces.iter().zip(scores.clone()).filter(|(piece, _)| !piece.is_empty());
+        let all = || listed().map(|(_, score)| score).chain([unknown]);
         if !all().all(f64::is_finite) {
             return Self { limit: -1.0, most: f64::INFINITY, heaviest: 0.0 };
         }

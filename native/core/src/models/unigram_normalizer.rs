@@ -104,11 +104,10 @@ impl Normalizer {
                 return Ok(start + 1);
             }
             Class::Listed => {
-                let size = character_size(text[start]);
-                let character = text.get(start..start + size).filter(|character| !self.is_searched(character));
-                if let Some(character) = character {
-                    writer.word(character);
-                    return Ok(start + size);
+                let end = self.listed_end(text, start)?;
+                if start < end {
+                    writer.word(&text[start..end]);
+                    return Ok(end);
                 }
             }
             Class::Kept | Class::KeptBeforeAscii => {
@@ -133,6 +132,21 @@ impl Normalizer {
         end - usize::from(is_followed && last == Class::KeptBeforeAscii)
     }
 
+    /// Return the end of the characters of two or three bytes from `start` on that are kept.
+    #[inline]
+    fn listed_end(&self, text: &[u8], start: usize) -> Result<usize, EncodeError> {
+        let mut end = start;
+        while end < text.len() && self.classes[usize::from(text[end])] == Class::Listed {
+            let size = character_size(text[end]);
+            let Some(character) = text.get(end..end + size) else { break };
+            if self.is_searched(character) && !self.is_unmapped(&text[end..], character)? {
+                break;
+            }
+            end += size;
+        }
+        Ok(end)
+    }
+
     #[inline]
     fn is_searched(&self, bytes: &[u8]) -> bool {
         let tail = |index: usize| usize::from(bytes[index]) & 0x3F;
@@ -142,6 +156,15 @@ impl Normalizer {
             _ => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
         };
         self.searched[character >> 6] >> (character & 63) & 1 != 0
+    }
+
+    /// Return whether no string of the charsmap begins with `character`, the first one of `text`.
+    ///
+    /// Most characters that need a search are mapped only together with a mark that follows, such as か.
+    #[inline]
+    fn is_unmapped(&self, text: &[u8], character: &[u8]) -> Result<bool, EncodeError> {
+        let Some(charsmap) = &self.charsmap else { return Ok(false) };
+        Ok(character != ESCAPED && charsmap.find(text)?.is_none())
     }
 
     #[cold]
