@@ -19,11 +19,12 @@ from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
 from support.paths import ROOT
+from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
-TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
+TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 REFERENCES = ("whole", "ids")
 HEADS = (
     "vocabulary",

@@ -10,9 +10,10 @@ from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import try_fault
 from support.new_faults import FIRST, SECOND
+from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
