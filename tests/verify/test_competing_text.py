@@ -7,12 +7,16 @@ import pytest
 from support.spec_maker import bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec
-from tokverify.verify.competing_text import competing_texts
+from tokverify.verify.competing_text import CompetingTexts
 
 LETTERS = {"a": -9.0, "b": -9.0, "c": -9.0, "d": -9.0}
 SPM = spm_spec({**LETTERS, "ab": -2.0, "bc": -1.0, "cd": -3.0})
 UNIGRAM = unigram_spec({**LETTERS, "▁": -9.0, "ab": -2.0, "bc": -1.0, "cd": -3.0})
 BPE = bpe_spec(["b c", "a b", "c d"])
+
+
+def competing_texts(encoder: Encoder, declared: TokenizerSpec | None) -> list[str]:
+    return CompetingTexts(declared).make(encoder)
 
 
 def with_score(spec: TokenizerSpec, piece: str, score: float) -> TokenizerSpec:

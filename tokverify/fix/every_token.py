@@ -14,7 +14,7 @@ from tokverify.fix.target_text import SUITE
 from tokverify.probe.frame import pack_texts
 from tokverify.report.run_summary import FAILING
 from tokverify.verify.comparison import compare_cases
-from tokverify.verify.competing_text import competing_texts
+from tokverify.verify.competing_text import CompetingTexts
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -25,24 +25,31 @@ _MOST = 32
 """At most this many texts that differ are bisected at a time."""
 
 
-def differing_cases(actual: Encoder, expected: Tokenizer, declared: TokenizerSpec | None = None) -> list[Case]:
-    """Return cases for texts of tokens, and of competing ones, that the two sides encode differently; at most `_MOST`.
-
-    Tokens that are matched before the model runs are left out, because how depends on the options.
+class EveryToken:
+    """Compares all tokens of tokenizers with a reference.
 
     Args:
-        actual: Our tokenizer.
         expected: The reference.
-        declared: What the reference declares, if anything.
+        declared: What it declares, if anything.
     """
-    found: list[Case] = []
-    texts = chain(_ordinary_texts(actual), competing_texts(actual, declared))
-    groups: list[Sequence[str]] = list(pack_texts(texts))
-    while groups:
-        failing = _failing(groups, actual, expected)[:_MOST]
-        found += [_case(group) for group in failing if len(group) == 1]
-        groups = [half for group in failing for half in _halves(group)]
-    return found[:_MOST]
+
+    def __init__(self, expected: Tokenizer, declared: TokenizerSpec | None = None) -> None:
+        self._expected = expected
+        self._competing = CompetingTexts(declared)
+
+    def differing_cases(self, actual: Encoder) -> list[Case]:
+        """Return cases for texts of tokens, and of competing ones, that both sides encode differently; at most `_MOST`.
+
+        Tokens that are matched before the model runs are left out, because how depends on the options.
+        """
+        found: list[Case] = []
+        texts = chain(_ordinary_texts(actual), self._competing.make(actual))
+        groups: list[Sequence[str]] = list(pack_texts(texts))
+        while groups:
+            failing = _failing(groups, actual, self._expected)[:_MOST]
+            found += [_case(group) for group in failing if len(group) == 1]
+            groups = [half for group in failing for half in _halves(group)]
+        return found[:_MOST]
 
 
 def _ordinary_texts(encoder: Encoder) -> Iterator[str]:

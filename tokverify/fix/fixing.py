@@ -19,7 +19,7 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.candidate import Candidates
 from tokverify.fix.changed import changed_ids, type_ranges, unverified_ids
-from tokverify.fix.every_token import differing_cases
+from tokverify.fix.every_token import EveryToken
 from tokverify.fix.measure import Measuring, to_checks
 from tokverify.fix.pruning import prune
 from tokverify.fix.target_text import general_cases, target_cases
@@ -100,7 +100,8 @@ def make_plan(
     measuring = Measuring(declaration, model.stem, facts, cases, budget)
     first = measuring.measure(spec)
     measuring.add_cases(general_cases(first.encoder, facts.expected))
-    measuring.add_cases(_every_token(first.encoder, facts))
+    every_token = EveryToken(facts.expected, facts.spec) if facts.expected else None
+    measuring.add_cases(_differing_tokens(every_token, first.encoder))
     candidates = Candidates(facts, measuring, encodings)
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
@@ -113,7 +114,7 @@ def make_plan(
         parts.append(change)
         current = change.transform(current)
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
-        if measuring.add_cases([*targets, *_every_token(measure.encoder, facts)]):
+        if measuring.add_cases([*targets, *_differing_tokens(every_token, measure.encoder)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
     if parts and not budget.is_spent:
         parts = prune(measuring, spec, parts, facts.expected)
@@ -140,8 +141,8 @@ def make_plan(
     return Plan(measuring, before, measure, diagnosis, change, values, repair, stopped_early)
 
 
-def _every_token(encoder: Encoder | None, facts: Facts) -> list[Case]:
-    return differing_cases(encoder, facts.expected, facts.spec) if encoder and facts.expected else []
+def _differing_tokens(every_token: EveryToken | None, encoder: Encoder | None) -> list[Case]:
+    return every_token.differing_cases(encoder) if every_token and encoder else []
 
 
 def _next_change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ class TokenList:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._bytes = _TokenBytes()
 
     @cached_property
     def settings(self) -> Settings | None:
@@ -80,16 +81,19 @@ class TokenList:
     def differing_bytes(self, encoder: Encoder) -> list[int]:
         """Return the ids that represent other bytes than in the reference, or that only one side has."""
         expected = self._facts.token_bytes
-        pieces, others = encoder.settings.pieces, self._facts.pieces
-        differing = list(range(encoder.vocab_size, len(expected)))
-        for id, data in enumerate(expected[: encoder.vocab_size]):
-            # A piece such as `<0x0A>` represents a byte only if its type says so.
-            is_same = id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
-            if encoder.token_bytes(id) != data and not (is_same and self.settings is None):
-                differing.append(id)
+        pairs = zip(self._bytes.of(encoder.settings), expected, strict=False)
+        differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
+        if self.settings is None:
+            differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
+        differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
             differing += without_padding(range(len(expected), encoder.vocab_size), encoder.spec)
         return differing
+
+    def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:
+        others = self._facts.pieces
+        # A piece such as `<0x0A>` represents a byte only if its type says so.
+        return id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
 
     def differing_types(self, encoder: Encoder) -> list[int]:
         """Return the ids whose types llama.cpp would treat in another way."""
@@ -120,6 +124,25 @@ class TokenList:
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""
         return self.template is not None and _words(spec.chat_template) != _words(self.template)
+
+
+class _TokenBytes:
+    """The bytes that tokens represent. Tokenizers that differ in few tokens share those of all others."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], bytes] = {}
+        self._rule: tuple[object, bool] | None = None
+        """What the bytes of a piece with its attributes depend on."""
+
+    def of(self, settings: Settings) -> Iterator[bytes]:
+        """Yield the bytes of each token."""
+        rule = settings.family, settings.escape_whitespaces
+        if rule != self._rule:
+            self._rule, self._known = rule, {}
+        for token in zip(settings.pieces, settings.attributes, strict=True):
+            if token not in self._known:
+                self._known[token] = settings.family.token_bytes(*token, settings)
+            yield self._known[token]
 
 
 def _are_special(first: int, second: int) -> bool:

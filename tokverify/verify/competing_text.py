@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
 from tokverify.text.utf8 import from_utf8
@@ -26,6 +26,10 @@ _LONGEST = 100
 _WINDOW = 40
 """How many competitors are tried on either side of a join that has another rank."""
 _LAST = float("inf")
+
+
+_Pieces: TypeAlias = tuple[str, str, str]
+"""Three neighboring pieces; the one in the middle can be joined to either of the others."""
 
 
 class _Join(NamedTuple):
@@ -54,40 +58,62 @@ class _Competition(NamedTuple):
     second: _Join
 
     @property
-    def pieces(self) -> tuple[str, str, str]:
+    def pieces(self) -> _Pieces:
         return (*self.first, self.second.right)
 
 
-def competing_texts(actual: Encoder, declared: TokenizerSpec | None) -> list[str]:
-    """Return texts whose ids depend on the order of joins.
+class CompetingTexts:
+    """Makes texts whose ids depend on the order of joins. What several tokenizers have in common is computed once.
 
     Args:
-        actual: Our tokenizer.
-        declared: What the reference declares. If it ranks tokens as ours does, only competitions with another winner
-            are returned; without it, those that are won most narrowly.
+        declared: What the reference declares. If it ranks tokens as the tokenizer under test does, only competitions
+            with another winner count; without it, those that are won most narrowly.
     """
-    ranking = actual.settings.family.ranking
-    if declared and _ranked(declared, ranking) == _ranked(actual.spec, ranking):
-        return []
-    ours = _joins(actual.spec, ranking)
-    theirs = _joins(declared, ranking) if declared else {}
-    found = list(_flipped(ours, theirs)) if theirs else _Competitors(ours).of(ours)
-    texts = (_text(one.pieces, actual) for one in nsmallest(MOST, found))
-    return list(dict.fromkeys(filter(None, texts)))
+
+    def __init__(self, declared: TokenizerSpec | None) -> None:
+        self._declared = declared
+        self._theirs: dict[Ranking, _Competitors] = {}
+        self._last: tuple[TokenizerSpec | None, Sequence[_Pieces]] = (None, ())
+        """The tokenizer that was looked at last, and what competes in it."""
+
+    def make(self, actual: Encoder) -> list[str]:
+        """Return the texts for a tokenizer, at most `MOST`."""
+        last, pieces = self._last
+        if last is None or not _rank_alike(last, actual.spec):
+            pieces = self._find(actual.spec, actual.settings.family.ranking)
+            self._last = (actual.spec, pieces)
+        texts = (_text(each, actual) for each in pieces)
+        return list(dict.fromkeys(filter(None, texts)))
+
+    def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[_Pieces]:
+        declared = self._declared
+        if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
+            return ()
+        if declared and ranking not in self._theirs:
+            self._theirs[ranking] = _Competitors(_joins(declared, ranking))
+        ours = _joins(spec, ranking)
+        theirs = self._theirs.get(ranking)
+        found = _flipped(ours, theirs) if theirs and theirs.joins else _Competitors(ours).of(ours)
+        return [one.pieces for one in nsmallest(MOST, found)]
 
 
-def _flipped(ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks]) -> Iterator[_Competition]:
+def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Competition]:
     """Yield competitions with another winner.
 
     Not every one changes ids, as other joins may come first, so more are made with the joins that have another rank.
     """
-    competitors = _Competitors(theirs)
-    closest = [one for one in competitors.of(theirs) if _has_other_winner(one, ours, theirs)]
+    closest = [one for one in theirs.of(theirs.joins) if _has_other_winner(one, ours, theirs.joins)]
     yield from closest
     moved = {join for one in closest for join in (one.first, one.second)}
     if len(closest) < MOST:
-        others = competitors.of(moved, _WINDOW)
-        yield from (one for one in others if _has_other_winner(one, ours, theirs))
+        others = theirs.of(moved, _WINDOW)
+        yield from (one for one in others if _has_other_winner(one, ours, theirs.joins))
+
+
+def _rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
+    """Whether two variants of a tokenizer share the arrays that decide the order of joins."""
+    names = ("model", "tokens", "scores", "merges")
+    return all(getattr(first, name) is getattr(second, name) for name in names)
 
 
 def _ranked(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object], ...]:
@@ -128,10 +154,10 @@ def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_J
     joins: dict[_Join, _Ranks] = {}
     for piece, score in scores.items():
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
-            join = _Join(piece[:at], piece[at:])
-            left, right = scores.get(join.left), scores.get(join.right)
+            left, right = scores.get(piece[:at]), scores.get(piece[at:])
             if left is not None and right is not None:
-                joins[join] = _Ranks(left - score, right - score) if is_sum else _Ranks(-score, -score)
+                ranks = _Ranks(left - score, right - score) if is_sum else _Ranks(-score, -score)
+                joins[_Join(piece[:at], piece[at:])] = ranks
     return joins
 
 
@@ -139,7 +165,7 @@ class _Competitors:
     """The joins that need the same piece as another one, by rank."""
 
     def __init__(self, joins: Mapping[_Join, _Ranks]) -> None:
-        self._joins = joins
+        self.joins = joins
         self._ending: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
         self._starting: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
         for join, ranks in joins.items():
@@ -151,7 +177,7 @@ class _Competitors:
     def of(self, chosen: Collection[_Join], window: int = 1) -> Iterator[_Competition]:
         """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
         for join in chosen:
-            rank = self._joins[join]
+            rank = self.joins[join]
             for other, second in _closest(self._starting.get(join.right, ()), rank.by_right, window):
                 yield _Competition(abs(rank.by_right - other), join, second)
             for other, first in _closest(self._ending.get(join.left, ()), rank.by_left, window):
