@@ -12,6 +12,7 @@ from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError
 from tokverify.files.gguf.declaration import Declaration
+from tokverify.fix.certain import certain_changes
 from tokverify.fix.changed import type_ranges
 from tokverify.fix.fixing import Plan, make_plan, to_report
 from tokverify.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
@@ -280,3 +281,45 @@ def test_special_ids_out_of_range_are_corrected(bare: bool):
     assert plan.repair.kind == "bos_id+eos_id+pad_id"
     assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
     assert fix_exit_code(written(plan)) == 0
+
+
+def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> tuple[Plan, TokenizerSpec]:
+    wrong = replace(right, special_ids={**right.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    expected = Encoder(right, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    return plan, plan.change.transform(wrong)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["unk", "sep", "pad", "mask", "fim_pre"])
+def test_a_role_that_no_token_is_named_like_is_left_without_a_token(role: str, bare: bool):
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan, fixed = planned_out_of_range(right, bare=bare, **{role: end + 1})
+    assert plan.repair.sentence.startswith(f"leaving the role {role} without a token")
+    assert fixed.special_ids == right.special_ids
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["bos", "eos", "unk"])
+def test_a_role_out_of_range_goes_to_the_token_named_like_it(role: str, bare: bool):
+    plan, fixed = planned_out_of_range(SPM, bare=bare, **{role: len(SPM.tokens)})
+    assert plan.repair.kind == f"{role}_id"
+    assert plan.repair.gguf_command is not None
+    assert fixed.special_ids == SPM.special_ids
+
+
+def test_a_role_out_of_range_is_not_exchanged_with_another():
+    right = replace(SPM, chat_template=None)
+    plan, fixed = planned_out_of_range(right, bare=True, bos=len(SPM.tokens), eos=1)
+    assert fixed.special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_roles_out_of_range_are_corrected_after_another_role():
+    wrong = replace(SPM, special_ids={"bos": 2, "eos": 2, "unk": 0, "pad": len(SPM.tokens)})
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = replace(wrong, special_ids={**wrong.special_ids, "bos": 1})
+    assert change.transform(other).special_ids == {"bos": 1, "eos": 2, "unk": 0}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
 from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
 from tokverify.diagnosis import TokenizerChange
-from tokverify.diagnosis.setting_change import assign_role
+from tokverify.diagnosis.setting_change import assign_role, unassign_role
+from tokverify.diagnosis.token_patch import types_of
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
@@ -38,28 +40,31 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
 def _valid_roles(spec: TokenizerSpec, facts: Facts) -> Iterator[TokenizerChange]:
     """Give the roles whose ids are out of range to the tokens that the reference or their names suggest, or to none.
 
-    llama.cpp ignores such ids, and uses its own defaults.
+    llama.cpp ignores such an id, as if the role had no token.
     """
-    size = len(spec.tokens)
-    wrong = [role for role, id in spec.special_ids.items() if id >= size]
-    if not wrong:
-        return
-    suggested = {role: facts.special_ids.get(role, _suggest_id(spec, role)) for role in wrong}
-    valid = {role: id for role, id in suggested.items() if id is not None and id < size}
-    others = {role: id for role, id in spec.special_ids.items() if id < size}
-    yield TokenizerChange(
-        kind="+".join(f"{role}_id" for role in wrong),
-        sentence=f"correcting the ids of special tokens that are out of range ({', '.join(wrong)})",
-        cost=_COST,
-        transform=lambda spec: replace(spec, special_ids={**others, **valid}),
-    )
+    wrong = [role for role, id in spec.special_ids.items() if id >= len(spec.tokens)]
+    if wrong:
+        yield reduce(TokenizerChange.then, [_valid_role(spec, role, facts) for role in wrong])
 
 
-def _suggest_id(spec: TokenizerSpec, role: str) -> int | None:
-    """Return the only token that is named like a role, or the only control token."""
-    named = [id for id, token in enumerate(spec.tokens) if ROLES_BY_NAME.get(token, ("",))[0] == role]
-    controls = [id for id, type in enumerate(spec.types or ()) if type == TokenType.CONTROL]
-    return next((ids[0] for ids in (named, controls) if len(ids) == 1), None)
+def _valid_role(spec: TokenizerSpec, role: str, facts: Facts) -> TokenizerChange:
+    is_declared = role in facts.special_ids or facts.gguf_spec is not None
+    if is_declared:
+        id = facts.special_ids.get(role)
+    else:
+        controls = [id for id, type in enumerate(types_of(spec)) if type == TokenType.CONTROL]
+        id = _suggest_id(role, {token: id for id, token in enumerate(spec.tokens)}, controls)
+    if id is None or id >= len(spec.tokens):
+        return unassign_role(role)
+    return assign_role(spec, role, id, confirmed=is_declared)
+
+
+def _suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> int | None:
+    """Return the only token that is named like a role, or for the ends of a text the only control token."""
+    named = natural_id(ids, role)
+    if named is None and role in {"bos", "eos"} and len(controls) == 1:
+        return controls[0]
+    return named
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
@@ -86,10 +91,8 @@ def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
     eos = settings.special_ids.get("eos")
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
-    id = natural_id(settings, "eos")
-    if id is None:
-        controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-        id = controls[0] if len(controls) == 1 else None
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    id = _suggest_id("eos", settings.ids, controls)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
 
