@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from support.spec_maker import CONTROL, spm_spec
+from support.spec_maker import CONTROL, spm_spec, unigram_spec
+from tokverify.diagnosis.added_token_change import padding
 from tokverify.diagnosis.evidence import Evidence
-from tokverify.diagnosis.extra_token_change import extra_tokens, keep_size
+from tokverify.diagnosis.extra_token_change import extra_tokens
 from tokverify.diagnosis.facts import Facts
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenType
@@ -30,11 +31,21 @@ def test_scores_types_and_roles_are_cut_with_the_tokens():
     assert fixed.special_ids == RIGHT.special_ids
 
 
-def test_padding_keeps_the_number_of_tokens():
-    (change,) = extra_tokens(evidence(WRONG))
-    fixed = keep_size(change, SIZE + 2).transform(WRONG)
-    assert fixed.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
-    assert len(fixed.types) == len(fixed.scores) == SIZE + 2
+def test_padding_gives_each_embedding_a_token():
+    padded = padding(SIZE, SIZE + 2).transform(RIGHT)
+    assert padded.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
+    assert padded.types[SIZE:] == [TokenType.UNUSED.value] * 2
+    assert len(padded.scores) == SIZE + 2
+
+
+def test_a_unigram_model_does_not_use_padding_for_its_own_text():
+    pieces = dict.fromkeys("▁[PAD]0123456789", -3.0)
+    right = unigram_spec(pieces, special_ids={"unk": 2})
+    size = len(right.tokens)
+    padded = Encoder(padding(size, size + 1).transform(right))
+    for text in (f"[PAD{size}]", f"0 [PAD{size}]1"):
+        ids = [encoder.encode(text, add_special=False, parse_special=False) for encoder in (padded, Encoder(right))]
+        assert ids[0] == ids[1]
 
 
 def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():

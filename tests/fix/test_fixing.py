@@ -250,7 +250,39 @@ def test_tokens_with_embeddings_are_replaced_by_padding():
     fixed = plan.change.transform(wrong)
     assert fixed.tokens[size:] == [f"[PAD{size}]"]
     assert fixed.types[size:] == [TokenType.UNUSED.value]
-    assert plan.repair.sentence.endswith("that the reference does not have, with padding in their place")
+    removal, padding = plan.repair.sentence.split(", and ")
+    assert removal.endswith("that the reference does not have")
+    assert padding == f"adding 1 padding token, as the model has {size + 1} embeddings"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def planned_with_embeddings(wrong: TokenizerSpec, right: TokenizerSpec, rows: int, **fields: object) -> Plan:
+    declaration = Declaration(spec=wrong, embedding_rows=rows, vocab_size=rows, **fields)
+    return make_plan(Path("model.gguf"), declaration, Facts(Encoder(right, "right")), CASES)
+
+
+def test_tokens_with_embeddings_are_replaced_by_padding_together_with_other_faults():
+    wrong = replace(appended(BPE, "<|pad|>"), pre="qwen2", merges=BPE.merges[1:])
+    plan = planned_with_embeddings(wrong, BPE, len(wrong.tokens))
+    fixed = plan.change.transform(wrong)
+    assert (fixed.pre, fixed.merges, len(fixed.tokens)) == (BPE.pre, BPE.merges, len(wrong.tokens))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_padding_needs_no_text_that_verifies_it():
+    many = appended(BPE, *(f"<|{number}|>" for number in range(2_000)))
+    plan = planned_with_embeddings(many, BPE, len(many.tokens))
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+    refused = replace(appended(BPE, "<|pad|>"), merges=None)
+    plan = planned_with_embeddings(refused, BPE, len(refused.tokens), refusal=BrokenFileError("there are no merges"))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_missing_token_is_followed_by_padding_if_the_model_has_more_embeddings():
+    cut = replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1])
+    plan = planned_with_embeddings(cut, BPE, len(BPE.tokens) + 2)
+    assert len(plan.change.transform(cut).tokens) == len(BPE.tokens) + 2
     assert fix_exit_code(written(plan)) == 0
 
 

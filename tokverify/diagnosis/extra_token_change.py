@@ -8,10 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
-from tokverify.diagnosis.added_token_change import append_tokens
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import name_tokens, types_of, without_padding
-from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -32,25 +30,6 @@ def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
         cost=cost.ADDED_TOKENS,
         transform=partial(_cut, size=len(reference.tokens), declared=evidence.facts.special_ids),
     )
-
-
-def keep_size(change: TokenizerChange, size: int) -> TokenizerChange:
-    """Return the same change, with padding instead of the tokens that it removes, so that all embeddings have a token.
-
-    Args:
-        change: A change after which there are fewer tokens.
-        size: The number of embeddings.
-    """
-    return replace(
-        change,
-        sentence=f"{change.sentence}, with padding in their place",
-        transform=lambda spec: _pad(change.transform(spec), size),
-    )
-
-
-def _pad(spec: TokenizerSpec, size: int) -> TokenizerSpec:
-    ids = range(len(spec.tokens), size)
-    return append_tokens(spec, [f"[PAD{id}]" for id in ids], [TokenType.UNUSED.value] * len(ids), None)
 
 
 def _cut(spec: TokenizerSpec, size: int, declared: Mapping[str, int]) -> TokenizerSpec:
