@@ -2,9 +2,11 @@ from dataclasses import replace
 
 from support.spec_maker import CONTROL, spm_spec, unigram_spec
 from tokverify.diagnosis.added_token_change import padding
+from tokverify.diagnosis.declared_change import declared_changes
 from tokverify.diagnosis.evidence import Evidence
 from tokverify.diagnosis.extra_token_change import extra_tokens
 from tokverify.diagnosis.facts import Facts
+from tokverify.diagnosis.token_patch import TokenPatch, patch_tokens
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenType
 
@@ -51,3 +53,16 @@ def test_a_unigram_model_does_not_use_padding_for_its_own_text():
 def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():
     assert list(extra_tokens(evidence(RIGHT, reference=WRONG))) == []
     assert list(extra_tokens(evidence(RIGHT))) == []
+
+
+def test_changes_of_types_do_not_concern_tokens_that_are_removed():
+    wrong = replace(WRONG, types=[*WRONG.types[:-3], TokenType.NORMAL.value, *WRONG.types[-2:]])
+    removal, *others = declared_changes(wrong, None, Facts(Encoder(RIGHT, "right")))
+    assert removal.kind == "added"
+    assert [change.sentence for change in others] == [f'setting the type of token {SIZE - 1} "<x>" to CONTROL']
+
+
+def test_a_patch_of_a_token_that_is_removed_has_no_effect():
+    (removal,) = extra_tokens(evidence(WRONG))
+    patch = patch_tokens({SIZE: TokenPatch("x", CONTROL)}, "types", "", 1.0)
+    assert removal.then(patch).transform(WRONG) == removal.transform(WRONG)

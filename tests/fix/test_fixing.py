@@ -10,12 +10,15 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.files.gguf.declaration import Declaration
 from tokverify.fix.certain import certain_changes
 from tokverify.fix.changed import type_ranges
 from tokverify.fix.fixing import Plan, make_plan, to_report
 from tokverify.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
+from tokverify.references.huggingface import from_json
+from tokverify.references.rebuilt import build
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -238,7 +241,24 @@ def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
     fixed = plan.change.transform(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size))
     assert list(fixed.tokens) == list(right.tokens)
     assert fixed.special_ids == right.special_ids
-    assert plan.repair.sentence == f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have"
+    assert plan.repair.sentence == (
+        f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have, and making token {size - 1} "
+        '"<y>" the eos token (tokenizer.ggml.eos_token_id), and leaving the role pad without a token '
+        "(tokenizer.ggml.padding_token_id)"
+    )
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("declared", [{}, {"eos": "<|end|>"}])
+def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str]):
+    right = bpe_spec(["a b", "ab c"], {"<|end|>": CONTROL})
+    right = replace(right, special_ids={"eos": len(right.tokens) - 1})
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="right", special_texts=declared, is_file=True).tokenizer)
+    wrong = appended(right, "<|im_end|>", eos=len(right.tokens))
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), fixed.special_ids) == (list(right.tokens), right.special_ids)
     assert fix_exit_code(written(plan)) == 0
 
 

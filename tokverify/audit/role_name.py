@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tokverify.engine.special_text import FIM_TEXTS
 
@@ -32,3 +32,17 @@ def natural_id(ids: Mapping[str, int], role: str) -> int | None:
     named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role]
     found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
     return found[0] if len(found) == 1 else None
+
+
+def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> int | None:
+    """Return the only token that is named like a role, or for the ends of a text the only control token.
+
+    Args:
+        role: Such as `eos`.
+        ids: Text -> id of all tokens.
+        controls: The ids of the control tokens.
+    """
+    named = natural_id(ids, role)
+    if named is None and role in {"bos", "eos"} and len(controls) == 1:
+        return controls[0]
+    return named

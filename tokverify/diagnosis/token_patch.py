@@ -104,7 +104,7 @@ def _id_ranges(ids: Iterable[int]) -> str:
 
 
 def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:
-    """Return the change that applies patches."""
+    """Return the change that applies patches; those of tokens that another change has removed have no effect."""
     return TokenizerChange(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _apply(spec, patches))
 
 
@@ -121,7 +121,8 @@ def _apply(spec: TokenizerSpec, patches: Patches) -> TokenizerSpec:
 def _replace_items(values: Sequence[_Value], changes: Mapping[int, _Value]) -> list[_Value]:
     changed = list(values)
     for index, value in changes.items():
-        changed[index] = value
+        if index < len(changed):
+            changed[index] = value
     return changed
 
 

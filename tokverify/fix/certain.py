@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
-from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
+from tokverify.audit.role_name import ROLES_BY_NAME, suggest_id
 from tokverify.diagnosis import TokenizerChange
-from tokverify.diagnosis.setting_change import assign_role, unassign_role
-from tokverify.diagnosis.token_patch import types_of
+from tokverify.diagnosis.setting_change import assign_role
+from tokverify.diagnosis.valid_role_change import valid_roles
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
@@ -28,43 +28,14 @@ _COST = 1.0
 
 def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
-    yield from _valid_roles(spec, facts)
+    if roles := valid_roles(spec, facts):
+        yield reduce(TokenizerChange.then, roles)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
         yield from _double_bos(encoder, facts)
-
-
-def _valid_roles(spec: TokenizerSpec, facts: Facts) -> Iterator[TokenizerChange]:
-    """Give the roles whose ids are out of range to the tokens that the reference or their names suggest, or to none.
-
-    llama.cpp ignores such an id, as if the role had no token.
-    """
-    wrong = [role for role, id in spec.special_ids.items() if id >= len(spec.tokens)]
-    if wrong:
-        yield reduce(TokenizerChange.then, [_valid_role(spec, role, facts) for role in wrong])
-
-
-def _valid_role(spec: TokenizerSpec, role: str, facts: Facts) -> TokenizerChange:
-    is_declared = role in facts.special_ids or facts.gguf_spec is not None
-    if is_declared:
-        id = facts.special_ids.get(role)
-    else:
-        controls = [id for id, type in enumerate(types_of(spec)) if type == TokenType.CONTROL]
-        id = _suggest_id(role, {token: id for id, token in enumerate(spec.tokens)}, controls)
-    if id is None or id >= len(spec.tokens):
-        return unassign_role(role)
-    return assign_role(spec, role, id, confirmed=is_declared)
-
-
-def _suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> int | None:
-    """Return the only token that is named like a role, or for the ends of a text the only control token."""
-    named = natural_id(ids, role)
-    if named is None and role in {"bos", "eos"} and len(controls) == 1:
-        return controls[0]
-    return named
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
@@ -92,7 +63,7 @@ def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
     controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-    id = _suggest_id("eos", settings.ids, controls)
+    id = suggest_id("eos", settings.ids, controls)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
 
