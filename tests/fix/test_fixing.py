@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
@@ -375,3 +375,29 @@ def test_roles_out_of_range_are_corrected_after_another_role():
     (change,) = certain_changes(wrong, None, Facts(None))
     other = replace(wrong, special_ids={**wrong.special_ids, "bos": 1})
     assert change.transform(other).special_ids == {"bos": 1, "eos": 2, "unk": 0}
+
+
+def test_byte_tokens_are_typed_after_another_change():
+    wrong = replace(SPM, types=[NORMAL if type == BYTE else type for type in SPM.types])
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = typed(wrong, "new word", NORMAL)
+    assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
+
+
+@pytest.mark.parametrize("roles", [{}, {"bos": len(SPM.tokens)}])
+def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
+    wrong = replace(SPM, types=SPM.types[:50], special_ids={**SPM.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has 50 elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.special_ids) == (SPM.types, SPM.special_ids)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
+    wrong = replace(SPM, tokens=SPM.tokens[:-2])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types, fixed.scores) == (SPM.tokens, SPM.types, SPM.scores)
+    assert fix_exit_code(written(plan)) == 0

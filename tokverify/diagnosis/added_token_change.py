@@ -124,5 +124,5 @@ def _append(
         spec,
         tokens=[*spec.tokens, *tokens],
         types=[*types_of(spec), *types],
-        scores=None if spec.scores is None else [*spec.scores, *scores],
+        scores=None if spec.scores is None else [*spec.scores[: len(spec.tokens)], *scores],
     )

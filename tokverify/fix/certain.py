@@ -11,6 +11,7 @@ from tokverify.audit.marker import read_template
 from tokverify.audit.role_name import ROLES_BY_NAME, suggest_id
 from tokverify.diagnosis import TokenizerChange
 from tokverify.diagnosis.setting_change import assign_role
+from tokverify.diagnosis.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.diagnosis.valid_role_change import valid_roles
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import BYTE_PIECE
@@ -43,17 +44,10 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
     ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
     if spec.types is None or len(ids) != _BYTES:
         return
-    wrong = [id for id in ids if spec.types[id] != TokenType.BYTE]
-    if wrong:
-        types = list(spec.types)
-        for id in wrong:
-            types[id] = TokenType.BYTE.value
-        yield TokenizerChange(
-            kind="types",
-            sentence=f"setting the type of {plural(len(wrong), 'byte token')} to BYTE",
-            cost=_COST,
-            transform=lambda spec: replace(spec, types=types),
-        )
+    types = types_of(spec)
+    patches = {id: TokenPatch(type=TokenType.BYTE.value) for id in ids if types[id] != TokenType.BYTE}
+    if patches:
+        yield patch_tokens(patches, "types", f"setting the type of {plural(len(patches), 'byte token')} to BYTE", _COST)
 
 
 def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
