@@ -401,3 +401,13 @@ def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types, fixed.scores) == (SPM.tokens, SPM.types, SPM.scores)
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
+    wrong = appended(BPE, "ab 12", pad=len(BPE.tokens) + 1)
+    wrong = replace(wrong, types=[*BPE.types, USER_DEFINED])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(Encoder(BPE, "right"))), [])
+    left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
+    text = "ab 12"
+    assert left.encode(text) == right.encode(text)

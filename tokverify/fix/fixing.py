@@ -114,6 +114,9 @@ def make_plan(
         parts.append(change)
         current = change.transform(current)
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
+        if first.encoder is None:
+            # Only now is it known which texts our side matches.
+            targets += general_cases(measure.encoder, facts.expected)
         if measuring.add_cases([*targets, *_every_token(measure.encoder, facts)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
     if parts:
