@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from support.spec_maker import CONTROL, spm_spec, unigram_spec
 from tokverify.diagnosis.added_token_change import padding
 from tokverify.diagnosis.declared_change import declared_changes
@@ -66,3 +68,11 @@ def test_a_patch_of_a_token_that_is_removed_has_no_effect():
     (removal,) = extra_tokens(evidence(WRONG))
     patch = patch_tokens({SIZE: TokenPatch("x", CONTROL)}, "types", "", 1.0)
     assert removal.then(patch).transform(WRONG) == removal.transform(WRONG)
+
+
+@pytest.mark.parametrize(("spec", "is_removed"), [(RIGHT, False), (unigram_spec({"a": -1.0}), True)])
+def test_an_unused_token_is_removed_only_if_the_model_may_use_it(spec, is_removed: bool):
+    wrong = replace(
+        spec, tokens=[*spec.tokens, "ab"], types=[*spec.types, TokenType.UNUSED.value], scores=[*spec.scores, 0.0]
+    )
+    assert bool(list(extra_tokens(evidence(wrong, reference=spec)))) is is_removed

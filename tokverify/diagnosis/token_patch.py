@@ -58,9 +58,9 @@ def types_of(spec: TokenizerSpec) -> Sequence[int]:
 
 
 def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
-    """Return the ids of tokens that are no padding."""
-    types = types_of(spec)
-    return [id for id in ids if types[id] != TokenType.UNUSED and not is_filler(spec.tokens[id])]
+    """Return the ids of tokens that are no padding; a model that reads types may match unused ones, as unigram does."""
+    types, may_match = types_of(spec), depends_on_types(spec)
+    return [id for id in ids if not is_filler(spec.tokens[id]) and (may_match or types[id] != TokenType.UNUSED)]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:
