@@ -125,6 +125,18 @@ def test_rows_that_are_not_text_are_located_and_the_rest_is_read(tmp_path):
     assert read(tmp_path / "a.parquet") == [Document(0, "a"), Unreadable(1, "'text' is null"), Document(2, "b")]
 
 
+def test_a_lone_surrogate_is_named_as_the_reason(tmp_path):
+    lone = [rb'{"text": "\ud83d"}', rb'{"text": "\uDE00\ud83d"}', rb'{"text": "a", "b": "\\\udc00"}']
+    others = [rb'{"text": "\ud83d}', rb'["\ud83d"]', rb'{"text": "\q\\ud83d"}']
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join([*lone, *others, rb'{"text": "\ud83d\ude00\\ud83d"}']))
+    *unreadable, pair = read(tmp_path / "a.jsonl")
+    assert [document.reason for document in unreadable[:3]] == [
+        "the line contains a lone surrogate, which is not valid text"
+    ] * 3
+    assert [document.reason for document in unreadable[3:]] == ["the line is not a JSON object"] * 3
+    assert pair.text == "\U0001f600\\ud83d"
+
+
 def test_bytes_that_may_not_be_text(tmp_path):
     column = pa.array([b"a", b"\xff", "\u00e4".encode()], pa.binary())
     broken = pa.StringArray.from_buffers(3, *column.buffers()[1:])

@@ -142,3 +142,9 @@ def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     evidence = Evidence(replace(spec, merges=None), None, Facts(Bare(Encoder(spec))), ())
     (change,) = convention_change.merges(evidence)
     assert change.transform(spec).merges == list(spec.merges)
+
+
+@pytest.mark.parametrize("right", [SPM, UNIGRAM])
+def test_scores_of_another_number_than_tokens_are_left_alone(right: TokenizerSpec):
+    wrong = replace(right, scores=right.scores[:-2])
+    assert list(convention_change.scores(Evidence(wrong, None, Facts(Bare(Encoder(right))), ()))) == []

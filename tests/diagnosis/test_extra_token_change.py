@@ -1,9 +1,14 @@
 from dataclasses import replace
 
-from support.spec_maker import CONTROL, spm_spec
+import pytest
+
+from support.spec_maker import CONTROL, spm_spec, unigram_spec
+from tokverify.diagnosis.added_token_change import padding
+from tokverify.diagnosis.declared_change import declared_changes
 from tokverify.diagnosis.evidence import Evidence
-from tokverify.diagnosis.extra_token_change import extra_tokens, keep_size
+from tokverify.diagnosis.extra_token_change import extra_tokens
 from tokverify.diagnosis.facts import Facts
+from tokverify.diagnosis.token_patch import TokenPatch, patch_tokens
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenType
 
@@ -30,13 +35,44 @@ def test_scores_types_and_roles_are_cut_with_the_tokens():
     assert fixed.special_ids == RIGHT.special_ids
 
 
-def test_padding_keeps_the_number_of_tokens():
-    (change,) = extra_tokens(evidence(WRONG))
-    fixed = keep_size(change, SIZE + 2).transform(WRONG)
-    assert fixed.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
-    assert len(fixed.types) == len(fixed.scores) == SIZE + 2
+def test_padding_gives_each_embedding_a_token():
+    padded = padding(SIZE, SIZE + 2).transform(RIGHT)
+    assert padded.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
+    assert padded.types[SIZE:] == [TokenType.UNUSED.value] * 2
+    assert len(padded.scores) == SIZE + 2
+
+
+def test_a_unigram_model_does_not_use_padding_for_its_own_text():
+    pieces = dict.fromkeys("▁[PAD]0123456789", -3.0)
+    right = unigram_spec(pieces, special_ids={"unk": 2})
+    size = len(right.tokens)
+    padded = Encoder(padding(size, size + 1).transform(right))
+    for text in (f"[PAD{size}]", f"0 [PAD{size}]1"):
+        ids = [encoder.encode(text, add_special=False, parse_special=False) for encoder in (padded, Encoder(right))]
+        assert ids[0] == ids[1]
 
 
 def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():
     assert list(extra_tokens(evidence(RIGHT, reference=WRONG))) == []
     assert list(extra_tokens(evidence(RIGHT))) == []
+
+
+def test_changes_of_types_do_not_concern_tokens_that_are_removed():
+    wrong = replace(WRONG, types=[*WRONG.types[:-3], TokenType.NORMAL.value, *WRONG.types[-2:]])
+    removal, *others = declared_changes(wrong, None, Facts(Encoder(RIGHT, "right")))
+    assert removal.kind == "added"
+    assert [change.sentence for change in others] == [f'setting the type of token {SIZE - 1} "<x>" to CONTROL']
+
+
+def test_a_patch_of_a_token_that_is_removed_has_no_effect():
+    (removal,) = extra_tokens(evidence(WRONG))
+    patch = patch_tokens({SIZE: TokenPatch("x", CONTROL)}, "types", "", 1.0)
+    assert removal.then(patch).transform(WRONG) == removal.transform(WRONG)
+
+
+@pytest.mark.parametrize(("spec", "is_removed"), [(RIGHT, False), (unigram_spec({"a": -1.0}), True)])
+def test_an_unused_token_is_removed_only_if_the_model_may_use_it(spec, is_removed: bool):
+    wrong = replace(
+        spec, tokens=[*spec.tokens, "ab"], types=[*spec.types, TokenType.UNUSED.value], scores=[*spec.scores, 0.0]
+    )
+    assert bool(list(extra_tokens(evidence(wrong, reference=spec)))) is is_removed

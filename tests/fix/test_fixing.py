@@ -6,15 +6,19 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.files.gguf.declaration import Declaration
+from tokverify.fix.certain import certain_changes
 from tokverify.fix.changed import type_ranges
 from tokverify.fix.fixing import Plan, make_plan, to_report
 from tokverify.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
+from tokverify.references.huggingface import from_json
+from tokverify.references.rebuilt import build
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -237,7 +241,24 @@ def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
     fixed = plan.change.transform(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size))
     assert list(fixed.tokens) == list(right.tokens)
     assert fixed.special_ids == right.special_ids
-    assert plan.repair.sentence == f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have"
+    assert plan.repair.sentence == (
+        f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have, and making token {size - 1} "
+        '"<y>" the eos token (tokenizer.ggml.eos_token_id), and leaving the role pad without a token '
+        "(tokenizer.ggml.padding_token_id)"
+    )
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("declared", [{}, {"eos": "<|end|>"}])
+def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str]):
+    right = bpe_spec(["a b", "ab c"], {"<|end|>": CONTROL})
+    right = replace(right, special_ids={"eos": len(right.tokens) - 1})
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="right", special_texts=declared, is_file=True).tokenizer)
+    wrong = appended(right, "<|im_end|>", eos=len(right.tokens))
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), fixed.special_ids) == (list(right.tokens), right.special_ids)
     assert fix_exit_code(written(plan)) == 0
 
 
@@ -249,7 +270,39 @@ def test_tokens_with_embeddings_are_replaced_by_padding():
     fixed = plan.change.transform(wrong)
     assert fixed.tokens[size:] == [f"[PAD{size}]"]
     assert fixed.types[size:] == [TokenType.UNUSED.value]
-    assert plan.repair.sentence.endswith("that the reference does not have, with padding in their place")
+    removal, padding = plan.repair.sentence.split(", and ")
+    assert removal.endswith("that the reference does not have")
+    assert padding == f"adding 1 padding token, as the model has {size + 1} embeddings"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def planned_with_embeddings(wrong: TokenizerSpec, right: TokenizerSpec, rows: int, **fields: object) -> Plan:
+    declaration = Declaration(spec=wrong, embedding_rows=rows, vocab_size=rows, **fields)
+    return make_plan(Path("model.gguf"), declaration, Facts(Encoder(right, "right")), CASES)
+
+
+def test_tokens_with_embeddings_are_replaced_by_padding_together_with_other_faults():
+    wrong = replace(appended(BPE, "<|pad|>"), pre="qwen2", merges=BPE.merges[1:])
+    plan = planned_with_embeddings(wrong, BPE, len(wrong.tokens))
+    fixed = plan.change.transform(wrong)
+    assert (fixed.pre, fixed.merges, len(fixed.tokens)) == (BPE.pre, BPE.merges, len(wrong.tokens))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_padding_needs_no_text_that_verifies_it():
+    many = appended(BPE, *(f"<|{number}|>" for number in range(2_000)))
+    plan = planned_with_embeddings(many, BPE, len(many.tokens))
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+    refused = replace(appended(BPE, "<|pad|>"), merges=None)
+    plan = planned_with_embeddings(refused, BPE, len(refused.tokens), refusal=BrokenFileError("there are no merges"))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_missing_token_is_followed_by_padding_if_the_model_has_more_embeddings():
+    cut = replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1])
+    plan = planned_with_embeddings(cut, BPE, len(BPE.tokens) + 2)
+    assert len(plan.change.transform(cut).tokens) == len(BPE.tokens) + 2
     assert fix_exit_code(written(plan)) == 0
 
 
@@ -280,3 +333,81 @@ def test_special_ids_out_of_range_are_corrected(bare: bool):
     assert plan.repair.kind == "bos_id+eos_id+pad_id"
     assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
     assert fix_exit_code(written(plan)) == 0
+
+
+def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> tuple[Plan, TokenizerSpec]:
+    wrong = replace(right, special_ids={**right.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    expected = Encoder(right, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    return plan, plan.change.transform(wrong)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["unk", "sep", "pad", "mask", "fim_pre"])
+def test_a_role_that_no_token_is_named_like_is_left_without_a_token(role: str, bare: bool):
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan, fixed = planned_out_of_range(right, bare=bare, **{role: end + 1})
+    assert plan.repair.sentence.startswith(f"leaving the role {role} without a token")
+    assert fixed.special_ids == right.special_ids
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["bos", "eos", "unk"])
+def test_a_role_out_of_range_goes_to_the_token_named_like_it(role: str, bare: bool):
+    plan, fixed = planned_out_of_range(SPM, bare=bare, **{role: len(SPM.tokens)})
+    assert plan.repair.kind == f"{role}_id"
+    assert plan.repair.gguf_command is not None
+    assert fixed.special_ids == SPM.special_ids
+
+
+def test_a_role_out_of_range_is_not_exchanged_with_another():
+    right = replace(SPM, chat_template=None)
+    plan, fixed = planned_out_of_range(right, bare=True, bos=len(SPM.tokens), eos=1)
+    assert fixed.special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_roles_out_of_range_are_corrected_after_another_role():
+    wrong = replace(SPM, special_ids={"bos": 2, "eos": 2, "unk": 0, "pad": len(SPM.tokens)})
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = replace(wrong, special_ids={**wrong.special_ids, "bos": 1})
+    assert change.transform(other).special_ids == {"bos": 1, "eos": 2, "unk": 0}
+
+
+def test_byte_tokens_are_typed_after_another_change():
+    wrong = replace(SPM, types=[NORMAL if type == BYTE else type for type in SPM.types])
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = typed(wrong, "new word", NORMAL)
+    assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
+
+
+@pytest.mark.parametrize("roles", [{}, {"bos": len(SPM.tokens)}])
+def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
+    wrong = replace(SPM, types=SPM.types[:50], special_ids={**SPM.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has 50 elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.special_ids) == (SPM.types, SPM.special_ids)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
+    wrong = replace(SPM, tokens=SPM.tokens[:-2])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types, fixed.scores) == (SPM.tokens, SPM.types, SPM.scores)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
+    wrong = appended(BPE, "ab 12", pad=len(BPE.tokens) + 1)
+    wrong = replace(wrong, types=[*BPE.types, USER_DEFINED])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(Encoder(BPE, "right"))), [])
+    left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
+    text = "ab 12"
+    assert left.encode(text) == right.encode(text)

@@ -41,6 +41,8 @@ def test_a_model_is_suggested(tmp_path, monkeypatch, location, name):
         "../fox",
         "a/b/c",
         "http://127.0.0.1:8080",
+        "C:model",
+        "expect:x",
         "",
     ],
 )
@@ -57,6 +59,7 @@ def test_a_file_with_such_a_name_is_opened(tmp_path, monkeypatch, file, location
     assert find_model(location).location == location
 
 
-def test_a_name_that_is_too_long_is_an_error():
+@pytest.mark.parametrize("start", ["", "a:", "fox:"])
+def test_a_name_that_is_too_long_is_an_error(start):
     with pytest.raises(TokverifyError, match="cannot be read"):
-        open_model("a:" + "b" * 300)
+        open_model(start + "b" * 300)

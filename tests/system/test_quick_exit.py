@@ -41,6 +41,12 @@ def test_exit_functions_run_but_kept_values_are_not_freed() -> None:
     assert run("0", "model", "reference").stderr == "cleaned up "
 
 
+def test_exit_functions_that_were_registered_earlier_also_run() -> None:
+    script = f"import atexit\natexit.register(print, ' and saved', end='')\n{_SCRIPT}"
+    ended = subprocess.run([sys.executable, "-c", script, "2"], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "printed and saved")
+
+
 def test_only_the_last_two_values_are_kept() -> None:
     assert run("0", "first", "second", "third").stderr == "freed first cleaned up "
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from tokverify.engine.special_text import FIM_TEXTS
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
@@ -26,8 +22,27 @@ ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in 
 """The same, by text."""
 
 
-def natural_id(settings: Settings, role: str) -> int | None:
-    """Return the only token that is named like a role; None if there is none, or more than one."""
+def natural_id(ids: Mapping[str, int], role: str) -> int | None:
+    """Return the only token that is named like a role; None if there is none, or more than one.
+
+    Args:
+        ids: Text -> id of all tokens.
+        role: Such as `eos`.
+    """
     named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role]
-    found = [settings.ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in settings.ids]
+    found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
     return found[0] if len(found) == 1 else None
+
+
+def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> int | None:
+    """Return the only token that is named like a role, or for the ends of a text the only control token.
+
+    Args:
+        role: Such as `eos`.
+        ids: Text -> id of all tokens.
+        controls: The ids of the control tokens.
+    """
+    named = natural_id(ids, role)
+    if named is None and role in {"bos", "eos"} and len(controls) == 1:
+        return controls[0]
+    return named

@@ -13,10 +13,14 @@ from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, pa
 from tokverify.diagnosis.type_change import type_effect
 from tokverify.engine.families import find_family
 from tokverify.spec import TokenType
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
+
+_PADDING_SCORE = -10_000.0
+"""So low that a model that looks for the best sum of scores never uses a padding token for its own text."""
 
 
 def reference_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -46,7 +50,7 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
-    return append_tokens(spec, reference.tokens[start:], types_of(reference)[start:], scores)
+    return _append(spec, reference.tokens[start:], types_of(reference)[start:], scores)
 
 
 def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
@@ -72,7 +76,7 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
         kind="added",
         sentence=f"adding {name_tokens(ids, spec)} from the reference",
         cost=cost.ADDED_TOKENS_BY_BYTES,
-        transform=lambda spec: append_tokens(spec, texts, types, None),
+        transform=lambda spec: _append(spec, texts, types, None),
     )
 
 
@@ -100,13 +104,25 @@ def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Ev
     return piece, TokenType.NORMAL
 
 
-def append_tokens(
+def padding(start: int, size: int) -> TokenizerChange:
+    """Return the change that adds padding from the id `start` on, so that each of `size` embeddings has a token."""
+    texts, types = [f"[PAD{id}]" for id in range(start, size)], [TokenType.UNUSED.value] * (size - start)
+    return TokenizerChange(
+        kind="added",
+        sentence=f"adding {plural(size - start, 'padding token')}, as the model has {size:,} embeddings",
+        cost=cost.ADDED_TOKENS,
+        transform=lambda spec: _append(spec, texts, types, None),
+    )
+
+
+def _append(
     spec: TokenizerSpec, tokens: Sequence[str], types: Sequence[int], scores: Sequence[float] | None
 ) -> TokenizerSpec:
-    """Return `spec` with tokens after the last one; without scores they get 0 if the others have scores."""
+    """Append tokens; without scores, they get those that converters write, if the others have scores."""
+    scores = scores or [_PADDING_SCORE if type == TokenType.UNUSED else 0.0 for type in types]
     return replace(
         spec,
         tokens=[*spec.tokens, *tokens],
         types=[*types_of(spec), *types],
-        scores=None if spec.scores is None else [*spec.scores, *(scores or [0.0] * len(tokens))],
+        scores=None if spec.scores is None else [*spec.scores[: len(spec.tokens)], *scores],
     )

@@ -87,6 +87,8 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     family = find_family(spec.model)
     if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
         return
+    if spec.scores is not None and len(spec.scores) != len(spec.tokens):
+        return
     ids = [id for id, _ in _normal_tokens(spec)]
     yield from _negated_scores(spec, ids)
     if family.ranking is Ranking.SCORE:

@@ -10,15 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.diagnosis import (
-    added_token_change,
-    array_change,
-    extra_token_change,
-    piece_change,
-    setting_change,
-    type_change,
-)
+from tokverify.diagnosis import added_token_change, array_change, piece_change, setting_change, type_change
 from tokverify.diagnosis.evidence import Evidence
+from tokverify.diagnosis.extra_token_change import extra_tokens
 from tokverify.diagnosis.shift_change import shifts
 
 if TYPE_CHECKING:
@@ -27,11 +21,15 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.spec import TokenizerSpec
 
-_GENERATORS: tuple[Callable[[Evidence], Iterator[TokenizerChange]], ...] = (
+    _Generator = Callable[[Evidence], Iterator[TokenizerChange]]
+
+_OF_POSITIONS: tuple[_Generator, ...] = (shifts, extra_tokens)
+"""The generators of changes to which ids tokens have; the others describe what is left after these."""
+
+_GENERATORS: tuple[_Generator, ...] = (
     array_change.models,
     setting_change.declared_pre_tokenizer,
     piece_change.all_reference_texts,
-    extra_token_change.extra_tokens,
     added_token_change.missing_tokens,
     added_token_change.tokens_by_bytes,
     type_change.declared_types,
@@ -54,10 +52,13 @@ def declared_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts)
         facts: What is known about the reference. If it declares only special ids, these are compared.
     """
     evidence = Evidence(spec, encoder, facts, ())
-    moved = next(shifts(evidence), None)
-    changes = [moved] if moved else []
-    # The tokens that were moved must not be reported as different ones.
-    rest = replace(evidence, spec=moved.transform(evidence.spec)) if moved else evidence
+    changes: list[TokenizerChange] = []
+    for generate in _OF_POSITIONS:
+        change = next(generate(evidence), None)
+        if change:
+            changes.append(change)
+            # The tokens that are moved or removed must not be reported as different ones.
+            evidence = replace(evidence, spec=change.transform(evidence.spec))
     for generate in _GENERATORS:
-        changes += generate(rest)
+        changes += generate(evidence)
     return changes

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
-from tokverify.diagnosis.added_token_change import append_tokens
 from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import name_tokens, types_of, without_padding
-from tokverify.spec import TokenType
+from tokverify.diagnosis.valid_role_change import valid_roles
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -19,51 +18,26 @@ if TYPE_CHECKING:
 
 
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Remove the tokens after the reference's last one, unless they are padding or the reference may not list all."""
+    """Remove the tokens after the reference's last one, unless they are padding or the reference may not list all.
+
+    Their roles go to other tokens, or to none.
+    """
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or not evidence.facts.lists_all_tokens:
         return
     extra = range(len(reference.tokens), len(spec.tokens))
     if not without_padding(extra, spec):
         return
-    yield TokenizerChange(
+    cut = TokenizerChange(
         kind="added",
         sentence=f"removing {name_tokens(extra, spec)} that the reference does not have",
         cost=cost.ADDED_TOKENS,
-        transform=partial(_cut, size=len(reference.tokens), declared=evidence.facts.special_ids),
+        transform=partial(_cut, size=len(reference.tokens)),
     )
+    change = reduce(TokenizerChange.then, [cut, *valid_roles(cut.transform(spec), evidence.facts)])
+    yield replace(change, kind=cut.kind, cost=cut.cost)
 
 
-def keep_size(change: TokenizerChange, size: int) -> TokenizerChange:
-    """Return the same change, with padding instead of the tokens that it removes, so that all embeddings have a token.
-
-    Args:
-        change: A change after which there are fewer tokens.
-        size: The number of embeddings.
-    """
-    return replace(
-        change,
-        sentence=f"{change.sentence}, with padding in their place",
-        transform=lambda spec: _pad(change.transform(spec), size),
-    )
-
-
-def _pad(spec: TokenizerSpec, size: int) -> TokenizerSpec:
-    ids = range(len(spec.tokens), size)
-    return append_tokens(spec, [f"[PAD{id}]" for id in ids], [TokenType.UNUSED.value] * len(ids), None)
-
-
-def _cut(spec: TokenizerSpec, size: int, declared: Mapping[str, int]) -> TokenizerSpec:
-    """Keep the first `size` tokens; the roles of others go to the tokens that the reference declares, if it does."""
-    special_ids = {role: id if id < size else declared.get(role, size) for role, id in spec.special_ids.items()}
-    return replace(
-        spec,
-        tokens=spec.tokens[:size],
-        types=types_of(spec)[:size],
-        scores=_first(spec.scores, size),
-        special_ids={role: id for role, id in special_ids.items() if id < size},
-    )
-
-
-def _first(scores: Sequence[float] | None, size: int) -> Sequence[float] | None:
-    return None if scores is None else scores[:size]
+def _cut(spec: TokenizerSpec, size: int) -> TokenizerSpec:
+    scores = None if spec.scores is None else spec.scores[:size]
+    return replace(spec, tokens=spec.tokens[:size], types=types_of(spec)[:size], scores=scores)

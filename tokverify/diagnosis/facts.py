@@ -33,6 +33,11 @@ class Facts:
         return self.expected.name if self.expected else ""
 
     @property
+    def size(self) -> int:
+        """The number of tokens."""
+        return self.expected.vocab_size if self.expected else 0
+
+    @property
     def parses_special(self) -> bool:
         """Whether the reference can recognize its control tokens in a text."""
         return self.expected is not None and self.expected.parses_special
@@ -101,13 +106,25 @@ class Facts:
         except TokverifyError:
             return None
 
-    @property
+    @cached_property
     def lists_all_tokens(self) -> bool:
         """Whether `spec` has all tokens that a GGUF file should have.
 
-        A sentencepiece model does not contain those that are added to it; its library recognizes none in a text.
+        A sentencepiece model does not contain those that are added to it; its library recognizes none in a text. To a
+        tokenizer.json, transformers adds those that a tokenizer_config.json declares.
         """
-        return self.spec is not None and self.parses_special
+        return self.spec is not None and self.parses_special and self._configured_size <= len(self.spec.tokens)
+
+    @property
+    def _configured_size(self) -> int:
+        """One more than the highest id that a tokenizer_config.json declares."""
+        from tokverify.files.config import declared_tokens
+
+        try:
+            ids = declared_tokens(self.path).values() if self.path else ()
+        except TokverifyError:
+            return 0
+        return max(ids, default=-1) + 1
 
     @cached_property
     def types(self) -> Sequence[int] | None:

@@ -95,10 +95,11 @@ def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     for role in evidence.spec.special_ids:
         if role in ROLES and role not in evidence.facts.special_ids:
-            yield _no_special_id(role)
+            yield unassign_role(role)
 
 
-def _no_special_id(role: str) -> TokenizerChange:
+def unassign_role(role: str) -> TokenizerChange:
+    """Return the change that leaves a role without a token."""
     return TokenizerChange(
         kind=f"{role}_id",
         sentence=f"leaving the role {role} without a token ({key_of(role)})",
@@ -111,8 +112,11 @@ def _no_special_id(role: str) -> TokenizerChange:
 
 def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign the role of BOS, EOS, SEP or unknown to the token that has it in the reference, or is likely to."""
-    current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
-    declared = evidence.facts.special_ids
+    if evidence.encoder is None:
+        # All ids of a refused file are missing, so they are no hint: any id in range may make it load.
+        yield from declared_special_ids(evidence)
+        return
+    current, declared = evidence.encoder.settings.special_ids, evidence.facts.special_ids
     yield from _exchanged_ids(evidence, current)
     for role, observed in _observed_ids(evidence).items():
         if role in declared:

@@ -58,9 +58,9 @@ def types_of(spec: TokenizerSpec) -> Sequence[int]:
 
 
 def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
-    """Return the ids of tokens that are no padding."""
-    types = types_of(spec)
-    return [id for id in ids if types[id] != TokenType.UNUSED and not is_filler(spec.tokens[id])]
+    """Return the ids of tokens that are no padding; a model that reads types may match unused ones, as unigram does."""
+    types, may_match = types_of(spec), depends_on_types(spec)
+    return [id for id in ids if not is_filler(spec.tokens[id]) and (may_match or types[id] != TokenType.UNUSED)]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:
@@ -104,7 +104,7 @@ def _id_ranges(ids: Iterable[int]) -> str:
 
 
 def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:
-    """Return the change that applies patches."""
+    """Return the change that applies patches; those of tokens that another change has removed have no effect."""
     return TokenizerChange(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _apply(spec, patches))
 
 
@@ -121,7 +121,8 @@ def _apply(spec: TokenizerSpec, patches: Patches) -> TokenizerSpec:
 def _replace_items(values: Sequence[_Value], changes: Mapping[int, _Value]) -> list[_Value]:
     changed = list(values)
     for index, value in changes.items():
-        changed[index] = value
+        if index < len(changed):
+            changed[index] = value
     return changed
 
 

@@ -263,7 +263,7 @@ def _reference_types(evidence: Evidence) -> list[TokenType] | None:
         return [TokenType(type) for type in facts.gguf_spec.types]
     if facts.added_tokens is not None and (facts.spec is None or not depends_on_types(spec)):
         added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
-        return [added.get(id, TokenType.NORMAL) for id in range(len(spec.tokens))]
+        return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:
         return [TokenType(type) for type in facts.spec.types]
     return None

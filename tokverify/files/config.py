@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError
+from tokverify.spec import MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
 
 COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
 """The files that may be next to a tokenizer and belong to it."""
 _MAX_BYTES = 1 << 25
+_ID = re.compile("[0-9]{1,9}")
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
@@ -40,6 +43,14 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
             if text is not None:
                 texts[role] = text
     return texts
+
+
+def declared_tokens(tokenizer_file: Path) -> dict[str, int]:
+    """Map the texts of the added tokens that the tokenizer_config.json next to the tokenizer declares to their ids."""
+    declared = read_config(tokenizer_file).get("added_tokens_decoder")
+    entries = declared.items() if isinstance(declared, dict) else ()
+    texts = {int(id): token_text(entry) for id, entry in entries if _ID.fullmatch(id) and int(id) < MAX_TOKENS}
+    return {text: id for id, text in texts.items() if text}
 
 
 def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:

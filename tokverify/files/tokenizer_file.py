@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.location import file_and_rest, kind_of, read_file
+from tokverify.files.location import file_and_rest, find_existing, kind_of, read_file
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
@@ -74,8 +74,8 @@ def read_spec_of_kind(path: Path, kind: str) -> TokenizerSpec:
 
 
 def file_of(path: Path) -> Path:
-    """Remove the pattern from `FILE:PATTERN`; return any other path unchanged."""
-    file = None if path.exists() else file_and_rest(str(path))
+    """Remove the pattern from `FILE:PATTERN`; return any other path unchanged; errors as for `find_existing`."""
+    file = None if find_existing(str(path)) else file_and_rest(str(path))
     return file[0] if file else path
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import TokenizerChange, declared_changes, diagnose
 from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.evidence import Evidence
-from tokverify.diagnosis.extra_token_change import keep_size
 from tokverify.diagnosis.type_change import probed_types
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.certain import certain_changes
@@ -36,16 +35,9 @@ class Candidates:
     def changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
         """Yield changes that may repair what `measure` has found in `spec`, the most certain ones first."""
         for change in self._all_changes(spec, measure):
-            expressible = self._fitting(spec, change.expressible_part())
+            expressible = change.expressible_part()
             if changed_values(spec, expressible.transform(spec)):
                 yield expressible
-
-    def _fitting(self, spec: TokenizerSpec, change: TokenizerChange) -> TokenizerChange:
-        """Return a change that keeps a token for each embedding, if there was one."""
-        size = len(spec.tokens)
-        if self._measuring.embedding_rows != size or len(change.transform(spec).tokens) >= size:
-            return change
-        return keep_size(change, size)
 
     def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
         """Whether all cases that decode differently do so because of what only the reference's decoder does."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.audit.marker import read_template
-from tokverify.audit.role_name import ROLES_BY_NAME, natural_id
+from tokverify.audit.role_name import ROLES_BY_NAME, suggest_id
 from tokverify.diagnosis import TokenizerChange
 from tokverify.diagnosis.setting_change import assign_role
+from tokverify.diagnosis.token_patch import TokenPatch, patch_tokens, types_of
+from tokverify.diagnosis.valid_role_change import valid_roles
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
@@ -26,7 +29,8 @@ _COST = 1.0
 
 def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
-    yield from _valid_roles(spec, facts)
+    if roles := valid_roles(spec, facts):
+        yield reduce(TokenizerChange.then, roles)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder)
@@ -35,49 +39,15 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
         yield from _double_bos(encoder, facts)
 
 
-def _valid_roles(spec: TokenizerSpec, facts: Facts) -> Iterator[TokenizerChange]:
-    """Give the roles whose ids are out of range to the tokens that the reference or their names suggest, or to none.
-
-    llama.cpp ignores such ids, and uses its own defaults.
-    """
-    size = len(spec.tokens)
-    wrong = [role for role, id in spec.special_ids.items() if id >= size]
-    if not wrong:
-        return
-    suggested = {role: facts.special_ids.get(role, _suggest_id(spec, role)) for role in wrong}
-    valid = {role: id for role, id in suggested.items() if id is not None and id < size}
-    others = {role: id for role, id in spec.special_ids.items() if id < size}
-    yield TokenizerChange(
-        kind="+".join(f"{role}_id" for role in wrong),
-        sentence=f"correcting the ids of special tokens that are out of range ({', '.join(wrong)})",
-        cost=_COST,
-        transform=lambda spec: replace(spec, special_ids={**others, **valid}),
-    )
-
-
-def _suggest_id(spec: TokenizerSpec, role: str) -> int | None:
-    """Return the only token that is named like a role, or the only control token."""
-    named = [id for id, token in enumerate(spec.tokens) if ROLES_BY_NAME.get(token, ("",))[0] == role]
-    controls = [id for id, type in enumerate(spec.types or ()) if type == TokenType.CONTROL]
-    return next((ids[0] for ids in (named, controls) if len(ids) == 1), None)
-
-
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
     """Type all 256 byte tokens BYTE if a vocabulary has them and some are typed otherwise."""
     ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
     if spec.types is None or len(ids) != _BYTES:
         return
-    wrong = [id for id in ids if spec.types[id] != TokenType.BYTE]
-    if wrong:
-        types = list(spec.types)
-        for id in wrong:
-            types[id] = TokenType.BYTE.value
-        yield TokenizerChange(
-            kind="types",
-            sentence=f"setting the type of {plural(len(wrong), 'byte token')} to BYTE",
-            cost=_COST,
-            transform=lambda spec: replace(spec, types=types),
-        )
+    types = types_of(spec)
+    patches = {id: TokenPatch(type=TokenType.BYTE.value) for id in ids if types[id] != TokenType.BYTE}
+    if patches:
+        yield patch_tokens(patches, "types", f"setting the type of {plural(len(patches), 'byte token')} to BYTE", _COST)
 
 
 def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
@@ -86,10 +56,8 @@ def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
     eos = settings.special_ids.get("eos")
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
-    id = natural_id(settings, "eos")
-    if id is None:
-        controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-        id = controls[0] if len(controls) == 1 else None
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    id = suggest_id("eos", settings.ids, controls)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
 

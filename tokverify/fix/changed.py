@@ -60,15 +60,16 @@ def _shown_ids(after: Measure) -> set[int]:
 def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> set[int]:
     """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
 
-    That is so for tokens that no text can contain, and for those that were only moved and keep their type.
+    That is so for tokens that no text can contain, such as padding after the reference's last token, and for those that
+    were only moved and keep their type.
     """
-    if after.encoder is None:
-        return set()
+    expected, known = facts.token_bytes, set[int]()
+    if after.encoder is None or not expected:
+        return known
     moved = set(zip(old.tokens, types_of(old), strict=False))
-    expected, known = facts.token_bytes, set()
     for id, token in enumerate(zip(new.tokens, types_of(new), strict=False)):
         data = after.encoder.token_bytes(id)
-        is_same = id < len(expected) and data == expected[id]
+        is_same = data == (expected[id] if id < len(expected) else b"")
         if is_same and (token in moved or not _is_text(data)):
             known.add(id)
     return known

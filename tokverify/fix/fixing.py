@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import TokenizerChange
+from tokverify.diagnosis.added_token_change import padding
 from tokverify.diagnosis.budget import ENCODINGS, Budget
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.files.gguf.cursor import ValueType
@@ -114,10 +115,13 @@ def make_plan(
         parts.append(change)
         current = change.transform(current)
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
+        if first.encoder is None:
+            # Only now is it known which texts our side matches.
+            targets += general_cases(measure.encoder, facts.expected)
         if measuring.add_cases([*targets, *_differing_tokens(every_token, measure.encoder)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
-    if parts and not budget.is_spent:
-        parts = prune(measuring, spec, parts, facts.expected)
+    if parts:
+        parts = _complete(prune(measuring, spec, parts, facts.expected), declaration)
         current = reduce(TokenizerChange.then, parts).transform(spec)
         before, measure = measuring.measure(spec), measuring.measure(current)
     stopped_early = budget.is_spent and not measure.is_clean
@@ -156,6 +160,15 @@ def _next_change(
         if measuring.budget.is_spent:
             break
     return None
+
+
+def _complete(parts: Sequence[TokenizerChange], declaration: Declaration) -> list[TokenizerChange]:
+    """Return the parts, and padding if they change the number of tokens and leave embeddings without one."""
+    size = len(reduce(TokenizerChange.then, parts).transform(declaration.spec).tokens)
+    rows = declaration.embedding_rows or 0
+    if size != len(declaration.spec.tokens) and size < rows:
+        return [*parts, padding(size, rows)]
+    return list(parts)
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:

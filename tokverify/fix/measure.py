@@ -138,8 +138,6 @@ class Measuring:
         self._cases = list(cases)
         self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
-        self.embedding_rows = declaration.embedding_rows
-        """The number of tokens in the token embedding; None if it is not known."""
         self.token_list = TokenList(facts)
         self._known: KnownIds = {}
 

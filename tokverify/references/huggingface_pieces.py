@@ -16,7 +16,8 @@ def read_model_pieces(document: bytes) -> JoinedStrings | None:
     """Return the pieces of the model in a tokenizer.json, by id; other Python threads can run meanwhile.
 
     Returns:
-        None without the native engine, if ids are missing or used twice, or a piece is listed twice or has a NUL.
+        None without the native engine, if ids are missing or used twice, or a piece has a NUL. A piece that is listed
+        twice is returned twice, so their number shows that the library read something else.
     """
     module = usable_native_module()
     found = module.read_pieces(document) if module else None

@@ -24,7 +24,7 @@ class Verification:
     decoded_differently: Count = 0
     """How many decode differently, whether or not their ids match."""
     refusal: str | None = None
-    """Why llama.cpp cannot load the tokenizer, so that every case fails."""
+    """Why the file is refused, so that every case fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ _PAGE = re.compile(
     rf"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/{_REPOSITORY}(?:/tree/(\w[\w.-]*))?/?(:\w[\w.-]*)?", re.ASCII
 )
 _ON_HUB = re.compile(rf"(?:(?:hub|huggingface|hf\.co):)?({_REPOSITORY}(?::[\w.-]+)?(?:@[\w./-]+)?)", re.ASCII)
-_IN_OLLAMA = re.compile(r"\w[\w.-]*:\w[\w.-]*", re.ASCII)
+# `expect` is the name of a reference, and a single letter that of a drive.
+_IN_OLLAMA = re.compile(r"(?!expect:)\w[\w.-]+:\w[\w.-]*", re.ASCII)
 _FILE_NAME = re.compile(r"\.(gguf|json|model|tiktoken|txt)(:|$)", re.IGNORECASE)
 
 

@@ -9,7 +9,10 @@ import atexit
 import os
 import sys
 from collections import deque
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # A model and its reference. Those of earlier models are freed, so that memory does not grow with their number.
 _KEPT = 2
@@ -28,10 +31,18 @@ class _Ending:
 def prepare_quick_exit() -> None:
     """Skip the last part of Python's shutdown, in which it frees all values, once all `atexit` functions have run.
 
-    Only for a process that belongs to a command. Must be called before anything else registers such a function.
+    Only for a process that belongs to a command. Must be called before this program registers such a function: the one
+    registered first runs last. If somebody else has registered one, such as a tool that measures coverage, the process
+    ends as usual.
     """
-    _Ending.kept = deque(maxlen=_KEPT)
-    atexit.register(_exit)
+    if _count_exit_functions() == 0:
+        _Ending.kept = deque(maxlen=_KEPT)
+        atexit.register(_exit)
+
+
+def _count_exit_functions() -> int:
+    count: Callable[[], int] = getattr(atexit, "_ncallbacks", int)
+    return count()
 
 
 def set_exit_code(code: object) -> None:

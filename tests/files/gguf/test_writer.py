@@ -7,7 +7,7 @@ from support.spec_maker import bpe_spec, spm_spec
 from tokverify.errors import UnsupportedError
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.metadata import read_metadata
-from tokverify.files.gguf.values import gguf_values
+from tokverify.files.gguf.values import changed_values, gguf_values
 from tokverify.files.gguf.writer import with_name, write_gguf
 
 FULL = replace(
@@ -64,3 +64,12 @@ def test_files_that_llama_cpp_would_not_load_are_not_written(tmp_path):
     with pytest.raises(UnsupportedError, match="it has no merges"):
         write_gguf(tmp_path / "x.gguf", bpe_spec([]))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("id", [None, 4])
+def test_a_changed_role_is_also_removed_from_the_other_key_for_it(id):
+    old = spm_spec({"a": 0.0}, special_ids={"fim_pre": 3, "bos": 1})
+    new = replace(old, special_ids={"bos": 1} if id is None else {"fim_pre": id, "bos": 1})
+    changes = {key: value and value.data for key, value in changed_values(old, new).items()}
+    assert changes == {"tokenizer.ggml.fim_pre_token_id": id, "tokenizer.ggml.prefix_token_id": None}
+    assert "tokenizer.ggml.prefix_token_id" not in changed_values(replace(old, special_ids={}), old)

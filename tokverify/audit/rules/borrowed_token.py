@@ -55,7 +55,7 @@ def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> F
     if _is_shared_by_reference(subject, role, id):
         return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
     severity = _severity(settings, role, natural)
-    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, natural_id(settings, role)))
+    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, natural_id(settings.ids, role)))
 
 
 def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severity:

@@ -88,7 +88,7 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
-    repair = set_special_id(role, natural_id(settings, role))
+    repair = set_special_id(role, natural_id(settings.ids, role))
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +16,9 @@ from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 _MAX_SAMPLED_LINES = 100
+_DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_SURROGATE = re.compile(rb"(\\[^u])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", re.DOTALL)
+"""An escaped half of a surrogate pair, or, in the group, another escape, which may be that of a backslash."""
 
 
 def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
@@ -35,14 +39,23 @@ def _document(
 ) -> Document | Unreadable:
     try:
         fields = decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Unreadable(row, "the line is not a JSON object")
+    except _DECODE_ERRORS:
+        return Unreadable(row, _explain(decoder, line))
     try:
         text = None if columns.text is None else _text(find_field(fields, columns.text), columns.text)
         ids = None if columns.ids is None else _ids(find_field(fields, columns.ids), columns.ids)
     except _UnfitError as error:
         return Unreadable(row, str(error))
     return Document(row, text, ids)
+
+
+def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
+    """Say why a line cannot be decoded."""
+    try:
+        decoder.decode(_SURROGATE.sub(rb"\1", line))
+    except _DECODE_ERRORS:
+        return "the line is not a JSON object"
+    return "the line contains a lone surrogate, which is not valid text"
 
 
 class _UnfitError(Exception):
@@ -83,7 +96,7 @@ def _columns(path: str) -> Sequence[Column]:
             break
         try:
             fields = msgspec.json.decode(line or b"", type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _DECODE_ERRORS:
             continue
         found |= {column.path: column for column in _fields(fields, "")}
     if not found:

@@ -88,14 +88,22 @@ def changed_values(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | 
         before, after = getattr(old, name), getattr(new, name)
         if before is not after and before != after:
             changes[key] = None if after is None else make(after)
-    for role, id in new.special_ids.items():
-        if old.special_ids.get(role) != id:
-            changes[_ROLE_KEYS[role]] = Value(ValueType.UINT32, id)
-    changes |= {_ROLE_KEYS[role]: None for role in old.special_ids if role not in new.special_ids}
+    changes |= _changed_roles(old, new)
     changes |= _changed_templates(old, new)
     model_name = new.general.get("name")
     if model_name is not None and model_name != old.general.get("name"):
         changes[f"{keys.GENERAL}name"] = _string(model_name)
+    return changes
+
+
+def _changed_roles(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | None]:
+    """Return the values of the roles with another token, without other keys of these roles: llama.cpp prefers those."""
+    changes: dict[str, Value | None] = {}
+    for role, key in keys.SPECIAL_IDS:
+        before, after = old.special_ids.get(role), new.special_ids.get(role)
+        is_written = after is not None and key == _ROLE_KEYS[role]
+        if before != after and (is_written or before is not None):
+            changes[key] = Value(ValueType.UINT32, after) if is_written else None
     return changes
 
 

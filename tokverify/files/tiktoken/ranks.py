@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.files.config import read_config, token_text
+from tokverify.files.config import declared_tokens
 from tokverify.spec import MAX_TOKENS
 from tokverify.text.wording import short_repr
 
 _MAX_BYTES = 1 << 24
 _MAX_TOKEN_BYTES = 1 << 10
-_ID = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +130,4 @@ def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published)
     """Return the special tokens of the published file, if this one is complete, and those in a config beside it."""
     special = dict(published.special_tokens) if len(ranks) == published.size else {}
     taken = set(ranks.values())
-    return special | {text: id for text, id in _added_tokens(path).items() if id not in taken}
-
-
-def _added_tokens(path: Path) -> dict[str, int]:
-    """Return the added tokens declared by the tokenizer_config.json beside the file."""
-    declared = read_config(path).get("added_tokens_decoder")
-    entries = declared.items() if isinstance(declared, dict) else ()
-    texts = {int(id): token_text(entry) for id, entry in entries if _ID.fullmatch(id) and int(id) < MAX_TOKENS}
-    return {text: id for id, text in texts.items() if text}
+    return special | {text: id for text, id in declared_tokens(path).items() if id not in taken}

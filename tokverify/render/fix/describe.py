@@ -53,7 +53,7 @@ def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]
 def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[_Line]:
     yield "before", _format_counts(report.before)
     if report.before.refusal:
-        yield "", message(f"llama.cpp cannot load it: {report.before.refusal}")
+        yield "", message(f"cannot be verified: {report.before.refusal}")
     else:
         yield from _format_checks({check.name: check.before for check in report.checks}, verbose=verbose)
     cause = _cause(report)
