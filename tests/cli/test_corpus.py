@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import tokverify
-from support.corpus_maker import write_json_lines, write_parquet
+from support.corpus_maker import overwrite_row_group, write_json_lines, write_parquet
 from support.in_process import InProcess
 from support.paths import SAMPLE
 from tokverify.cli import main
@@ -127,6 +127,20 @@ def test_what_cannot_be_read_is_located_and_the_rest_is_compared(data):
         "the line is not a JSON object": [f"{data}/c.jsonl: byte 17"],
     }
     assert (report["documents"], report["unreadable"]) == (81, 2)
+
+
+def test_the_rows_of_a_corrupt_group_are_counted(data):
+    overwrite_row_group(data / "a.parquet", 1)
+    result = verify(MODEL, data, "-f", "json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert (report["documents"], report["unreadable"]) == (70, 10)
+    (group,) = report["unreadable_groups"]
+    assert (group["count"], group["places"]) == (10, [f"{data}/a.parquet: row 10"])
+    assert {source["name"]: source["unreadable"] for source in report["sources"]} == {
+        f"{data}/a.parquet": 10,
+        f"{data}/b.jsonl": 0,
+    }
 
 
 def test_units_that_failed_are_repeated_unless_their_files_changed(data, tmp_path):
