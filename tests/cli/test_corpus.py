@@ -269,7 +269,7 @@ def test_flat_files_of_ids_between_others(data):
     (data / "model.bin").write_bytes(b"x")
     result = verify(MODEL, data)
     assert result.exit_code == 0
-    assert f"files of unknown formats are ignored: {data}/model.bin" in " ".join(result.stdout.split())
+    assert f"files that do not look like data are ignored: {data}/model.bin" in " ".join(result.stdout.split())
     (data / "model.idx").write_bytes(b"x")
     result = verify(MODEL, data)
     assert result.exit_code == 2
