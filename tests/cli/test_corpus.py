@@ -265,6 +265,22 @@ def test_several_columns(tmp_path):
     assert "several columns may contain the texts; choose with --text-column: left, right" in result.stderr
 
 
+def test_without_texts_the_columns_of_ids_are_named(tmp_path):
+    pa.parquet.write_table(pa.table({"id": [1], "input_ids": [[1, 2]], "labels": [[1, 2]]}), tmp_path / "a.parquet")
+    result = verify(MODEL, tmp_path / "a.parquet")
+    assert result.exit_code == 2
+    message = "no column contains texts; columns with lists of ids: input_ids, labels (--ids-column)"
+    assert message in result.stderr
+
+
+def test_without_texts_and_ids_all_columns_are_named(tmp_path):
+    messages = [{"role": "user", "content": "Hello"}]
+    pa.parquet.write_table(pa.table({"id": [1], "messages": [messages]}), tmp_path / "a.parquet")
+    result = verify(MODEL, tmp_path / "a.parquet")
+    assert result.exit_code == 2
+    assert "no column contains texts; columns: id (int64), messages (list<" in result.stderr
+
+
 def test_flat_files_of_ids_between_others(data):
     (data / "model.bin").write_bytes(b"x")
     result = verify(MODEL, data)

@@ -132,8 +132,8 @@ def test_a_changed_file_has_another_version(tmp_path):
     [
         ("missing.txt", "No such file"),
         ("*.nothing", "no file matches; check the pattern"),
-        ("empty", "there are no files in it"),
-        ("pictures", "none of its 1 files has a known suffix"),
+        ("empty", "there are no files in it; check the path"),
+        ("pictures", "it contains no Parquet, JSON Lines, Arrow or text files; to read others as text"),
         ("nosuch://bucket/x", "Protocol not known"),
     ],
 )

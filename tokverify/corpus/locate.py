@@ -128,9 +128,11 @@ def _named(file: CorpusFile) -> CorpusFile:
 def _select(location: str, found: Iterable[CorpusFile]) -> FoundFiles:
     files = list(found)
     known = without_companions([file for file in files if file.format])
+    if not files:
+        raise TokverifyError(f"{location}: there are no files in it; check the path")
     if not known:
-        there = f"none of its {len(files):,} files has a known suffix" if files else "there are no files in it"
-        raise TokverifyError(f"{location}: {there}; name the files, for example with a pattern such as *.txt")
+        problem = "it contains no Parquet, JSON Lines, Arrow or text files"
+        raise TokverifyError(f"{location}: {problem}; to read others as text, name them or a pattern such as *.csv")
     paths = {file.path for file in files}
     indexes = {file.path: _index_of(file) for file in known}
     if not all(indexes.values()):
