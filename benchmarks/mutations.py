@@ -20,40 +20,40 @@ HEAD = """\
 # Injected faults, and what finds and repairs them
 
 Each row is one fault, injected into a correct vocabulary. `tests/support/mutation.py` defines the faults, and
-`python benchmarks/mutations.py` writes this file. The reference is the vocabulary's own (`.model`, `.json`), or
-tokverify's encoder of the intact file.
+`python benchmarks/mutations.py` writes this page. The reference is the vocabulary's own (`model`, `json`), or
+tokverify's encoder with the intact file (`intact`).
 
 - **audit**: the rules that report an error or a warning without a reference, but not for the intact file.
-- **run**: how many of the shipped cases fail, or decode differently if none fails (which alone is not a failure);
+- **run**: how many of the shipped cases fail. If none fails, how many decode differently, which alone is not a failure.
   "refused" if the file does not load.
-- **fuzz**: after how many fuzzed strings, and seconds of CPU time, the first one fails; the limit is {seconds:.0f}
-  seconds. A file that does not load cannot be fuzzed. With the intact file as reference, decoding is compared too,
-  as by `tokverify fuzz --decoding`.
+- **fuzz**: after how many generated texts, and seconds of CPU time, the first one fails. The limit is {seconds:.0f}
+  seconds. A file that does not load cannot be fuzzed. With the intact file as reference, decoding is also compared, as
+  by `tokverify fuzz --decoding`.
 - **diagnosed**: whether the first explanation names the fault and explains every failing case.
-- **fixed**: whether `tokverify fix` writes a file whose shipped cases all match, and decode as the intact file
-  does.
-- **by ids alone**: "diagnosed", with a reference that gives only ids and the bytes of its tokens, like a
-  llama-server. If that fails, the cell says how many cases the named cause explains.
+- **fixed**: whether `tokverify fix` writes a file with which all shipped cases match and decode as with the intact
+  file.
+- **by ids alone**: the same as "diagnosed", but with a reference that returns only ids and the bytes of its tokens,
+  like a llama-server. If that fails, the cell says how many cases the named cause explains.
 - **diagnosis**: the first explanation, with the reference that exposes everything.
 
 What the numbers do not show:
 
-- Four changes were tried first and replaced by others, because neither the shipped cases nor thousands of texts
-  made for the purpose showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp
-  adds the space anyway if it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` typed NORMAL.
-- T5 is compared with its intact file. Against its `.model`, even the intact file fails three cases, so the
+- Four faults were replaced by others, because neither the shipped cases nor thousands of texts written for the purpose
+  showed a changed id: GPT-2's first two merges swapped, T5's `add_space_prefix` off (llama.cpp adds the space anyway if
+  it removes extra ones), RWKV's `<s>` and PLaMo 2's `[P]` typed NORMAL.
+- T5 is compared with its intact file. Compared with its `.model`, even the intact file fails three cases, so the
   diagnosis names a second change in addition to the injected one, and not every case matches after the repair.
 - Qwen 2 with the pre-tokenizer `llama-bpe` counts as correctly diagnosed by "turning add_bos off": no token of its
-  vocabulary contains two digits, so of everything that name implies, only BOS shows.
-- If the reference is the intact file, or a file with its own types, merges and scores, the diagnosis can look up
-  the differences. "By ids alone" measures how it does without. Merges, scores, a charsmap and additional tokens are
-  then tried as trainers and converters usually write them: merges and scores in the order of the ids, the charsmaps
-  that come with sentencepiece. That list was written when it was known which of these faults could not be named. To
-  check it, 19 other faults were made afterwards, in `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`, `xlnet`,
-  `bert-bge` and `nomic-bert-moe`: 15 show in the cases, and of these 12 are diagnosed correctly by ids alone and 3
-  in part (a charsmap, and merges of `gemma-4`, where the time limit of that version ran out). Scores without any
-  order, like those of the invented `plamo2`, cannot be recovered from ids; and the charsmap of today's sentencepiece
-  is not that of T5's time, which made U+200D a space.
+  vocabulary contains two digits, so BOS is the only effect of that name that shows.
+- If the reference is the intact file, or a file with its own types, merges and scores, the diagnosis can look up the
+  differences. "By ids alone" measures how well it works without. It then tries merges, scores, a charsmap and
+  additional tokens as trainers and converters usually write them: merges and scores in the order of the ids, and the
+  charsmaps that come with sentencepiece. That list was written after it was known which of these faults could not be
+  named. To check it, 19 other faults were injected afterwards, into `mpt`, `qwen2`, `gemma-3`, `gemma-4`, `llama-spm`,
+  `xlnet`, `bert-bge` and `nomic-bert-moe`: 15 show in the cases, and of these, 12 are diagnosed correctly by ids alone
+  and 3 in part (a charsmap, and merges of `gemma-4`, for which that version ran out of time). Scores in no order, like
+  those of the invented `plamo2`, cannot be recovered from ids. The charsmap of today's sentencepiece is not that of
+  T5's time, which turned U+200D into a space.
 - Without such a file, the types of tokens are found by probing the reference. Two pre-tokenizers that split all failing
   texts in the same way cannot be distinguished; the one that most models use is named.
 

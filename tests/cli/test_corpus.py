@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import tokverify
-from support.corpus_maker import write_json_lines, write_parquet
+from support.corpus_maker import overwrite_row_group, write_json_lines, write_parquet
 from support.in_process import InProcess
 from support.paths import SAMPLE
 from tokverify.cli import main
@@ -127,6 +127,20 @@ def test_what_cannot_be_read_is_located_and_the_rest_is_compared(data):
         "the line is not a JSON object": [f"{data}/c.jsonl: byte 17"],
     }
     assert (report["documents"], report["unreadable"]) == (81, 2)
+
+
+def test_the_rows_of_a_corrupt_group_are_counted(data):
+    overwrite_row_group(data / "a.parquet", 1)
+    result = verify(MODEL, data, "-f", "json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert (report["documents"], report["unreadable"]) == (70, 10)
+    (group,) = report["unreadable_groups"]
+    assert (group["count"], group["places"]) == (10, [f"{data}/a.parquet: row 10"])
+    assert {source["name"]: source["unreadable"] for source in report["sources"]} == {
+        f"{data}/a.parquet": 10,
+        f"{data}/b.jsonl": 0,
+    }
 
 
 def test_units_that_failed_are_repeated_unless_their_files_changed(data, tmp_path):
@@ -251,11 +265,27 @@ def test_several_columns(tmp_path):
     assert "several columns may contain the texts; choose with --text-column: left, right" in result.stderr
 
 
+def test_without_texts_the_columns_of_ids_are_named(tmp_path):
+    pa.parquet.write_table(pa.table({"id": [1], "input_ids": [[1, 2]], "labels": [[1, 2]]}), tmp_path / "a.parquet")
+    result = verify(MODEL, tmp_path / "a.parquet")
+    assert result.exit_code == 2
+    message = "no column contains texts; columns with lists of ids: input_ids, labels (--ids-column)"
+    assert message in result.stderr
+
+
+def test_without_texts_and_ids_all_columns_are_named(tmp_path):
+    messages = [{"role": "user", "content": "Hello"}]
+    pa.parquet.write_table(pa.table({"id": [1], "messages": [messages]}), tmp_path / "a.parquet")
+    result = verify(MODEL, tmp_path / "a.parquet")
+    assert result.exit_code == 2
+    assert "no column contains texts; columns: id (int64), messages (list<" in result.stderr
+
+
 def test_flat_files_of_ids_between_others(data):
     (data / "model.bin").write_bytes(b"x")
     result = verify(MODEL, data)
     assert result.exit_code == 0
-    assert f"files of unknown formats are ignored: {data}/model.bin" in " ".join(result.stdout.split())
+    assert f"files that do not look like data are ignored: {data}/model.bin" in " ".join(result.stdout.split())
     (data / "model.idx").write_bytes(b"x")
     result = verify(MODEL, data)
     assert result.exit_code == 2

@@ -52,6 +52,55 @@ def test_a_flat_file_with_an_index_is_not_ignored(folder):
     assert "megatron" in [file.format for file in find_files([f"file://{folder}/"]).files]
 
 
+PROSE = ("README.md", "sub/readme.txt", "LICENSE.txt", "LICENSE-CC.md", "Citation.md")
+METADATA = (
+    *("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "config.json", "tokenizer.json"),
+    *("gpt-2.tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt"),
+)
+
+
+def fill(folder, *names):
+    (folder / "sub").mkdir()
+    for name in names:
+        (folder / name).touch()
+    return find_files([str(folder)])
+
+
+@pytest.mark.parametrize("data", ["a.parquet", "a.arrow", "a.jsonl", "a.bin a.idx", "a.ds a.ds.index"])
+def test_what_describes_a_corpus_is_ignored(tmp_path, data):
+    found = fill(tmp_path, *data.split(), *PROSE, *METADATA)
+    assert [name for name, _ in names(found, tmp_path)] == [data.split()[0]]
+    assert {path.removeprefix(f"{tmp_path}/") for path in found.ignored} == {*PROSE, *METADATA}
+
+
+def test_a_corpus_of_texts_may_contain_what_looks_like_a_description(tmp_path):
+    found = fill(tmp_path, "a.txt", *PROSE, *METADATA)
+    assert {name for name, _ in names(found, tmp_path)} == {"a.txt", *PROSE}
+
+
+def test_files_that_only_look_like_descriptions_are_a_corpus(tmp_path):
+    found = fill(tmp_path, "README.md", "state.json")
+    assert [name for name, _ in names(found, tmp_path)] == ["README.md", "state.json"]
+
+
+def test_a_description_does_not_make_a_flat_file_without_an_index_look_like_something_else(tmp_path):
+    found = fill(tmp_path, "a.bin", "README.md")
+    assert names(found, tmp_path) == [("a.bin", "megatron")]
+
+
+@pytest.mark.parametrize("name", ["readmes.txt", "licensed.jsonl", "estate.json", "a.config.json", "README.jsonl"])
+def test_a_similar_name_is_that_of_a_document(tmp_path, name):
+    found = fill(tmp_path, "a.parquet", name)
+    assert name in [name for name, _ in names(found, tmp_path)]
+
+
+def test_a_description_that_is_named_is_read(tmp_path):
+    fill(tmp_path, "a.jsonl", "README.md")
+    found = find_files([str(tmp_path), f"{tmp_path}/README.md"])
+    assert [name for name, _ in names(found, tmp_path)] == ["README.md", "a.jsonl"]
+    assert found.ignored == ()
+
+
 def test_named_files_and_patterns(folder):
     assert names(find_files([f"{folder}/logo.png"]), folder) == [("logo.png", "text")]
     assert names(find_files([f"{folder}/*.jsonl", f"{folder}/a.jsonl"]), folder) == [("a.jsonl", "json_lines")]
@@ -83,8 +132,8 @@ def test_a_changed_file_has_another_version(tmp_path):
     [
         ("missing.txt", "No such file"),
         ("*.nothing", "no file matches; check the pattern"),
-        ("empty", "there are no files in it"),
-        ("pictures", "none of its 1 files has a known suffix"),
+        ("empty", "there are no files in it; check the path"),
+        ("pictures", "it contains no Parquet, JSON Lines, Arrow or text files; to read others as text"),
         ("nosuch://bucket/x", "Protocol not known"),
     ],
 )

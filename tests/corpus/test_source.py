@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from support.corpus_maker import WRITERS, corpus_file, json_lines, write_json_lines, write_parquet
+from support.corpus_maker import WRITERS, corpus_file, json_lines, overwrite_row_group, write_json_lines, write_parquet
 from tokverify.corpus.document import Columns, Document, Unreadable
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES, lines
@@ -174,16 +174,7 @@ def test_a_broken_file(tmp_path, name, reason):
         read(tmp_path / name)
 
 
-UNDECODABLE = "a group of rows cannot be decoded: it is corrupt, or pyarrow does not support its format"
-
-
-def overwrite_row_group(path: Path, number: int) -> None:
-    """Overwrite the texts of a group of rows."""
-    column = pa.parquet.ParquetFile(path).metadata.row_group(number).column(1)
-    start = column.dictionary_page_offset or column.data_page_offset
-    data = bytearray(path.read_bytes())
-    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
-    path.write_bytes(data)
+UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
 
 
 def test_a_corrupt_row_group_is_located_and_the_others_are_read(tmp_path):
@@ -193,7 +184,7 @@ def test_a_corrupt_row_group_is_located_and_the_others_are_read(tmp_path):
     overwrite_row_group(path, 3)
     found = read(path)
     assert found == [
-        *(Document(0, "a"), Document(1, "b"), Unreadable(2, UNDECODABLE)),
+        *(Document(0, "a"), Document(1, "b"), Unreadable(2, UNDECODABLE, 2)),
         *(Document(4, "e"), Document(5, "f"), Unreadable(6, UNDECODABLE)),
     ]
     assert read(path, unit_bytes=1) == found
@@ -206,7 +197,7 @@ def test_an_intact_row_group_that_pyarrow_does_not_support_is_not_called_corrupt
     snappy, lzo = b"\x04text\x15\x02", b"\x04text\x15\x06"
     assert path.read_bytes().count(snappy) == 1
     path.write_bytes(path.read_bytes().replace(snappy, lzo))
-    assert read(path) == [Unreadable(0, UNDECODABLE)]
+    assert read(path) == [Unreadable(0, UNDECODABLE, 2)]
 
 
 class FailingFile(io.FileIO):

@@ -19,6 +19,15 @@ def write_parquet(path: Path, texts: Sequence[object], *, row_group_size: int = 
     pa.parquet.write_table(table, path, row_group_size=row_group_size)
 
 
+def overwrite_row_group(path: Path, number: int) -> None:
+    """Overwrite the texts of a group of rows."""
+    column = pa.parquet.ParquetFile(path).metadata.row_group(number).column(1)
+    start = column.dictionary_page_offset or column.data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+
+
 def write_feather(path: Path, texts: Sequence[object]) -> None:
     pa.feather.write_feather(pa.table({"id": range(len(texts)), "text": texts}), str(path), chunksize=2)
 

@@ -60,7 +60,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
         _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
     if text is not None or ids is not None:
         return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
-    name = _detect(path, [column.path for column in columns if column.has_text])
+    name = _detect(path, columns)
     return ChosenColumns(
         Columns(name), f"the texts are read from the column {quote(name)}, which --text-column can change"
     )
@@ -96,14 +96,23 @@ def _require(path: str, columns: Sequence[Column], option: str, name: str, fits:
     raise TokverifyError(f"{path}: the column {quote(name)} {problem}; columns with {what}: {fitting} ({option})")
 
 
-def _detect(path: str, candidates: Sequence[str]) -> str:
+def _detect(path: str, columns: Sequence[Column]) -> str:
+    candidates = [column.path for column in columns if column.has_text]
     for usual in _USUAL_NAMES:
         if usual in candidates:
             return usual
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise TokverifyError(f"{path}: no column contains texts; name a column of ids with --ids-column")
+        raise TokverifyError(f"{path}: no column contains texts; {_other_columns(columns)}")
     raise TokverifyError(
         f"{path}: several columns may contain the texts; choose with --text-column: {list_items(candidates)}"
     )
+
+
+def _other_columns(columns: Sequence[Column]) -> str:
+    """Say which columns there are, if none contains texts."""
+    ids = list_items(column.path for column in columns if column.has_ids)
+    if ids:
+        return f"columns with lists of ids: {ids} (--ids-column)"
+    return f"columns: {list_items(f'{column.path} ({column.type})' for column in columns) or 'none'}"

@@ -28,6 +28,8 @@ class Unreadable(NamedTuple):
     """Where it is, as in `Document`; None for the rest of the unit."""
     reason: str
     """One of few texts, so that equal problems can be counted."""
+    documents: int = 1
+    """How many documents it contains; 1 if that is not known."""
 
 
 Reading: TypeAlias = Iterator[Document | Unreadable]

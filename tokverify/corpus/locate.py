@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokverify.corpus.companion import without_companions
 from tokverify.corpus.files import file_system, is_url, remote_version
 from tokverify.corpus.source import SOURCES, format_of
 from tokverify.corpus.unit import CorpusFile
@@ -22,15 +23,15 @@ class FoundFiles(NamedTuple):
     files: tuple[CorpusFile, ...]
     """By path, each once."""
     ignored: tuple[str, ...]
-    """The files in the named directories that are of no known format."""
+    """The files in the named directories that do not look like data."""
 
 
 def find_files(locations: Sequence[str]) -> FoundFiles:
     """Find all files of a corpus.
 
-    A directory contributes the files in it, at any depth, whose suffix names a known format. Among other files of a
-    corpus, a file whose suffix is that of flat ids is ignored if it has no index: it is usually something else. A file
-    that is named, also by a pattern, is read as text if its suffix is unknown.
+    A directory contributes the files in it, at any depth, whose suffix names a known format, except companions such as
+    a README. Among other files of a corpus, a file whose suffix is that of flat ids is ignored if it has no index: it
+    is usually something else. A file that is named, also by a pattern, is read as text if its suffix is unknown.
 
     Raises:
         TokverifyError: If something does not exist, cannot be listed, or contributes no file.
@@ -41,7 +42,8 @@ def find_files(locations: Sequence[str]) -> FoundFiles:
         found = _find_behind_url(location) if is_url(location) else _find_locally(location)
         ignored += found.ignored
         files |= {file.path: file for file in found.files}
-    return FoundFiles(tuple(files[path] for path in sorted(files)), tuple(ignored))
+    not_named = tuple(path for path in ignored if path not in files)
+    return FoundFiles(tuple(files[path] for path in sorted(files)), not_named)
 
 
 def _find_locally(location: str) -> FoundFiles:
@@ -125,10 +127,12 @@ def _named(file: CorpusFile) -> CorpusFile:
 
 def _select(location: str, found: Iterable[CorpusFile]) -> FoundFiles:
     files = list(found)
-    known = [file for file in files if file.format]
+    known = without_companions([file for file in files if file.format])
+    if not files:
+        raise TokverifyError(f"{location}: there are no files in it; check the path")
     if not known:
-        there = f"none of its {len(files):,} files has a known suffix" if files else "there are no files in it"
-        raise TokverifyError(f"{location}: {there}; name the files, for example with a pattern such as *.txt")
+        problem = "it contains no Parquet, JSON Lines, Arrow or text files"
+        raise TokverifyError(f"{location}: {problem}; to read others as text, name them or a pattern such as *.csv")
     paths = {file.path for file in files}
     indexes = {file.path: _index_of(file) for file in known}
     if not all(indexes.values()):

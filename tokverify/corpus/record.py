@@ -51,8 +51,9 @@ class Recorder:
     def add_unreadable(self, unreadable: Unreadable) -> None:
         """Record something that could not be compared."""
         place = Place(self._file.path, -1 if unreadable.row is None else unreadable.row, self._file.format)
-        self._counts["unreadable"] += 1
-        self._tally = add(self._tally, Tally(reasons={unreadable.reason: ReasonTally(1, (place,))}))
+        self._counts["unreadable"] += unreadable.documents
+        reason = ReasonTally(unreadable.documents, (place,))
+        self._tally = add(self._tally, Tally(reasons={unreadable.reason: reason}))
 
     def add_batch(self, documents: Sequence[Document], checked: Checked) -> None:
         """Record a batch of documents, all of which were checked; those that failed are not counted as compared."""

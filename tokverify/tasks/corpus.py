@@ -120,7 +120,7 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
     found = find_files(request.data)
     chosen = choose_columns(found.files, text, ids)
     opened = open_request(replace(request, columns=chosen.columns, reads_ids=chosen.reads_ids))
-    ignored = f"files of unknown formats are ignored: {list_items(found.ignored)}" if found.ignored else ""
+    ignored = f"files that do not look like data are ignored: {list_items(found.ignored)}" if found.ignored else ""
     units = tuple(divide(found.files, choose_unit_bytes(found.files)))
     notes = tuple(note for note in (chosen.note, ignored) if note)
     return opened, Plan(opened.request, opened.identity(), units, notes)

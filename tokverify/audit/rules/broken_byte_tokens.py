@@ -25,7 +25,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         For `llama` and `gemma4`: the tokens `<0x00>` to `<0xFF>` must all exist and be typed BYTE, and no other token
-        may be. For `t5`, which falls back to bytes in some originals, warns that llama.cpp does not.
+        may be. For `t5`, warns that llama.cpp does not fall back to bytes, as some originals do.
 
     Why it is bad:
         What the vocabulary does not contain is encoded as bytes. If one is missing, llama.cpp stops with an exception

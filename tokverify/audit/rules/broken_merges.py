@@ -33,8 +33,9 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         whole words are looked up first (`ignore_merges`).
 
     Why it is bad:
-        Without merges every text is split into single bytes. A merge whose result is not a token loses it. A token that
-        no merge produces is never used, so the model sees two or more tokens instead.
+        Without merges, every text is split into single bytes. If the result of a merge is not a token, llama.cpp
+        encodes it byte by byte and drops the bytes that it does not find. A token that no merge produces is never used,
+        so the model sees two or more tokens instead.
 
     Example:
         Files converted with transformers 4.45 had no merges at all, because it writes them as lists. Llama 3 has 588

@@ -26,8 +26,8 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
         uses merges.
 
     Why it is bad:
-        The score decides which of two possible tokens is used. If all are equal, texts are merged from left to right by
-        chance; short English words may still come out correctly, which hides the problem.
+        The score decides which of two possible tokens is used. If all are equal, pairs are merged from left to right;
+        short English words may still come out correctly, which hides the problem.
 
     Example:
         MiniCPM converted to `llama` with -1000 for every score: `你好，世界！` became other tokens.

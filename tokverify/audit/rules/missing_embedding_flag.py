@@ -23,12 +23,12 @@ def missing_embedding_flag(subject: Subject) -> Iterator[Finding]:
     """Expect embedding models to declare which tokens to add around a text.
 
     What it does:
-        For embedding models (recognized by their architecture, or because they pool), looks for `add_bos_token` and
+        For embedding models (recognized by their architecture or their pooling), looks for `add_bos_token` and
         `add_eos_token`. WordPiece models are exempt: llama.cpp always adds `[CLS]` and `[SEP]` to their texts.
 
     Why it is bad:
-        Such a model often reads its embedding from the very token that is missing. The vectors are still vectors, and
-        search silently gets worse.
+        Such a model often takes the embedding from the very token that is missing. It still returns vectors, but search
+        silently gets worse.
 
     Example:
         bge-m3 files that were converted before the keys existed; Qwen3-Embedding, whose EOS is only in the template of

@@ -22,8 +22,8 @@ def missing_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
     """Require byte-level BPE (`gpt2`) to declare its pre-tokenizer.
 
     What it does:
-        Looks for `tokenizer.ggml.pre` if `tokenizer.ggml.model` is `gpt2`. It must exist and not be `default`. With a
-        reference that splits every probe text exactly as `default` does, that is only a warning.
+        Looks for `tokenizer.ggml.pre` if `tokenizer.ggml.model` is `gpt2`. It must exist and not be `default`. If the
+        reference splits every probe text exactly as `default` does, this is only a warning.
 
     Why it is bad:
         The name stands for the pattern that splits a text before merging. Without one, llama.cpp falls back to its own

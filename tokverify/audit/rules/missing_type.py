@@ -24,7 +24,7 @@ def missing_type(subject: Subject) -> Iterator[Finding]:
     """Expect the file to declare which tokens are special.
 
     What it does:
-        Looks for `tokenizer.ggml.token_type`, and for tokens whose type is 0 or none that exists.
+        Looks for `tokenizer.ggml.token_type`, and for tokens whose type is 0 or does not exist.
 
     Why it is bad:
         Without it, llama.cpp treats every token as NORMAL except those it recognizes by their text. Special tokens in a

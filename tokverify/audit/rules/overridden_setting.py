@@ -26,8 +26,8 @@ def overridden_setting(subject: Subject) -> Iterator[Finding]:
         the reason. An overridden value is a warning; a default that fills a gap is for information.
 
     Why it is bad:
-        The file does not show it, and programs that read the same file without llama.cpp do not do it. A default of
-        today may change with the next release.
+        The file does not show it, and programs that read the same file without llama.cpp do not do the same. The
+        defaults may change with the next release.
 
     Example:
         `</s>` is an HTML tag in Gemma 3's vocabulary and declared USER_DEFINED; llama.cpp treats it as a control token

@@ -30,7 +30,7 @@ _TYPES = (TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.NORMAL)
 
 @rule(code="TV122", name="wrong-marker-type", severity=ERROR)
 def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
-    """Require the types that the publisher's files lead to for markers of tools, reasoning, media, turns and infilling.
+    """Require markers of tools, reasoning, media, turns and infilling to have the types of the publisher's files.
 
     What it does:
         Recognizes the family of a vocabulary (Qwen, Llama 3, Gemma 2 to 4, DeepSeek, gpt-oss, Phi 3 and 4, Mistral) by

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokverify.corpus.document import Columns, Reading
 
 # The errors of pyarrow do not tell which of the two it is.
-_UNDECODABLE = "a group of rows cannot be decoded: it is corrupt, or pyarrow does not support its format"
+_UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
 
 
 @contextmanager
@@ -60,6 +60,7 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
 
 def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, paths: list[str]) -> Reading:
     """Read a group of rows; if its data cannot be decoded, the others can still be read."""
+    end = row + table.metadata.row_group(group).num_rows
     try:
         with explained():
             for batch in table.iter_batches(BATCH_ROWS, [group], columns=paths, use_threads=False):
@@ -68,7 +69,7 @@ def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, p
     except UnreadableFileError as error:
         if not _is_undecodable(error.__cause__):
             raise
-        yield Unreadable(row, _UNDECODABLE)
+        yield Unreadable(row, _UNDECODABLE, max(1, end - row))
 
 
 def _is_undecodable(error: BaseException | None) -> bool:

@@ -17,7 +17,7 @@ Generated from the docstrings of the rules by `tokverify audit --explain all > d
 
 Rules from TV100 on need only the GGUF file; rules from TV200 on also need its reference. The severity is the highest
 that a rule reports. An error means that some texts are encoded incorrectly or that the file cannot be loaded; a warning
-means that this may happen; a hint (INFO) is good to know. In command lines, MODEL is the file and FIXED the name of the
+means that this may happen; INFO is for your information. In command lines, MODEL is the file and FIXED the name of the
 repaired copy.
 
 List findings that are known and accepted in a file for `--waivers`, each with a reason. A condition that a waiver omits
