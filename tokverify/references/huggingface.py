@@ -6,7 +6,7 @@ The library is used directly and never through `transformers`, which may change 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -50,7 +50,7 @@ class HuggingFaceTokenizer:
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
         end_ids: Tokens that end a generation, besides EOS.
         document: The content of the tokenizer.json, if the tokenizer was made from one.
-        model_pieces: Returns the pieces of its model, if it can be read natively.
+        model_pieces: The pieces of its model, if they could be read natively.
     """
 
     parses_special = True
@@ -65,7 +65,7 @@ class HuggingFaceTokenizer:
         special_ids: Mapping[str, int] | None = None,
         end_ids: Collection[int] = (),
         document: bytes | None = None,
-        model_pieces: Callable[[], JoinedStrings | None] = lambda: None,
+        model_pieces: JoinedStrings | None = None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -165,8 +165,7 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""
-        of_model = self._model_pieces()
-        if of_model is not None and (read := add_tokens(of_model, self._tokenizer)):
+        if self._model_pieces is not None and (read := add_tokens(self._model_pieces, self._tokenizer)):
             return read
         by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
         pieces = [piece for piece in by_id if piece is not None]
@@ -287,7 +286,7 @@ def from_json(
             special_ids=known,
             end_ids=end_ids,
             document=data if is_file else None,
-            model_pieces=model_pieces.result,
+            model_pieces=model_pieces.result(),
         ),
         source=source,
         sha256=digest.result(),
