@@ -91,7 +91,7 @@ SIXTH: tuple[Mutation, ...] = (
     ), ("types", "eos_id"), JSON),
     Mutation("a range of ids sorted", "qwen2", sorted_part(30_000, 31_000), TOKENS),
     Mutation("pre deepseek-v3", "qwen2", fields(pre="deepseek-v3"), ("pre",)),
-    Mutation("EOS is <|im_start|>, and BOS on", "qwen2", both(
+    Mutation("EOS begins a turn, and BOS on", "qwen2", both(
         special(eos=151_644, bos=151_643), fields(add_bos=True)
     ), ("eos_id", "bos_id", "add_bos")),
     Mutation("one marker lost, another typed NORMAL", "qwen2", both(
