@@ -384,6 +384,28 @@ def test_byte_tokens_are_typed_after_another_change():
     assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
 
 
+def test_byte_tokens_and_ordinary_ones_with_each_other_s_type_are_typed():
+    other = {NORMAL: BYTE, BYTE: NORMAL}
+    wrong = replace(SPM, types=[other.get(type, type) for type in SPM.types])
+    plan = planned(wrong, SPM)
+    assert plan.change.transform(wrong).types == SPM.types
+    assert plan.change.sentence == (
+        f"setting the type of 256 byte tokens to BYTE and of {SPM.types.count(NORMAL)} other tokens to NORMAL"
+    )
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_type_that_a_tokenizer_json_lists_is_repaired_even_if_no_text_shows_it():
+    runs = ("\t\t", "\t\t\t")
+    right = spm_spec({"a": -1, "\t": -2, **dict.fromkeys(runs, -3)}, dict.fromkeys(runs, USER_DEFINED))
+    wrong = typed(typed(right, runs[0], CONTROL), runs[1], CONTROL)
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    assert plan.before.counts[TYPES] == 2
+    assert plan.change.transform(wrong).types == right.types
+
+
 @pytest.mark.parametrize("roles", [{}, {"bos": len(SPM.tokens)}])
 def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
     wrong = replace(SPM, types=SPM.types[:50], special_ids={**SPM.special_ids, **roles})

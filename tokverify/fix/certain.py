@@ -40,14 +40,17 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
-    """Type all 256 byte tokens BYTE if a vocabulary has them and some are typed otherwise."""
+    """Type all 256 byte tokens BYTE if a vocabulary has them and some are typed otherwise, and no other token."""
     ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
     if spec.types is None or len(ids) != _BYTES:
         return
-    types = types_of(spec)
-    patches = {id: TokenPatch(type=TokenType.BYTE.value) for id in ids if types[id] != TokenType.BYTE}
+    typed = {id for id, type in enumerate(types_of(spec)) if type == TokenType.BYTE}
+    groups = {TokenType.BYTE: sorted(set(ids) - typed), TokenType.NORMAL: sorted(typed - set(ids))}
+    names = {TokenType.BYTE: "byte token", TokenType.NORMAL: "other token"}
+    parts = [f"of {plural(len(group), names[type])} to {type.name}" for type, group in groups.items() if group]
+    patches = {id: TokenPatch(type=type.value) for type, group in groups.items() for id in group}
     if patches:
-        yield patch_tokens(patches, "types", f"setting the type of {plural(len(patches), 'byte token')} to BYTE", _COST)
+        yield patch_tokens(patches, "types", f"setting the type {' and '.join(parts)}", _COST)
 
 
 def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
