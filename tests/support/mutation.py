@@ -129,8 +129,13 @@ def has(part: str) -> Callable[[int, str], bool]:
     return lambda id, token: part in token
 
 
+def part(start: int, end: int, change: Callable[[list], Sequence]) -> Callable[[list], list]:
+    """Change a part of a list."""
+    return lambda items: [*items[:start], *change(items[start:end]), *items[end:]]
+
+
 def reverse_slice(start: int, end: int) -> Callable[[list], list]:
-    return lambda items: [*items[:start], *items[start:end][::-1], *items[end:]]
+    return part(start, end, lambda items: items[::-1])
 
 
 MODEL, JSON = ".tokenizer.model", ".tokenizer.json"

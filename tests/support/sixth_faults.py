@@ -4,9 +4,10 @@ It was committed before any of them was tried. None is in a vocabulary for which
 differ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
+from support.fourth_faults import types
 from support.made_vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from support.mutation import (
     JSON,
@@ -16,9 +17,11 @@ from support.mutation import (
     fields,
     merges,
     named,
+    part,
     respelled,
     retype,
     retyped,
+    reverse_slice,
     scores,
     special,
     swapped,
@@ -26,11 +29,6 @@ from support.mutation import (
 )
 from support.new_faults import MERGES, SCORES, TOKENS, TYPES, both, exchanged_roles, lost_roles
 from tokverify.spec import TokenizerSpec
-
-
-def part(start: int, end: int, change: Callable[[list], Sequence]) -> Callable[[list], list]:
-    """Change a part of a list."""
-    return lambda items: [*items[:start], *change(items[start:end]), *items[end:]]
 
 
 def one_lost(text: str, replacement: str = "<lost>") -> Mutate:
@@ -69,7 +67,7 @@ def sorted_part(start: int, end: int) -> Mutate:
 def exchanged_types(first: int, second: int) -> Mutate:
     """Exchange two types for all tokens."""
     other = {first: second, second: first}
-    return lambda spec: replace(spec, types=[other.get(type, type) for type in spec.types])
+    return types(lambda old: [other.get(type, type) for type in old])
 
 
 SIXTH: tuple[Mutation, ...] = (
@@ -120,7 +118,7 @@ SIXTH: tuple[Mutation, ...] = (
     # Gemma 4.
     Mutation("merges of spaces lost", "gemma-4", merges(without("▁▁")), MERGES, JSON),
     Mutation("a part of the merges in reverse", "gemma-4", merges(
-        part(1000, 3000, lambda some: some[::-1])
+        reverse_slice(1000, 3000)
     ), MERGES, JSON),
     # WordPiece.
     Mutation("Greek pieces lost", "bert-bge", respelled(
@@ -144,6 +142,6 @@ SIXTH: tuple[Mutation, ...] = (
     # Others.
     Mutation("one byte lost", "made-rwkv", one_lost(r"\x41"), TOKENS),
     Mutation("two scores exchanged, and the unknown token typed NORMAL", "made-unigram", both(
-        scores(part(40, 60, lambda some: some[::-1])), retyped(UNKNOWN, NORMAL)
+        scores(reverse_slice(40, 60)), retyped(UNKNOWN, NORMAL)
     ), (*SCORES, "types")),
 )  # fmt: skip

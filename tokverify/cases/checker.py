@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, YamlError, parse
+from tokverify.text.utf8 import has_surrogate
 from tokverify.text.wording import suggest_name
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 # subtle: U+0085, U+2028 and U+2029 are line breaks in YAML 1.1, so they must be escaped.
 _NEVER_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_COMPLAINTS = 100
 _MAX_SHOWN = 40
@@ -128,7 +128,7 @@ class Checker:
             self.complain(node.line, f"{what} is {self._describe(node)}; write a string")
         elif node.tag != "str":
             self.complain(node.line, self._describe_non_string(node, what))
-        elif _LONE_SURROGATE.search(node.value):
+        elif has_surrogate(node.value):
             self.complain(
                 node.line, f"{what} contains a lone surrogate, which is not valid text; write \\U and eight digits"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.fuzz import alphabet
+from tokverify.text.utf8 import has_surrogate
 from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing
 from tokverify.verify.vocabulary import compare_vocabularies
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 500
 """In characters. Only hostile vocabularies have longer pieces; they are ignored."""
 _MAX_UNIT = 2
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Sample(NamedTuple):
@@ -140,4 +139,4 @@ def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:
 
 def _usable_texts(pieces: Iterable[str]) -> Iterator[str]:
     """Yield the pieces that consist of whole characters and are not extremely long."""
-    return (piece for piece in pieces if piece and len(piece) <= _MAX_LENGTH and not _SURROGATE.search(piece))
+    return (piece for piece in pieces if piece and len(piece) <= _MAX_LENGTH and not has_surrogate(piece))

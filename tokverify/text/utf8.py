@@ -18,6 +18,12 @@ _LENIENT = "tokverify-llama-cpp"
 
 _SEQUENCE = re.compile(rb"[\x00-\x7f]|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}")
 _LONE_BYTE = re.compile("[\udc80-\udcff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether a string contains a lone surrogate, so that UTF-8 cannot carry it."""
+    return _SURROGATE.search(text) is not None
 
 
 def to_utf8(text: str) -> bytes:
