@@ -5,9 +5,10 @@ A spec contains what a file *declares*; `tokverify.engine.settings` determines w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import overload
 
 MAX_TOKENS = 1 << 20
 """The limit for the number of tokens of any tokenizer; the largest known vocabulary has 901,629."""
@@ -32,6 +33,40 @@ class TokenType(IntEnum):
         """Convert an unknown number as llama.cpp does."""
         del value
         return cls.UNDEFINED
+
+
+_TYPES = tuple(map(TokenType, range(256)))
+
+
+class TokenTypes(Sequence[TokenType]):
+    """Types of tokens by id, which take one byte each."""
+
+    def __init__(self, values: bytes) -> None:
+        """Take the values of `TokenType` by id."""
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[TokenType]:
+        return map(_TYPES.__getitem__, self.values)
+
+    def __contains__(self, type: object) -> bool:
+        return isinstance(type, TokenType) and type in self.values
+
+    @overload
+    def __getitem__(self, index: int) -> TokenType: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> TokenTypes: ...
+
+    def __getitem__(self, index: int | slice) -> TokenType | TokenTypes:
+        return TokenTypes(self.values[index]) if isinstance(index, slice) else _TYPES[self.values[index]]
+
+    def __eq__(self, other: object) -> bool:
+        return [*self] == [*other] if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,28 +4,12 @@ from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Trial, TrialOutcome, encode_all
+from tokverify.fuzz.trial import Trial, TrialOutcome
 from tokverify.report.fuzz import DifferenceKind
 
 
 def sample(text: str, add_special: bool = False, parse_special: bool = True) -> Sample:
     return Sample(text, add_special, parse_special)
-
-
-class Batched(FakeTokenizer):
-    """Encodes many texts in one call, and notes the calls."""
-
-    def encode_many(self, texts, *, add_special, parse_special):
-        self.calls.append((tuple(texts), add_special, parse_special))
-        return [self._one(text, add_special, parse_special) for text in texts]
-
-    def _one(self, text, add_special, parse_special):
-        try:
-            return FakeTokenizer(*self.pieces, special_ids=self.special_ids).encode(
-                text, add_special=add_special, parse_special=parse_special
-            )
-        except EncodeError as error:
-            return error
 
 
 def test_a_match_keeps_only_its_ids():
@@ -81,15 +65,6 @@ def test_options_that_one_side_does_not_support_are_off():
         assert trial.with_supported_options(sample("a", True, True)) == sample("a", False, True)
         assert trial.with_supported_options(sample("a<s>", True, True)) == sample("a<s>", False, False)
         assert trial.outcome(sample("a", True, True)) is None
-
-
-def test_many_texts_of_the_same_options_are_encoded_in_one_call():
-    tokenizer = Batched("a", "b", special_ids={"bos": 9})
-    samples = [sample("a"), sample("b", True), sample("c"), sample("ab", True)]
-    ids = encode_all(tokenizer, samples)
-    assert tokenizer.calls == [(("a", "c"), False, True), (("b", "ab"), True, True)]
-    assert [ids[0], ids[1], ids[3]] == [[0], [9, 1], [9, 0, 1]]
-    assert isinstance(ids[2], EncodeError)
 
 
 class Decoder(FakeTokenizer):

@@ -11,9 +11,8 @@ import numpy as np
 from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import encode_all
 from tokverify.report.corpus_cause import CorpusCause
+from tokverify.verify.batch import encode_all
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -
             return _Encoded(tokenizer.encode_batch(texts, **modes[0]._asdict()), frozenset())
         except EncodeError:
             pass  # find out below which texts cannot be encoded
-    encoded = encode_all(tokenizer, [Sample(text, *mode) for text, mode in zip(texts, modes, strict=True)])
-    return _store(encoded)
+    return _store(encode_all(tokenizer, texts, modes))
 
 
 def _store(encoded: Sequence[object]) -> _Encoded:

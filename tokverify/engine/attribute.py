@@ -21,7 +21,7 @@ from tokverify.engine.special_text import (
     FIM_TEXTS,
 )
 from tokverify.errors import BrokenFileError
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.utf8 import find_not_utf8, from_utf8
 from tokverify.text.wording import short_repr
 
@@ -70,12 +70,19 @@ _ATTRIBUTES = {type.value: Attribute[type.name].value for type in TokenType if t
 _ATTRIBUTES_BY_TYPE = bytes(_ATTRIBUTES.get(type, 0) for type in range(256))
 
 
-def type_of(attribute: int) -> TokenType:
-    """Return the type that says how a token with these attributes is matched in a text.
+def types_of(attributes: bytes | bytearray) -> TokenTypes:
+    """Return the types that say how tokens with these attributes, by id, are matched in a text.
 
     A control token is one, whatever else it is; the unknown token is matched like one.
     """
+    return TokenTypes(bytes(attributes).translate(_TYPES_BY_ATTRIBUTES))
+
+
+def _type_of(attribute: int) -> TokenType:
     return next((type for bit, type in _MATCHING if attribute & bit), TokenType.UNDEFINED)
+
+
+_TYPES_BY_ATTRIBUTES = bytes(map(_type_of, range(256)))
 
 
 class Attributes:

@@ -134,6 +134,19 @@ def encode_each(
     return results
 
 
+def decode_each(
+    decode: Callable[[Sequence[int]], bytes], all_ids: Iterable[Sequence[int]]
+) -> list[bytes | EncodeError]:
+    """Decode lists of ids one by one; the result for a list that cannot be decoded is its error."""
+    results: list[bytes | EncodeError] = []
+    for ids in all_ids:
+        try:
+            results.append(decode(ids))
+        except EncodeError as error:
+            results.append(error)
+    return results
+
+
 def _view(buffer: Buffer, name: str, formats: str, size: int) -> memoryview:
     view = memoryview(buffer)
     if view.ndim != 1 or not view.contiguous or view.format not in formats or view.itemsize != size:

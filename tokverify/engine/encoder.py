@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine import added_token
-from tokverify.engine.attribute import type_of
+from tokverify.engine.attribute import types_of
 from tokverify.engine.batch import EncodedBatch, encode_each
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
 from tokverify.engine.family import Settings, SpaceEscaping
@@ -38,7 +38,7 @@ from tokverify.tokenizer import GenerationEnds
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
     from tokverify.engine.trace import EncoderTrace, Stretch
-    from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+    from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 
 _ENGINES_DISAGREE = "only the native engine fails to encode this text"
 
@@ -160,10 +160,9 @@ class Encoder(PieceDecoder):
         """Return the tokenizer as the file declares it."""
         return self.spec
 
-    def token_types(self) -> Sequence[TokenType]:
+    def token_types(self) -> TokenTypes:
         """Return the effective types by id."""
-        known = {attribute: type_of(attribute) for attribute in set(self.settings.attributes)}
-        return [known[attribute] for attribute in self.settings.attributes]
+        return types_of(self.settings.attributes)
 
     def added_tokens(self) -> Mapping[int, AddedToken]:
         """Return the tokens that are matched in texts before the model runs, by id."""

@@ -21,7 +21,7 @@ from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
 from tokverify.report.fix import UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
-from tokverify.verify.comparison import KnownIds, compare_cases
+from tokverify.verify.comparison import compare_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tokverify.files.gguf.declaration import Declaration
     from tokverify.report.finding import Finding
     from tokverify.spec import TokenizerSpec
+    from tokverify.verify.batch import KnownIds
 
 CASES = "cases"
 TEXTS = "generated texts"

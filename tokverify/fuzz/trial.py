@@ -15,15 +15,12 @@ from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.text.sequence import common_length
-from tokverify.tokenizer import BatchDecoding, BatchEncoding, decoding_of
-from tokverify.verify.failure import FAILURES, Failure, combine, name_side
+from tokverify.verify.batch import Encoded, decode_all, encode_all
+from tokverify.verify.failure import FAILURES, combine, name_side
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
-
-_Ids = list[int] | Failure
-_Decoded = bytes | Failure
 
 
 class TrialOutcome(NamedTuple):
@@ -82,7 +79,8 @@ class Trial:
     def run(self, samples: Sequence[Sample], on_ids: Callable[[list[int]], object] = len) -> list[TrialOutcome | None]:
         """Try samples; the outcome is None if both sides agree. `on_ids` receives the actual ids of each text."""
         samples = [self.with_supported_options(sample) for sample in samples]
-        actual, expected = encode_all(self.actual, samples), encode_all(self.expected, samples)
+        texts, modes = [sample.text for sample in samples], [Mode(*sample[1:]) for sample in samples]
+        actual, expected = encode_all(self.actual, texts, modes), encode_all(self.expected, texts, modes)
         for ids in actual:
             if isinstance(ids, list):
                 on_ids(ids)
@@ -96,16 +94,16 @@ class Trial:
         """Try one sample."""
         return self.run([sample])[0]
 
-    def _outcome(self, sample: Sample, actual: _Ids, expected: _Ids) -> TrialOutcome | None:
+    def _outcome(self, sample: Sample, actual: Encoded, expected: Encoded) -> TrialOutcome | None:
         if isinstance(actual, list) and isinstance(expected, list):
             return TrialOutcome(sample, DifferenceKind.IDS, actual, expected)
-        sides = (("actual", self.actual.name, actual), ("expected", self.expected.name, expected))
-        failure = combine([name_side(role, name, got) for role, name, got in sides if isinstance(got, FAILURES)])
+        sides = ((f"actual ({self.actual.name})", actual), (f"expected ({self.expected.name})", expected))
+        failure = combine([name_side(side, got) for side, got in sides if isinstance(got, FAILURES)])
         kind = DifferenceKind.SKIPPED if isinstance(failure, UnsupportedError) else DifferenceKind.ERROR
         return TrialOutcome(sample, kind, message=str(failure))
 
     def _compare_decoding(
-        self, samples: Sequence[Sample], all_ids: Sequence[_Ids], outcomes: list[TrialOutcome | None]
+        self, samples: Sequence[Sample], all_ids: Sequence[Encoded], outcomes: list[TrialOutcome | None]
     ) -> list[TrialOutcome | None]:
         agreed = [at for at, outcome in enumerate(outcomes) if outcome is None]
         ids = [ids for ids in (all_ids[at] for at in agreed) if isinstance(ids, list)]
@@ -119,39 +117,3 @@ class Trial:
                 message = f"decoding, actual: {left!r}, expected: {right!r}"
                 outcomes[at] = TrialOutcome(samples[at], DifferenceKind.DECODING, message=message)
         return outcomes
-
-
-def encode_all(tokenizer: Tokenizer, samples: Sequence[Sample]) -> list[_Ids]:
-    """Encode samples, all samples with the same options in one call if the tokenizer encodes batches."""
-    if not isinstance(tokenizer, BatchEncoding):
-        return [_encode(tokenizer, sample) for sample in samples]
-    results: list[_Ids] = [[]] * len(samples)
-    for mode in dict.fromkeys(sample[1:] for sample in samples):
-        places = [at for at, sample in enumerate(samples) if sample[1:] == mode]
-        texts = [samples[at].text for at in places]
-        encoded = tokenizer.encode_many(texts, add_special=mode[0], parse_special=mode[1])
-        for at, ids in zip(places, encoded, strict=True):
-            results[at] = ids
-    return results
-
-
-def _encode(tokenizer: Tokenizer, sample: Sample) -> _Ids:
-    try:
-        return tokenizer.encode(sample.text, add_special=sample.add_special, parse_special=sample.parse_special)
-    except FAILURES as failure:
-        return failure
-
-
-def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[list[int]]) -> list[_Decoded]:
-    """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
-    if isinstance(tokenizer, BatchDecoding):
-        return [*tokenizer.decode_many(all_ids)]
-    decode = decoding_of(tokenizer, other)
-    return [_decode(decode, ids) for ids in all_ids]
-
-
-def _decode(decode: Callable[[Sequence[int]], bytes], ids: list[int]) -> _Decoded:
-    try:
-        return decode(ids)
-    except FAILURES as failure:
-        return failure

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.engine.batch import encode_each
+from tokverify.engine.batch import decode_each, encode_each
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.files.config import generation_end_ids, special_texts
@@ -25,7 +25,7 @@ from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
-from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json
 from tokverify.system.library_error import raised_as
@@ -92,12 +92,12 @@ class HuggingFaceTokenizer:
             raise UnsupportedError(f"{self.name}: the reference was not read from a tokenizer.json")
         return self._document
 
-    def token_types(self) -> list[TokenType]:
+    def token_types(self) -> TokenTypes:
         """Return CONTROL for special added tokens, USER_DEFINED for other added tokens."""
-        types = [TokenType.UNDEFINED] * self.vocab_size
+        types = bytearray(self.vocab_size)
         for id, token in self._tokenizer.get_added_tokens_decoder().items():
             types[id] = TokenType.CONTROL if token.special else TokenType.USER_DEFINED
-        return types
+        return TokenTypes(bytes(types))
 
     def generation_ends(self) -> GenerationEnds:
         """Return EOS and the `end_ids`, if they were given: a token that is added after a text need not be an end."""
@@ -144,14 +144,28 @@ class HuggingFaceTokenizer:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
+        self._require_known(ids)
+        with raised_as(EncodeError, f"{self.name} cannot decode these ids", quietly=True):
+            text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False)
+        return text.encode()
+
+    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
+        """Decode lists of ids; the result for a list that cannot be decoded is its error."""
+        try:
+            for ids in all_ids:
+                self._require_known(ids)
+            with raised_as(EncodeError, f"{self.name} cannot decode one of these lists", quietly=True):
+                texts = self._tokenizer.decode_batch(list(map(list, all_ids)), skip_special_tokens=False)
+        except EncodeError:
+            return decode_each(self.decode, all_ids)
+        return [text.encode() for text in texts]
+
+    def _require_known(self, ids: Sequence[int]) -> None:
         # subtle: the library silently skips ids it does not know.
         known = range(len(self.pieces))
         for id in ids:
             if id not in known or id in self._missing_ids:
                 raise EncodeError(f"{self.name} has no token with the id {id}")
-        with raised_as(EncodeError, f"{self.name} cannot decode these ids", quietly=True):
-            text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False)
-        return text.encode()
 
     def piece(self, id: int) -> str:
         """Return a token's stored string, verbatim; an empty string for an id without a token."""

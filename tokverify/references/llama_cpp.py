@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute, type_of
+from tokverify.engine.attribute import Attribute, types_of
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.llama_cpp_library import find_library
@@ -39,7 +39,7 @@ from tokverify.tokenizer import GenerationEnds
 if TYPE_CHECKING:
     from tokverify.references.llama_cpp_library import Library
     from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec, TokenType
+    from tokverify.spec import TokenizerSpec, TokenTypes
 
 CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
@@ -158,10 +158,9 @@ class LlamaCppTokenizer:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
         return array("i", self._listing(ATTRIBUTES)).tolist()
 
-    def token_types(self) -> list[TokenType]:
+    def token_types(self) -> TokenTypes:
         """Return the effective types by id."""
-        kinds = {attribute: type_of(attribute) for attribute in set(self.attributes)}
-        return [kinds[attribute] for attribute in self.attributes]
+        return types_of(bytes(flags & 0xFF for flags in self.attributes))
 
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the tokens that llama.cpp matches in texts before the model runs, by id."""

@@ -11,9 +11,10 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON
-from tokverify.text.utf8 import to_utf8
-from tokverify.tokenizer import decoding_of, pairs_for_display, tokens_for_display
+from tokverify.text.utf8 import has_surrogate, to_utf8
+from tokverify.tokenizer import pairs_for_display, tokens_for_display
 from tokverify.verify.alignment import compare, compare_decoded
+from tokverify.verify.batch import Answers, KnownIds
 from tokverify.verify.digest import digest_suites
 from tokverify.verify.expectation import (
     agrees,
@@ -23,7 +24,7 @@ from tokverify.verify.expectation import (
     expect_side,
     expected_tokens,
 )
-from tokverify.verify.failure import FAILURES, Failure, combine, naming_side
+from tokverify.verify.failure import FAILURES, Failure, combine
 from tokverify.verify.mode import Mode, Modes
 from tokverify.verify.side import side_of
 from tokverify.verify.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
@@ -36,12 +37,10 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
     from tokverify.verify.baseline import Baseline
 
-    Decode = Callable[[Sequence[int]], bytes]
-
 _NO_NOTES: tuple[str, ...] = ()
 
-KnownIds = dict[tuple[str, Mode], tuple[int, ...]]
-"""The ids of a tokenizer, by text and options."""
+_TOGETHER = 64
+"""How many cases are encoded together, which is faster than one at a time, before the first of them is reported."""
 
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
@@ -74,7 +73,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = baseline.judge(sides[0]) if baseline else None
-    compared = map(_comparison(actual, expected, sides).result, cases)
+    compared = _comparison(actual, expected, sides).results(cases)
     accepted = map(judge.apply, compared) if judge else compared
     results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
     report = Report(
@@ -111,12 +110,12 @@ def compare_cases(
     cases = list(cases)
     sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
     comparison = _comparison(actual, expected, sides, aligns=False, known=known)
-    return tuple(map(comparison.result, cases))
+    return tuple(comparison.results(cases))
 
 
 def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
     """Compare one case; the sides appear in its messages."""
-    return _comparison(actual, expected, sides).result(case)
+    return next(_comparison(actual, expected, sides).results([case]))
 
 
 def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
@@ -151,11 +150,11 @@ def _comparison(
     aligns: bool = True,
     known: KnownIds | None = None,
 ) -> _Comparison:
+    ours = Answers(actual, expected or actual, f"actual ({sides[0].name})")
     if expected is None:
-        return _ExpectComparison(actual, sides[0], aligns)
-    decoders = (decoding_of(actual, expected), decoding_of(expected, actual))
-    modes = Modes(actual, expected)
-    return _ReferenceComparison(actual, sides[0], aligns, expected, sides[1], modes, decoders, known)
+        return _ExpectComparison(actual, sides[0], ours, aligns)
+    theirs = Answers(expected, actual, f"expected ({sides[1].name})", known)
+    return _ReferenceComparison(actual, sides[0], ours, aligns, expected, sides[1], theirs, Modes(actual, expected))
 
 
 def _asked(case: Case) -> Mode:
@@ -168,13 +167,26 @@ class _Comparison(ABC):
 
     actual: Tokenizer
     actual_side: Side
+    ours: Answers
+    """What the actual side answers."""
 
     aligns: bool
     """Whether to align the tokens where they differ."""
 
-    def result(self, case: Case) -> CaseResult:
-        """Compare one case."""
-        mode = self._choose_mode(case)
+    def results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
+        """Compare cases."""
+        for start in range(0, len(cases), _TOGETHER):
+            together = cases[start : start + _TOGETHER]
+            modes = list(map(self._choose_mode, together))
+            asked = [at for at, case in enumerate(together) if not has_surrogate(case.text)]
+            self._ask([together[at].text for at in asked], [modes[at] for at in asked])
+            yield from map(self._result, together, modes)
+
+    def _ask(self, texts: Sequence[str], modes: Sequence[Mode]) -> None:
+        """Ask for everything that is compared of these texts."""
+        self.ours.encode_all(texts, modes)
+
+    def _result(self, case: Case, mode: Mode) -> CaseResult:
         try:
             return self._compare(case, mode)
         except EncodeError as error:
@@ -190,10 +202,6 @@ class _Comparison(ABC):
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         """Compare one case with these options."""
 
-    def _encode_actual(self, text: str, mode: Mode) -> tuple[int, ...]:
-        with naming_side("actual", self.actual_side.name):
-            return tuple(self.actual.encode(text, **mode._asdict()))
-
 
 @dataclass(frozen=True, slots=True)
 class _ExpectComparison(_Comparison):
@@ -205,7 +213,7 @@ class _ExpectComparison(_Comparison):
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
         expect = self._expect(case, mode)
-        actual = self._encode_actual(case.text, mode)
+        actual = self.ours.ids(case.text, mode)
         if agrees(expect, self.actual, actual):
             return CaseResult(case, Status.MATCH, actual, actual, expect=expect, **mode._asdict())
         tokens = expected_tokens(expect, self.actual, actual)
@@ -238,13 +246,16 @@ class _ReferenceComparison(_Comparison):
     expected: Tokenizer
     expected_side: Side
 
+    theirs: Answers
+    """What the expected side answers."""
+
     modes: Modes
 
-    decoders: tuple[Decode, Decode]
-    """How the (actual, expected) side decodes. Finding that out takes longer than to decode a short text."""
-
-    known: KnownIds | None
-    """The ids of the expected side, by text and options; None if they are not to be kept."""
+    def _ask(self, texts: Sequence[str], modes: Sequence[Mode]) -> None:
+        self.ours.encode_all(texts, modes)
+        expected = [ids for ids in self.theirs.encode_all(texts, modes) if isinstance(ids, list)]
+        self.ours.decode_all(expected)
+        self.theirs.decode_all(expected)
 
     def _choose_mode(self, case: Case) -> Mode:
         return self.modes.choose(case.text, _asked(case))
@@ -252,7 +263,7 @@ class _ReferenceComparison(_Comparison):
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
         expect, owner = self._expect(case)
-        actual, expected = self._encode(case.text, mode, is_expected=expect is not None)
+        actual, expected = self._ids(case.text, mode, is_expected=expect is not None)
         notes = _NO_NOTES
         # The expectation of a shipped case is for the one model with which it was found.
         if case.expect and expect is None and not case.shipped:
@@ -295,13 +306,13 @@ class _ReferenceComparison(_Comparison):
             notes=notes,
         )
 
-    def _encode(self, text: str, mode: Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
-        """Encode on both sides; if neither can, that is an error only if the case itself expects tokens."""
+    def _ids(self, text: str, mode: Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
+        """Return the ids of both sides; if neither has any, that is an error only if the case itself expects tokens."""
         results: list[tuple[int, ...]] = []
         failures: list[Failure] = []
-        for encode in (self._encode_actual, self._encode_expected):
+        for answers in (self.ours, self.theirs):
             try:
-                results.append(encode(text, mode))
+                results.append(answers.ids(text, mode))
             except FAILURES as failure:
                 failures.append(failure)
         if failures:
@@ -309,22 +320,10 @@ class _ReferenceComparison(_Comparison):
             raise EncodeError(str(both)) if is_expected and not results else both
         return results
 
-    def _encode_expected(self, text: str, mode: Mode) -> tuple[int, ...]:
-        ids = self.known.get((text, mode)) if self.known is not None else None
-        if ids is None:
-            with naming_side("expected", self.expected_side.name):
-                ids = tuple(self.expected.encode(text, **mode._asdict()))
-            if self.known is not None:
-                self.known[text, mode] = ids
-        return ids
-
     def _decode(self, ids: tuple[int, ...]) -> tuple[DecodeDifference | None, tuple[str, ...]]:
-        """Decode the same ids on both sides; return how the results differ, and notes."""
+        """Compare what both sides decode the same ids to; return how the results differ, and notes."""
         try:
-            with naming_side("actual", self.actual_side.name):
-                actual = self.decoders[0](ids)
-            with naming_side("expected", self.expected_side.name):
-                expected = self.decoders[1](ids)
+            actual, expected = self.ours.text(ids), self.theirs.text(ids)
         except FAILURES as failure:
             return None, (f"decoding was not compared: {failure}",)
         return compare_decoded(actual, expected), ()

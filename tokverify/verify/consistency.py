@@ -10,6 +10,8 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Status
 from tokverify.tokenizer import BatchEncoding, tokens_for_display
 from tokverify.verify.alignment import compare
+from tokverify.verify.batch import encode_all, ids_or_none
+from tokverify.verify.mode import Mode
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -38,7 +40,9 @@ def check_consistency(tokenizer: Tokenizer, cases: Sequence[Case]) -> Iterator[C
     again = [_encode(tokenizer, case) for case in reversed(cases)][::-1]
     yield from _compare_all(tokenizer, REPEATED, cases, first, again)
     if isinstance(tokenizer, BatchEncoding):
-        yield from _compare_all(tokenizer, BATCHED, cases, first, _encode_together(tokenizer, cases))
+        modes = [Mode(case.add_special, case.parse_special) for case in cases]
+        together = encode_all(tokenizer, [case.text for case in cases], modes)
+        yield from _compare_all(tokenizer, BATCHED, cases, first, list(map(ids_or_none, together)))
 
 
 def _encode(tokenizer: Tokenizer, case: Case) -> tuple[int, ...] | None:
@@ -46,17 +50,6 @@ def _encode(tokenizer: Tokenizer, case: Case) -> tuple[int, ...] | None:
         return tuple(tokenizer.encode(case.text, add_special=case.add_special, parse_special=case.parse_special))
     except (EncodeError, UnsupportedError):
         return None
-
-
-def _encode_together(tokenizer: BatchEncoding, cases: Sequence[Case]) -> list[tuple[int, ...] | None]:
-    encoded: list[tuple[int, ...] | None] = [None] * len(cases)
-    for mode in dict.fromkeys((case.add_special, case.parse_special) for case in cases):
-        places = [at for at, case in enumerate(cases) if (case.add_special, case.parse_special) == mode]
-        texts = [cases[at].text for at in places]
-        results = tokenizer.encode_many(texts, add_special=mode[0], parse_special=mode[1])
-        for at, ids in zip(places, results, strict=True):
-            encoded[at] = tuple(ids) if isinstance(ids, list) else None
-    return encoded
 
 
 def _compare_all(

@@ -6,8 +6,7 @@ support a text proves nothing about it: such a text is skipped with the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from tokverify.errors import EncodeError, UnsupportedError
 
@@ -17,18 +16,9 @@ FAILURES = (EncodeError, UnsupportedError)
 Failure = EncodeError | UnsupportedError
 
 
-def name_side(role: str, name: str, failure: Failure) -> Failure:
+def name_side(side: str, failure: Failure) -> Failure:
     """Return a failure whose message begins with the side."""
-    return type(failure)(f"{role} ({name}): {failure}")
-
-
-@contextmanager
-def naming_side(role: str, name: str) -> Iterator[None]:
-    """Name the side in the message of a failure in the block."""
-    try:
-        yield
-    except FAILURES as failure:
-        raise name_side(role, name, failure) from failure
+    return type(failure)(f"{side}: {failure}")
 
 
 def combine(failures: Sequence[Failure]) -> Failure:

@@ -12,7 +12,7 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import Declaring, TypeListing, pieces_of
 from tokverify.verify.digest import make_difference
@@ -117,7 +117,8 @@ class _Side(NamedTuple):
     def class_codes(self) -> bytes:
         """Return a number for what the type of each token means."""
         codes = {type.value: list(_Class).index(meaning) for type, meaning in self.classes.items()}
-        return bytes(list(self.types)).translate(bytes(codes.get(value, 0) for value in range(256)))
+        values = self.types.values if isinstance(self.types, TokenTypes) else bytes(list(self.types))
+        return values.translate(bytes(codes.get(value, 0) for value in range(256)))
 
 
 class _Typed(NamedTuple):
