@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 _INTERRUPTED = 130
+_NEW_OBJECTS = 50_000
 
 
 def main() -> None:
@@ -26,6 +27,7 @@ def _run() -> None:
     from tokverify.system.quick_exit import prepare_quick_exit, set_exit_code
 
     prepare_quick_exit()
+    _collect_rarely()
     from tokverify.cli import main as command_line
 
     try:
@@ -33,6 +35,13 @@ def _run() -> None:
     except SystemExit as end:
         set_exit_code(end.code)
         raise
+
+
+def _collect_rarely() -> None:
+    """Search less often for objects that refer to each other: of the many that imports and tables make, few do."""
+    import gc
+
+    gc.set_threshold(_NEW_OBJECTS)
 
 
 def _exit_cleanly_on_signals() -> None:

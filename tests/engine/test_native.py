@@ -1,5 +1,7 @@
 """The native engine supports everything that the Python engine's tables name, and shares tables between encoders."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -94,3 +96,28 @@ def test_a_tokenizer_that_is_not_native_says_why(engine):
     if engine == NATIVE:
         assert encoder.engine.reason == "the native engine does not support this tokenizer family"
     assert encoder.engine.name != NATIVE
+
+
+FORK = """
+import os, signal
+from tokverify.engine.encoder import Encoder
+from tokverify.spec import TokenizerSpec
+
+pieces = ["<unk>", "▁", *(f"{left}{right}" for left in "abcdefgh" for right in range(40_000))]
+spec = TokenizerSpec(model="llama", tokens=pieces, scores=[-float(at) for at in range(len(pieces))])
+statuses = []
+for _ in range(3):
+    encoder = Encoder(spec, in_background=True)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        os._exit(encoder.encode("a1") != Encoder(spec).encode("a1"))
+    statuses.append(os.waitpid(child, 0)[1])
+print(statuses)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_child_process_can_use_an_encoder_whose_tables_its_parent_was_building():
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout == "[0, 0, 0]\n"

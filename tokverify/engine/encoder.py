@@ -54,6 +54,7 @@ class Encoder(PieceDecoder):
         settings: The effective settings, to replace those derived from `spec`.
         model: The model, to replace the one built from both; it is used by the Python engine.
         base: The encoder of a similar tokenizer, to share what depends only on identical objects.
+        in_background: Let the native engine build its tables in another thread; the first text waits for them.
 
     Raises:
         UnsupportedError: If tokverify does not know the tokenizer family or the pre-tokenizer.
@@ -68,7 +69,7 @@ class Encoder(PieceDecoder):
     decodes_as_llama_cpp = False
     """`decode` does so only with `clean_up`; see `decode_as_llama_cpp`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the optional ones are keywords
         self,
         spec: TokenizerSpec,
         name: str = "tokverify",
@@ -76,6 +77,7 @@ class Encoder(PieceDecoder):
         settings: Settings | None = None,
         model: Model | None = None,
         base: Encoder | None = None,
+        in_background: bool = False,
     ) -> None:
         self.spec = spec
         self.name = name
@@ -85,6 +87,8 @@ class Encoder(PieceDecoder):
         self._stretches = ChunkCache(self._encode_stretch)
         self.engine = self._choose_engine(base)
         """The engine that encodes, and why it is not the native one."""
+        if self._native and not in_background:
+            self._native.finish_tables()
 
     def _choose_engine(self, base: Encoder | None) -> EngineChoice:
         if self._given_model is not None or not self.can_be_native:

@@ -20,7 +20,7 @@ AUTO, NATIVE, PYTHON = "auto", "native", "python"
 ENGINES = (AUTO, NATIVE, PYTHON)
 """The values of the variable."""
 
-INTERFACE = 5
+INTERFACE = 6
 """Changes whenever the Python code needs another version of the compiled module."""
 
 
@@ -93,5 +93,8 @@ def _load_problem() -> str:
     except ImportError as error:
         is_missing = isinstance(error, ModuleNotFoundError)
         return "it was not compiled when tokverify was installed" if is_missing else f"it cannot be loaded ({error})"
-    found = getattr(module, "INTERFACE", 0)
-    return "" if found == INTERFACE else "it was compiled for another version of tokverify; install tokverify again"
+    if getattr(module, "INTERFACE", 0) != INTERFACE:
+        return "it was compiled for another version of tokverify; install tokverify again"
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(before=module.finish_all_tables)
+    return ""

@@ -71,14 +71,14 @@ class JoinedStrings(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
 
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        if self._all is None and self.native:
+        if self._all is None and (native := self.native):
             # An index outside of the range is an error of the list below.
             if isinstance(index, slice):
                 indices = range(self._count)[index]
                 if len(indices) < self._count // _FEW:
-                    return [to_text(self.native.piece(i) or b"") for i in indices]
+                    return [to_text(native.piece(i) or b"") for i in indices]
             elif -self._count <= index < self._count:
-                return to_text(self.native.piece(index % self._count) or b"")
+                return to_text(native.piece(index % self._count) or b"")
         return self.strings[index]
 
     def index(self, string: str, *limits: int) -> int:

@@ -40,6 +40,9 @@ class NativeStream(Protocol):
 class NativeEncoder(Protocol):
     """What the compiled encoder offers."""
 
+    def finish_tables(self) -> None:
+        """Wait until the tables of a large vocabulary are built, which another thread does."""
+
     def encode(self, text: str, add_special: bool, parse_special: bool, /) -> list[int] | None:
         """Return the ids of a text; None if llama.cpp aborts on it.
 

@@ -19,6 +19,7 @@ pub mod encoder;
 pub mod error;
 pub mod hash;
 pub mod id_buffer;
+pub mod late;
 pub mod level_queue;
 pub mod long_cache;
 pub mod mark;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::sync::OnceLock;
 
 /// Strings by index, stored one after the other.
 #[derive(Debug, Default, Clone)]
@@ -72,25 +73,54 @@ const EMPTY: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     pieces: Strings,
+    /// Made when a piece is first looked up.
+    index: OnceLock<Index>,
+}
+
+#[derive(Debug)]
+struct Index {
     /// Ids in an open-addressing hash table whose size is a power of two; at most half of it is used.
     slots: Box<[u32]>,
     distinct: usize,
 }
 
-impl Vocabulary {
+impl Index {
     /// Index `pieces`; if two are equal, the first one counts.
-    #[must_use]
-    pub fn new(pieces: Strings) -> Self {
+    fn new(pieces: &Strings) -> Self {
         let size = (pieces.len() * 2).next_power_of_two().max(16);
-        let mut vocabulary = Self { pieces, slots: vec![EMPTY; size].into(), distinct: 0 };
-        for id in 0..vocabulary.pieces.len() {
-            let slot = vocabulary.slot(vocabulary.pieces.get(id));
-            if vocabulary.slots[slot] == EMPTY {
-                vocabulary.slots[slot] = u32::try_from(id).expect("ids fit in 32 bits");
-                vocabulary.distinct += 1;
+        let mut index = Self { slots: vec![EMPTY; size].into(), distinct: 0 };
+        for (id, piece) in pieces.iter().enumerate() {
+            let slot = index.slot(piece, pieces);
+            if index.slots[slot] == EMPTY {
+                index.slots[slot] = u32::try_from(id).expect("ids fit in 32 bits");
+                index.distinct += 1;
             }
         }
-        vocabulary
+        index
+    }
+
+    /// Return the slot that holds the id of `piece`, or the empty slot where it belongs.
+    fn slot(&self, piece: &[u8], pieces: &Strings) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut hasher = FxHasher::default();
+        hasher.write(piece);
+        let mut slot = hasher.finish() as usize & mask;
+        while self.slots[slot] != EMPTY && pieces.get(self.slots[slot] as usize) != piece {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+}
+
+impl Vocabulary {
+    /// Take `pieces` by id; if two are equal, their id is that of the first one.
+    #[must_use]
+    pub fn new(pieces: Strings) -> Self {
+        Self { pieces, index: OnceLock::new() }
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(&self.pieces))
     }
 
     /// Return the number of pieces.
@@ -105,19 +135,23 @@ impl Vocabulary {
         self.pieces.is_empty()
     }
 
+    /// Return whether building tables of the pieces takes much longer than starting a thread.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.len() > 1 << 14
+    }
+
     /// Return the number of different pieces.
     #[must_use]
     pub fn count_distinct(&self) -> usize {
-        self.distinct
+        self.index().distinct
     }
 
     /// Return the id of a piece.
     #[must_use]
     pub fn id(&self, piece: &[u8]) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let id = self.slots[self.slot(piece)];
+        let index = self.index();
+        let id = index.slots[index.slot(piece, &self.pieces)];
         (id != EMPTY).then_some(id)
     }
 
@@ -131,18 +165,6 @@ impl Vocabulary {
     #[must_use]
     pub fn pieces(&self) -> &Strings {
         &self.pieces
-    }
-
-    /// Return the slot that holds the id of `piece`, or the empty slot where it belongs.
-    fn slot(&self, piece: &[u8]) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut hasher = FxHasher::default();
-        hasher.write(piece);
-        let mut slot = hasher.finish() as usize & mask;
-        while self.slots[slot] != EMPTY && self.piece(self.slots[slot]) != piece {
-            slot = (slot + 1) & mask;
-        }
-        slot
     }
 }
 

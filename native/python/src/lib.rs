@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use tokverify_core::decoder::decode;
 use tokverify_core::encoder::{self, Options};
+use tokverify_core::late;
 
 create_exception!(
     _native,
@@ -40,6 +41,11 @@ impl Encoder {
         let spec = declaration.into_spec(previous.map(encoder::Encoder::spec))?;
         let built = py.detach(|| encoder::Encoder::new(spec, previous));
         built.map(Self).map_err(|error| NotSupportedError::new_err(error.to_string()))
+    }
+
+    /// Wait until the tables of a large vocabulary are built, which another thread does.
+    fn finish_tables(&self, py: Python<'_>) {
+        py.detach(|| self.0.finish_tables());
     }
 
     /// Return the ids of a text; None if llama.cpp aborts on it.
@@ -100,11 +106,17 @@ impl Encoder {
     }
 }
 
+/// Wait until no encoder builds tables in another thread, as a process must before it forks.
+#[pyfunction]
+fn finish_all_tables(py: Python<'_>) {
+    py.detach(late::wait_for_all);
+}
+
 /// The compiled engine of tokverify.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Encoder, NotSupportedError, StreamDecoder};
+    use super::{Encoder, NotSupportedError, StreamDecoder, finish_all_tables};
     #[pymodule_export]
     use crate::branch::mark_branches;
     #[pymodule_export]
@@ -116,5 +128,5 @@ mod _native {
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 5;
+    const INTERFACE: u32 = 6;
 }

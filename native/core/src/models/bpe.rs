@@ -10,6 +10,7 @@ use crate::byte_level;
 use crate::chunk_cache::Key;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
+use crate::late::Late;
 use crate::merge::{MergeScratch, merge};
 use crate::models::bpe_alphabet::Alphabet;
 use crate::models::bpe_words::{Words, pad};
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 /// What depends only on the vocabulary and the merges.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(crate) struct Tables {
     vocabulary: Arc<Vocabulary>,
     merge_list: Arc<Strings>,
     merges: MergeTable,
@@ -38,7 +39,7 @@ pub(super) struct Tables {
 /// Encodes texts; bytes that no token represents are dropped, as in llama.cpp.
 #[derive(Debug)]
 pub struct Bpe {
-    pub(super) tables: Arc<Tables>,
+    pub(crate) tables: Late<Tables>,
     pre_tokenizer: PreTokenizer,
     ignore_merges: bool,
     newline_pieces: bool,
@@ -55,7 +56,7 @@ impl Bpe {
         let pre_tokenizer = PreTokenizer::new(&pre.rules).map_err(unknown)?;
         let tables = match previous.filter(|previous| previous.tables.are_for(spec)) {
             Some(previous) => previous.tables.clone(),
-            None => Arc::new(Tables::new(spec)),
+            None => Tables::start(spec),
         };
         let PreTokenization { ignore_merges, newline_pieces, .. } = *pre;
         Ok(Self { tables, pre_tokenizer, ignore_merges, newline_pieces })
@@ -89,10 +90,14 @@ impl Bpe {
 }
 
 impl Tables {
-    fn new(spec: &Spec) -> Self {
+    fn start(spec: &Spec) -> Late<Self> {
         let (vocabulary, merge_list) = (spec.vocabulary.clone(), spec.merges.clone());
-        let mut merges = MergeTable::new(&vocabulary, &merge_list);
         let is_byte_level = spec.pre_tokenizer.byte_level;
+        Late::start(vocabulary.is_large(), move || Self::new(vocabulary, merge_list, is_byte_level))
+    }
+
+    fn new(vocabulary: Arc<Vocabulary>, merge_list: Arc<Strings>, is_byte_level: bool) -> Self {
+        let mut merges = MergeTable::new(&vocabulary, &merge_list);
         let alphabet = if is_byte_level {
             Alphabet::of_bytes(&vocabulary, &merge_list, &mut merges)
         } else {

@@ -10,6 +10,7 @@ use crate::boundary::{self, Boundaries, Character};
 use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
+use crate::late::Late;
 use crate::models::merge::{Merger, Symbols};
 use crate::piece_table::{Found, NONE, PieceTable};
 use crate::scratch::Scratch;
@@ -22,12 +23,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Spm {
     spaces: Spaces,
-    tables: Arc<Tables>,
+    pub(crate) tables: Late<Tables>,
 }
 
 /// What depends only on the pieces and their scores.
 #[derive(Debug)]
-struct Tables {
+pub(crate) struct Tables {
     vocabulary: Arc<Vocabulary>,
     scores: Arc<[f64]>,
     pieces: PieceTable,
@@ -42,10 +43,10 @@ impl Spm {
     /// # Errors
     /// If a score is not a number.
     pub fn new(spec: &Spec, previous: Option<&Self>) -> Result<Self, BuildError> {
+        require_valid(spec)?;
         let spaces = Spaces::new(spec.escape_whitespaces);
-        let tables = previous.filter(|previous| previous.spaces.same(&spaces) && previous.tables.are_those_of(spec));
-        let tables =
-            tables.map_or_else(|| Tables::new(spec, &spaces).map(Arc::new), |other| Ok(other.tables.clone()))?;
+        let same = previous.filter(|previous| previous.spaces.same(&spaces) && previous.tables.are_those_of(spec));
+        let tables = same.map_or_else(|| Tables::start(spec), |previous| previous.tables.clone());
         Ok(Self { spaces, tables })
     }
 
@@ -121,19 +122,32 @@ impl Spm {
     }
 }
 
+fn require_valid(spec: &Spec) -> Result<(), BuildError> {
+    if spec.vocabulary.len() > PieceTable::ROOM {
+        return Err(BuildError::Unsupported("does not support this many tokens".into()));
+    }
+    if spec.scores.iter().any(|score| score.is_nan()) {
+        return Err(BuildError::Broken("tokenizer.ggml.scores contains NaN".into()));
+    }
+    Ok(())
+}
+
 impl Tables {
-    fn new(spec: &Spec, spaces: &Spaces) -> Result<Self, BuildError> {
-        if spec.vocabulary.len() > PieceTable::ROOM {
-            return Err(BuildError::Unsupported("does not support this many tokens".into()));
-        }
-        let pieces = spaces.convert_pieces(spec.vocabulary.pieces().iter());
-        Ok(Self {
-            vocabulary: spec.vocabulary.clone(),
-            scores: spec.scores.clone(),
+    fn start(spec: &Spec) -> Late<Self> {
+        let (vocabulary, scores) = (spec.vocabulary.clone(), spec.scores.clone());
+        let spaces = Spaces::new(spec.escape_whitespaces);
+        Late::start(vocabulary.is_large(), move || Self::new(vocabulary, scores, &spaces))
+    }
+
+    fn new(vocabulary: Arc<Vocabulary>, scores: Arc<[f64]>, spaces: &Spaces) -> Self {
+        let pieces = spaces.convert_pieces(vocabulary.pieces().iter());
+        Self {
             boundaries: Boundaries::with_characters(&pieces),
-            pieces: PieceTable::new(pieces, &ranks(&spec.scores, spec.vocabulary.len())?),
-            byte_ids: std::array::from_fn(|byte| byte_id(spec, byte as u8)),
-        })
+            pieces: PieceTable::new(pieces, &ranks(&scores, vocabulary.len())),
+            byte_ids: std::array::from_fn(|byte| byte_id(&vocabulary, byte as u8)),
+            vocabulary,
+            scores,
+        }
     }
 
     fn are_those_of(&self, spec: &Spec) -> bool {
@@ -141,18 +155,15 @@ impl Tables {
     }
 }
 
-fn byte_id(spec: &Spec, byte: u8) -> Option<u32> {
+fn byte_id(vocabulary: &Vocabulary, byte: u8) -> Option<u32> {
     let escaped = format!("<0x{byte:02X}>");
-    spec.vocabulary.id(escaped.as_bytes()).or_else(|| spec.vocabulary.id(&[byte]))
+    vocabulary.id(escaped.as_bytes()).or_else(|| vocabulary.id(&[byte]))
 }
 
 /// Return the rank of each piece: the higher its score, the lower; equal scores have equal ranks.
-fn ranks(scores: &[f64], count: usize) -> Result<Vec<u32>, BuildError> {
+fn ranks(scores: &[f64], count: usize) -> Vec<u32> {
     if scores.is_empty() {
-        return Ok(vec![0; count]);
-    }
-    if scores.iter().any(|score| score.is_nan()) {
-        return Err(BuildError::Broken("tokenizer.ggml.scores contains NaN".into()));
+        return vec![0; count];
     }
     let mut order: Vec<u32> = (0..scores.len() as u32).collect();
     order.sort_by(|&left, &right| scores[right as usize].total_cmp(&scores[left as usize]));
@@ -163,7 +174,7 @@ fn ranks(scores: &[f64], count: usize) -> Result<Vec<u32>, BuildError> {
         rank += u32::from(scores[pair[0] as usize] != scores[pair[1] as usize]);
         ranks[pair[1] as usize] = rank;
     }
-    Ok(ranks)
+    ranks
 }
 
 #[cfg(test)]
@@ -173,7 +184,6 @@ mod tests {
     #[test]
     fn equal_scores_have_equal_ranks() {
         let scores = [-1.0, 0.0, f64::NEG_INFINITY, -0.0, 5.0];
-        assert_eq!(ranks(&scores, 5), Ok(vec![2, 1, 3, 1, 0]));
-        assert!(ranks(&[f64::NAN], 1).is_err());
+        assert_eq!(ranks(&scores, 5), [2, 1, 3, 1, 0]);
     }
 }
