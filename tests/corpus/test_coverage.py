@@ -6,10 +6,10 @@ import pytest
 from support import made_vocabulary
 from tokverify.corpus.coverage import (
     Coverage,
+    CoverageDescriber,
     CoverageRecorder,
     add_coverage,
     covered_ids,
-    describe_coverage,
 )
 from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
@@ -64,9 +64,18 @@ def test_both_engines_record_the_same_ids(monkeypatch: pytest.MonkeyPatch, encod
 
 
 def test_a_description_counts_tokens_and_merges(encoder: Encoder):
-    described = describe_coverage(record(encoder, Document(0, "Hello, world 123")), encoder)
+    coverage = record(encoder, Document(0, "Hello, world 123"))
+    described = CoverageDescriber(encoder).describe(coverage)
     ids = set(encoder.encode("Hello, world 123"))
     assert described.vocabulary.pieces.done == len(ids)
     assert described.vocabulary.pieces.total == encoder.vocab_size
     assert described.vocabulary.merges.done > 0
     assert described.branches
+
+
+def test_a_description_is_the_same_after_preparing_with_parts(encoder: Encoder):
+    parts = [record(encoder, Document(0, text)) for text in ("Hello, world", "world 123")]
+    both = add_coverage(*parts)
+    prepared = CoverageDescriber(encoder)
+    prepared.prepare(parts[0])
+    assert prepared.describe(both) == CoverageDescriber(encoder).describe(both)

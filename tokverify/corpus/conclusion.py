@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.coverage import describe_coverage
 from tokverify.corpus.example import FoundExample, make_example
 from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
@@ -54,7 +53,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
             UnreadableGroup(reason=reason, count=found.count, places=tuple(map(describe_place, found.places)))
             for reason, found in sorted(tally.reasons.items())
         ),
-        coverage=describe_coverage(tally.coverage, comparison.actual) if tally.coverage else None,
+        coverage=comparison.coverage.describe(tally.coverage) if tally.coverage else None,
         notes=comparison.notes,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,13 +96,33 @@ def covered_ids(coverage: Coverage) -> list[int]:
     return ids
 
 
-def describe_coverage(coverage: Coverage, tokenizer: Tokenizer) -> CorpusCoverage:
-    """Return coverage as report data, with the share of the merges that build the tokens that occur."""
-    counter = CoverageCounter(tokenizer)
-    counter.add(covered_ids(coverage))
-    return CorpusCoverage(
-        vocabulary=counter.coverage,
-        branches=coverage.branches,
-        script_pairs=coverage.script_pairs,
-        sampled=coverage.sampled,
-    )
+class CoverageDescriber:
+    """Turns coverage into report data.
+
+    Finding the merges of all tokens takes longer than everything else at the end of a run, and so `prepare` is called
+    with each part of the coverage, while other processes work.
+
+    Args:
+        tokenizer: The tokenizer whose ids were recorded.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    @cached_property
+    def _counter(self) -> CoverageCounter:
+        return CoverageCounter(self._tokenizer)
+
+    def prepare(self, part: Coverage) -> None:
+        """Find the merges of the tokens in a part of what is described later."""
+        self._counter.add(covered_ids(part))
+
+    def describe(self, coverage: Coverage) -> CorpusCoverage:
+        """Return coverage as report data, with the share of the merges that build the tokens that occur."""
+        self.prepare(coverage)
+        return CorpusCoverage(
+            vocabulary=self._counter.coverage,
+            branches=coverage.branches,
+            script_pairs=coverage.script_pairs,
+            sampled=coverage.sampled,
+        )

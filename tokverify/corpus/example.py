@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.cause import Classifier
+from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import make_case_result
 from tokverify.fuzz.sample import Sample
@@ -54,6 +55,11 @@ class Comparison:
     notes: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def coverage(self) -> CoverageDescriber:
+        """Describes what occurred in the documents."""
+        return CoverageDescriber(self.actual)
 
     @cached_property
     def trial(self) -> Trial:

@@ -58,20 +58,23 @@ class _Schedule:
 
     def run(self, units: Iterable[WorkUnit]) -> None:
         waiting = iter(units)
-        while self._fill(waiting):
+        self._fill(waiting)
+        while self._running:
             finished = self._executor.wait()
             self._seconds[finished.job.part.unit.id] += finished.seconds
             self._take(finished)
-            self._close(finished.job.part.unit)
+            done = self._close(finished.job.part.unit)
+            self._fill(waiting)  # before the result is passed on, so that no worker waits meanwhile
+            if done:
+                self._on_result(done)
 
-    def _fill(self, waiting: Iterable[WorkUnit]) -> bool:
-        """Submit jobs while there is room; return whether any is under way."""
+    def _fill(self, waiting: Iterable[WorkUnit]) -> None:
+        """Submit jobs while there is room."""
         while self._running < self._executor.capacity:
             job = self._urgent.popleft() if self._urgent else self._next(waiting)
             if job is None:
                 break
             self._executor.submit(job)
-        return self._running > 0
 
     @property
     def _running(self) -> int:
@@ -130,10 +133,10 @@ class _Schedule:
     def _add(self, part: UnitPart, tally: Tally) -> None:
         self._tallies[part.unit.id] = add(self._tallies[part.unit.id], tally)
 
-    def _close(self, unit: WorkUnit) -> None:
-        """Pass on the result of a unit if none of its jobs is left."""
+    def _close(self, unit: WorkUnit) -> UnitResult | None:
+        """Return the result of a unit if none of its jobs is left."""
         self._open[unit.id] -= 1
-        if not self._open[unit.id]:
-            self._rows.pop(unit.id, None)
-            seconds = self._seconds.pop(unit.id)
-            self._on_result(UnitResult(self._plan, unit.id, self._tallies.pop(unit.id), seconds))
+        if self._open[unit.id]:
+            return None
+        self._rows.pop(unit.id, None)
+        return UnitResult(self._plan, unit.id, self._tallies.pop(unit.id), self._seconds.pop(unit.id))

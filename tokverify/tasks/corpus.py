@@ -26,6 +26,8 @@ from tokverify.tasks.corpus_sides import open_request, start_worker
 from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
+    from tokverify.corpus.coverage import CoverageDescriber
+    from tokverify.corpus.example import Comparison
     from tokverify.corpus.executor import Executor
     from tokverify.corpus.result import Tally, UnitResult
     from tokverify.corpus.unit import WorkUnit
@@ -102,8 +104,9 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         busy_seconds = progress.busy_seconds
         on_progress(progress)
 
-    tally = run_plan(plan, units, jobs=jobs, ray=ray, state=stored, on_progress=watch)
-    report = conclude_plan(opened, plan, tally, judge)
+    comparison = opened.compare(plan, judge)
+    tally = run_plan(plan, units, comparison.coverage, jobs=jobs, ray=ray, state=stored, on_progress=watch)
+    report = conclude_plan(comparison, tally)
     if distilled is not None:
         write_suite(distilled, report, tally, opened)
     name = f"{shard.number}/{shard.total}" if shard else ""
@@ -129,6 +132,7 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
 def run_plan(  # noqa: PLR0913 - the optional ones are keywords
     plan: Plan,
     units: Sequence[WorkUnit],
+    coverage: CoverageDescriber,
     *,
     jobs: int | None,
     ray: str | None = None,
@@ -153,6 +157,8 @@ def run_plan(  # noqa: PLR0913 - the optional ones are keywords
     def take(result: UnitResult) -> None:
         counter.take(state.store(result, files[result.unit]) if state else result)
         on_progress(counter.progress)
+        if result.tally.coverage:
+            coverage.prepare(result.tally.coverage)
 
     on_progress(counter.progress)
     if missing:
@@ -169,13 +175,9 @@ def _make_executor(plan: Plan, units: int, jobs: int | None, ray: str | None) ->
     return Processes(min(jobs or available_processors(), units), start)
 
 
-def conclude_plan(opened: Opened, plan: Plan, tally: Tally, judge: str | None = None) -> CorpusReport:
-    """Shrink and explain the examples of a tally, and describe both sides.
-
-    Raises:
-        TokverifyError: If the third tokenizer that `judge` names cannot be opened.
-    """
-    report = conclude(tally, opened.compare(plan, judge))
+def conclude_plan(comparison: Comparison, tally: Tally) -> CorpusReport:
+    """Shrink and explain the examples of a tally, and describe both sides."""
+    report = conclude(tally, comparison)
     if not report.report.diagnosis:
         return report
     from tokverify.diagnosis.repair import add_repairs

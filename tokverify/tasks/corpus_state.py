@@ -16,6 +16,7 @@ from tokverify.tasks.corpus import conclude_plan, run_plan, write_suite
 from tokverify.tasks.corpus_sides import open_request
 
 if TYPE_CHECKING:
+    from tokverify.corpus.example import Comparison
     from tokverify.corpus.plan import Plan
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import WorkUnit
@@ -51,7 +52,8 @@ def merge_corpus(
     counter = ProgressCounter(plan.units)
     for state in states:
         counter.take_all(StateDirectory(state).results(plan))
-    report = _conclude(_open(plan), plan, counter.tally, judge, distilled)
+    opened = _open(plan)
+    report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
     return replace(report, max_differences=max_differences, remaining_bytes=counter.remaining_bytes)
 
 
@@ -80,12 +82,13 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
         _require_unchanged(unit)
     for unit in repeated:
         stored.remove(unit.id)
-    tally = run_plan(plan, plan.units, jobs=jobs, state=stored, on_progress=on_progress)
-    return replace(_conclude(opened, plan, tally, judge, distilled), max_differences=max_differences)
+    comparison = opened.compare(plan, judge)
+    tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
+    return replace(_conclude(opened, comparison, tally, distilled), max_differences=max_differences)
 
 
-def _conclude(opened: Opened, plan: Plan, tally: Tally, judge: str | None, distilled: Path | None) -> CorpusReport:
-    report = conclude_plan(opened, plan, tally, judge)
+def _conclude(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:
+    report = conclude_plan(comparison, tally)
     if distilled is not None:
         write_suite(distilled, report, tally, opened)
     return report
