@@ -19,7 +19,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.files.gguf.declaration import read_spec
 from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
-from tokverify.files.huggingface import read_spec as json_spec
+from tokverify.files.huggingface.conversion import read_spec as json_spec
 from tokverify.files.sentencepiece.reader import read_spec as sentencepiece_spec
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tokverify.files.gguf.writer import write_gguf
-from tokverify.files.huggingface import read_spec
+from tokverify.files.huggingface.conversion import read_spec
 from tokverify.train import TRAINERS, TrainingPlan
 
 SOURCE = r"""

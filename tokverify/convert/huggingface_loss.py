@@ -16,7 +16,7 @@ from tokverify.diagnosis.deviation import Deviation
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.errors import UnsupportedError
-from tokverify.files.huggingface import convert_document
+from tokverify.files.huggingface.conversion import convert_document
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:

@@ -219,7 +219,7 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
 
 def _convert(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json; if that is not possible, try without its normalizer."""
-    from tokverify.files.huggingface import CONVERTERS
+    from tokverify.files.huggingface.conversion import CONVERTERS
 
     convert = CONVERTERS.get(document.model_type)
     if convert is None:

@@ -7,6 +7,7 @@ additional patterns given here make both do the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, split_at_spaces, word_normalizer
 
@@ -32,7 +33,7 @@ If they are added tokens, they are removed from the text before this stage.
 """
 
 # The other planes contain only Chinese characters, which are recognized by code point, and unassigned code points.
-_PROBED = (*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200))
+_PROBED = (range(0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE0200))
 _BLOCK = 4096
 
 
@@ -44,7 +45,7 @@ def first_difference(
     `split` splits a text into words. The characters in `ignored` are not tried.
     """
     normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
-    characters = [chr(code_point) for code_point in _PROBED if chr(code_point) not in ignored]
+    characters = [character for character in map(chr, chain(*_PROBED)) if character not in ignored]
 
     def differs(block: Sequence[str]) -> bool:
         text = "\n".join(f"a{character}b" for character in block)

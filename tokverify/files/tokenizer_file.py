@@ -23,7 +23,7 @@ def _gguf(path: Path) -> TokenizerSpec:
 
 
 def _tokenizers(path: Path) -> TokenizerSpec:
-    from tokverify.files.huggingface import read_spec
+    from tokverify.files.huggingface.conversion import read_spec
 
     return read_spec(path)
 

@@ -8,7 +8,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from support.sentencepiece_maker import WORDS
 from tokverify.engine.encoder import Encoder
-from tokverify.files.huggingface import read_spec
+from tokverify.files.huggingface.conversion import read_spec
 from tokverify.spec import TokenizerSpec
 
 

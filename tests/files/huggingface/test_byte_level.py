@@ -9,7 +9,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_search import PROBES
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.huggingface import read_spec
+from tokverify.files.huggingface.conversion import read_spec
 
 _CL100K = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _O200K = (

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models
 
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.files.huggingface import CONVERTERS, read_spec
+from tokverify.files.huggingface.conversion import CONVERTERS, read_spec
 from tokverify.files.huggingface.document import load_around
 
 

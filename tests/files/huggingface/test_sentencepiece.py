@@ -8,7 +8,7 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers, processo
 from support.sentencepiece_maker import train_model
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.huggingface import read_spec
+from tokverify.files.huggingface.conversion import read_spec
 
 PREPEND = normalizers.Prepend("▁")
 REPLACE = normalizers.Replace(" ", "▁")

@@ -7,7 +7,7 @@ from support.sentencepiece_maker import WORDS
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.huggingface import read_spec
+from tokverify.files.huggingface.conversion import read_spec
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 PIECES = [*SPECIAL, *sorted({*WORDS, "##s", "##ed", "f", "##o", "##x", ".", ",", "'", "ete", "heron"})]
