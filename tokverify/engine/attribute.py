@@ -22,7 +22,7 @@ from tokverify.engine.special_text import (
 )
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenType, TokenTypes
-from tokverify.text.utf8 import find_not_utf8, from_utf8
+from tokverify.text.utf8 import find_not_utf8
 from tokverify.text.wording import short_repr
 
 
@@ -53,6 +53,8 @@ _SHORT = 16
 """The number of characters up to which no list of tokens can decode to much more than the file has."""
 
 # In UTF-8, with each byte as a lone surrogate.
+_FIRST_BYTES_BEYOND = (b"\xf5", b"\xf6", b"\xf7")
+_BYTES_BEYOND = re.compile(rb"\xf4[\x90-\xbf]")
 _BEYOND_UNICODE = re.compile("\udcf4[\udc90-\udcbf][\udc80-\udcbf]{2}|[\udcf5-\udcf7][\udc80-\udcbf]{3}")
 
 _MATCHING = tuple(
@@ -183,7 +185,8 @@ class Attributes:
 def _may_be_beyond_unicode(pieces: Sequence[str]) -> bool:
     """Whether a piece can contain a character beyond U+10FFFF; fast for the usual vocabulary, which is UTF-8."""
     if isinstance(pieces, JoinedStrings):
-        return from_utf8(pieces.joined) is None
+        joined = pieces.joined
+        return any(byte in joined for byte in _FIRST_BYTES_BEYOND) or _BYTES_BEYOND.search(joined) is not None
     return find_not_utf8(["\0".join(pieces)]) is not None
 
 

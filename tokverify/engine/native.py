@@ -77,10 +77,9 @@ class Declaration:
     displayed: bytes | None
     """The pieces, in families that display them in another form."""
     piece_count: int
-    scores: bytes | None
-    """As 64-bit floating-point numbers."""
-    types: bytes | None
-    """The declared types, one byte each."""
+    scores: array[float] | None
+    types: array[int] | None
+    """The declared types, as 32-bit integers."""
     attributes: bytes
     merges: bytes | None
     """The merges, separated by NUL."""
@@ -148,8 +147,8 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
         pieces=None if shares_pieces else _native_pieces(settings.ids),
         displayed=None if displays_stored else join(settings.pieces),
         piece_count=len(settings.pieces),
-        scores=None if base and base.scores is spec.scores else array("d", spec.scores or ()).tobytes(),
-        types=None if base and base.types is spec.types else _type_bytes(spec.types or ()),
+        scores=None if base and base.scores is spec.scores else _score_array(spec.scores or ()),
+        types=None if base and base.types is spec.types else _type_array(spec.types or ()),
         attributes=settings.attributes,
         merges=None if base and base.merges is spec.merges else _join_merges(spec.merges or ()),
         merge_count=len(spec.merges or ()),
@@ -189,12 +188,19 @@ def _join_merges(merges: Sequence[str]) -> bytes:
     return join([merge.partition("\0")[0] for merge in merges])
 
 
-def _type_bytes(types: Sequence[int]) -> bytes:
-    """Return one byte for each type; types that no model depends on become 0."""
+def _score_array(scores: Sequence[float]) -> array[float]:
+    """Return scores as a file stores them, or as Python computes with them."""
+    return scores if isinstance(scores, array) and scores.typecode in "fd" else array("d", scores)
+
+
+def _type_array(types: Sequence[int]) -> array[int]:
+    """Return types as a file stores them; types that no model depends on may become 0."""
+    if isinstance(types, array) and types.typecode == "i":
+        return types
     try:
-        return bytes(list(types))  # a list, because the bytes of an array are not its values
-    except ValueError:
-        return bytes(type if type in set(TokenType) else 0 for type in types)
+        return array("i", types)
+    except OverflowError:
+        return array("i", (type if type in set(TokenType) else 0 for type in types))
 
 
 def rule_name(rule: str | Splitter) -> str:

@@ -2,6 +2,7 @@
 
 use crate::NotSupportedError;
 use crate::pieces::Pieces;
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -16,8 +17,8 @@ pub struct Declaration {
     pieces: Option<Py<Pieces>>,
     displayed: Option<PyBackedBytes>,
     piece_count: usize,
-    scores: Option<PyBackedBytes>,
-    types: Option<PyBackedBytes>,
+    scores: Option<Scores>,
+    types: Option<Types>,
     attributes: PyBackedBytes,
     merges: Option<PyBackedBytes>,
     merge_count: usize,
@@ -40,6 +41,38 @@ pub struct Declaration {
     strip_accents: bool,
 }
 
+/// Scores, in an array of 32-bit or 64-bit floating-point numbers.
+struct Scores(Arc<[f64]>);
+
+impl<'py> FromPyObject<'_, 'py> for Scores {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.len()? == 0 {
+            return Ok(Self(Arc::default())); // Python places empty arrays at addresses that are not aligned
+        }
+        Ok(Self(match PyBuffer::<f32>::get(&object) {
+            Ok(single) => single.to_vec(object.py())?.into_iter().map(f64::from).collect(),
+            Err(_) => PyBuffer::<f64>::get(&object)?.to_vec(object.py())?.into(),
+        }))
+    }
+}
+
+/// Types, in an array of 32-bit integers; one that no model depends on becomes 0.
+struct Types(Arc<[u8]>);
+
+impl<'py> FromPyObject<'_, 'py> for Types {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.len()? == 0 {
+            return Ok(Self(Arc::default()));
+        }
+        let numbers = PyBuffer::<i32>::get(&object)?.to_vec(object.py())?;
+        Ok(Self(numbers.into_iter().map(|number| u8::try_from(number).unwrap_or(0)).collect()))
+    }
+}
+
 impl Declaration {
     /// Build the tables, except for those that are left out.
     pub fn into_spec(self, previous: Option<&Spec>) -> PyResult<Spec> {
@@ -55,8 +88,8 @@ impl Declaration {
             family,
             displayed: self.displayed.map_or_else(|| vocabulary.clone(), index),
             vocabulary,
-            scores: table(self.scores.map(|bytes| floats(&bytes)), previous, |spec| &spec.scores),
-            types: table(self.types.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.types),
+            scores: table(self.scores.map(|scores| scores.0), previous, |spec| &spec.scores),
+            types: table(self.types.map(|types| types.0), previous, |spec| &spec.types),
             attributes: Arc::from(&*self.attributes),
             merges: table(merges, previous, |spec| &spec.merges),
             charsmap: table(self.charsmap.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.charsmap),
@@ -88,10 +121,6 @@ fn table<Table: ?Sized>(
     choose: fn(&Spec) -> &Arc<Table>,
 ) -> Arc<Table> {
     given.unwrap_or_else(|| choose(previous.expect("only an encoder based on another one leaves out tables")).clone())
-}
-
-fn floats(bytes: &[u8]) -> Arc<[f64]> {
-    bytes.chunks_exact(8).map(|bytes| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"))).collect()
 }
 
 fn added_token((id, special, lstrip, rstrip): (u32, bool, bool, bool)) -> AddedToken {
