@@ -20,6 +20,9 @@ class NativePieces(Protocol):
     def count_distinct(self) -> int:
         """Return the number of different pieces."""
 
+    def has_empty(self) -> bool:
+        """Whether a piece is empty."""
+
     def id(self, piece: bytes, /) -> int | None:
         """Return the lowest id of a piece; None if there is no such piece."""
 
@@ -52,6 +55,8 @@ class JoinedStrings(Sequence[str]):
     @property
     def has_empty(self) -> bool:
         """Whether one of the strings is empty."""
+        if self.native:
+            return self.native.has_empty()
         at_end = self.joined.startswith(b"\0") or self.joined.endswith(b"\0") or not self.joined
         return self._count > 0 and (at_end or b"\0\0" in self.joined)
 

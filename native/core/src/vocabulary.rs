@@ -61,6 +61,12 @@ impl Strings {
         &self.data[self.bounds[index] as usize..self.bounds[index + 1] as usize]
     }
 
+    /// Return whether one of the strings is empty.
+    #[must_use]
+    pub fn has_empty(&self) -> bool {
+        self.bounds.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
     /// Iterate over the strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.bounds.windows(2).map(|pair| &self.data[pair[0] as usize..pair[1] as usize])
@@ -179,6 +185,14 @@ mod tests {
         assert_eq!(vocabulary.id(b"\xff"), Some(2));
         assert_eq!(vocabulary.id(b"b"), None);
         assert_eq!(vocabulary.piece(0), b"a");
+    }
+
+    #[test]
+    fn an_empty_string_is_found_anywhere() {
+        for (joined, count) in [(&b"\0a"[..], 2), (b"a\0\0b", 3), (b"a\0", 2), (b"", 1)] {
+            assert!(Strings::from_joined(joined, count).has_empty());
+        }
+        assert!(!Strings::from_joined(b"a\0b", 2).has_empty() && !Strings::default().has_empty());
     }
 
     #[test]

@@ -24,6 +24,11 @@ impl Pieces {
         self.0.count_distinct()
     }
 
+    /// Return whether a piece is empty.
+    fn has_empty(&self) -> bool {
+        self.0.pieces().has_empty()
+    }
+
     /// Return the lowest id of a piece; None if there is no such piece.
     fn id(&self, piece: &[u8]) -> Option<u32> {
         self.0.id(piece)
