@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
+from tokverify.engine.engine_choice import usable_native_module
 from tokverify.stats.script import script_of_line
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Recorder:
         failed = {index for index, _ in checked.failed}
         scripts = [_script(document.text) for document in documents]
         self._counts["documents"] += len(documents) - len(failed)
-        self._counts["bytes"] += sum(_length(document.text) for document in documents)
+        self._counts["bytes"] += _count_bytes([document.text for document in documents if document.text is not None])
         self._counts["actual_tokens"] += len(checked.actual.ids)
         self._counts["expected_tokens"] += checked.expected_tokens
         self._scripts.update(script for index, script in enumerate(scripts) if index not in failed)
@@ -86,8 +87,13 @@ class Recorder:
         return add(self._tally, counted)
 
 
-def _length(text: str | None) -> int:
-    return 0 if text is None else len(text) if text.isascii() else len(text.encode())
+def _count_bytes(texts: Sequence[str]) -> int:
+    """Return the size of texts in UTF-8."""
+    module = usable_native_module()
+    if module is None:
+        return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
+    size: int = module.count_bytes(tuple(texts))
+    return size
 
 
 def _script(text: str | None) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.stats.script import script_of_letter
+from tokverify.stats.script import learn_scripts, script_of_letter
 
 _CHARACTERS = 0x110000
 _UNKNOWN = 255
@@ -34,7 +34,9 @@ class _Classes:
 
     def learn(self, characters: Sequence[int]) -> None:
         """Find the classes of characters."""
-        for character in set(characters):
+        distinct = set(characters)
+        learn_scripts(map(chr, distinct))
+        for character in distinct:
             script = script_of_letter(chr(character))
             if script not in self._numbers:
                 self._numbers[script] = len(self.scripts)

@@ -120,7 +120,7 @@ mod _native {
     #[pymodule_export]
     use crate::branch::mark_branches;
     #[pymodule_export]
-    use crate::mark::{mark_class_pairs, mark_ids};
+    use crate::mark::{count_bytes, mark_class_pairs, mark_ids};
     #[pymodule_export]
     use crate::pieces::Pieces;
     #[pymodule_export]
@@ -128,5 +128,5 @@ mod _native {
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 8;
+    const INTERFACE: u32 = 9;
 }

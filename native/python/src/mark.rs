@@ -16,6 +16,12 @@ pub fn mark_ids(py: Python<'_>, ids: PyBuffer<u32>, table: PyBuffer<u8>) -> PyRe
     is_complete.then_some(()).ok_or_else(|| PyValueError::new_err("an id is outside of the table"))
 }
 
+/// Return the size of all texts in UTF-8, which a string that has been encoded keeps.
+#[pyfunction]
+pub fn count_bytes(texts: &Bound<'_, PyTuple>) -> PyResult<usize> {
+    take_texts(texts)?.iter().map(|text| Ok(text.as_str()?.len())).sum()
+}
+
 /// Whether a pair is new, the characters of unknown classes, and the indices of the texts with them.
 type Pairs = (bool, Vec<u32>, Vec<usize>);
 
