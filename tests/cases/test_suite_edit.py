@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.cases.loading import shipped_suites
+from tokverify.cases.shipped import shipped_suites
 from tokverify.cases.suite import parse_suite
 from tokverify.cases.suite_edit import insert_expected
 

@@ -1,4 +1,4 @@
-"""Define test cases and the names of the suites that contain them."""
+"""Define test cases, the suites that contain them, and the names of those."""
 
 from __future__ import annotations
 
@@ -45,6 +45,22 @@ class Case:
     def name(self) -> str:
         """The case as suite/id."""
         return f"{self.suite}/{self.id}"
+
+
+@dataclass(slots=True)
+class Suite:
+    """The content of one file."""
+
+    file: str
+    name: str
+    line: int = 1
+    """The line that names the suite, starting at 1."""
+    cases: list[Case] = field(default_factory=list)
+    """The cases; complete only if there are no complaints."""
+    complaints: list[str] = field(default_factory=list)
+    """The errors in the file, each beginning with `file:line: `."""
+    hints: list[str] = field(default_factory=list)
+    """Probable mistakes that are allowed, in the same form."""
 
 
 def is_shipped(name: str, directory: Path = Path()) -> bool:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import SHIPPED, Case, SuiteSource
+from tokverify.cases.shipped import read_shipped, shipped_suites
 from tokverify.errors import SeveralError, TokverifyError
 
 if TYPE_CHECKING:
-    from tokverify.cases.suite import Suite
+    from tokverify.cases.case import Suite
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
-
-
-def shipped_suites() -> Path:
-    """Find the suites that come with tokverify: inside the installed package, or in a checkout."""
-    package = Path(__file__).parent
-    installed = package / "suites"
-    return installed if installed.is_dir() else package.parents[1] / "cases"
 
 
 def load_cases(sources: Iterable[SuiteSource] | None = None) -> list[Case]:
@@ -42,24 +34,20 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     Raises:
         TokverifyError: As for `load_cases`.
     """
-    from tokverify.cases.suite import read_suite  # imports PyYAML
-
     files = _find_files([SHIPPED] if sources is None else sources)
-    suites = [_read_shipped(file, name) if name else read_suite(file) for file, name in files.items()]
+    shipped = tuple((file, name) for file, name in files.items() if name)
+    of_shipped = iter(read_shipped(shipped))
+    suites = [next(of_shipped) if name else _read(file) for file, name in files.items()]
     complaints = [*chain.from_iterable(suite.complaints for suite in suites), *_find_name_clashes(suites)]
     if complaints:
         raise SeveralError(*complaints)
     return suites
 
 
-@cache
-def _read_shipped(file: Path, display_name: str) -> Suite:
-    """Read a suite of ours, once for all operations of a process."""
-    from tokverify.cases.suite import read_suite
+def _read(file: Path) -> Suite:
+    from tokverify.cases.suite import read_suite  # imports PyYAML
 
-    suite = read_suite(file, display_name)
-    suite.cases = [replace(case, shipped=True) for case in suite.cases]
-    return suite
+    return read_suite(file)
 
 
 def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:

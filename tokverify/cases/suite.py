@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.cases.case import Case, Expect
+from tokverify.cases.case import Case, Expect, Suite
 from tokverify.cases.checker import Checker, quote
 from tokverify.cases.yaml_node import Scalar
 from tokverify.system.input_file import UnfitContentError, read_text
@@ -26,22 +25,6 @@ _MAX_REPEATED_CHARACTERS = 1_000_000
 _MAX_ID = 2**31 - 1
 _ESCAPE_LOOK_ALIKE = re.compile(r"\\[nrtux0]")
 _HIDDEN = re.compile("[\xa0\xad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]")
-
-
-@dataclass(slots=True)
-class Suite:
-    """The content of one file."""
-
-    file: str
-    name: str
-    line: int = 1
-    """The line that names the suite, starting at 1."""
-    cases: list[Case] = field(default_factory=list)
-    """The cases; complete only if there are no complaints."""
-    complaints: list[str] = field(default_factory=list)
-    """The errors in the file, each beginning with `file:line: `."""
-    hints: list[str] = field(default_factory=list)
-    """Probable mistakes that are allowed, in the same form."""
 
 
 def read_suite(path: Path, display_name: str | None = None) -> Suite:

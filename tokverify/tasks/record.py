@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import SHIPPED
-from tokverify.cases.loading import load_suites, shipped_suites
+from tokverify.cases.loading import load_suites
 from tokverify.cases.selection import select
+from tokverify.cases.shipped import shipped_suites
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.record import RecordedCase, RecordedChange, Recording
@@ -19,8 +20,7 @@ from tokverify.verify.expectation import agrees, is_name_of
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Case, Expect, SuiteSource
-    from tokverify.cases.suite import Suite
+    from tokverify.cases.case import Case, Expect, Suite, SuiteSource
     from tokverify.tasks.opening import ModelSource, ReferenceSource
     from tokverify.tasks.run import OnProgress
     from tokverify.tokenizer import Tokenizer
