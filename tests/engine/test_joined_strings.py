@@ -84,3 +84,12 @@ def test_strings_can_be_sent_to_another_process(engine):
 def test_differing_strings_are_found(engine, left: list[str], right: list[str], differing: list[int]):
     assert find_differing(make(left), make(right)) == differing
     assert find_differing(make(right), make(left)) == differing
+
+
+def test_some_strings_are_selected_in_the_given_order():
+    strings = make(["a", "", "ä", "b"])
+    assert strings.select([3, 1, 2, 3]) == ["b", "", "ä", "b"]
+    assert strings.select([]) == []
+    assert make(["", "a"]).select([0]) == [""]
+    with pytest.raises(IndexError):
+        strings.select([1, 4])

@@ -29,6 +29,9 @@ class NativePieces(Protocol):
     def piece(self, id: int, /) -> bytes | None:
         """Return the piece of an id; None if there is no such id."""
 
+    def join(self, ids: Sequence[int], /) -> bytes | None:
+        """Return the pieces of ids, joined with NUL; None if there is no such id."""
+
 
 class JoinedStrings(Sequence[str]):
     """Strings in UTF-8, separated by NUL; bytes that are not UTF-8 become lone surrogates."""
@@ -81,10 +84,22 @@ class JoinedStrings(Sequence[str]):
             if isinstance(index, slice):
                 indices = range(self._count)[index]
                 if len(indices) < self._count // _FEW:
-                    return [to_text(native.piece(i) or b"") for i in indices]
+                    return self.select(indices)
             elif -self._count <= index < self._count:
                 return to_text(native.piece(index % self._count) or b"")
         return self.strings[index]
+
+    def select(self, indices: Sequence[int]) -> list[str]:
+        """Return the strings at some indices, which must not be negative, without decoding the others.
+
+        Raises:
+            IndexError: If there is no such index.
+        """
+        if self._all is None and self.native and indices:
+            joined = self.native.join(indices)
+            if joined is not None:
+                return to_text(joined).split("\0")
+        return [self.strings[index] for index in indices]
 
     def index(self, string: str, *limits: int) -> int:
         """Return the index of the first string that is equal to `string`.

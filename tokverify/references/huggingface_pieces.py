@@ -41,7 +41,8 @@ def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings |
     total = len(of_model) + len(texts)
     if max(added, default=-1) >= total or total != tokenizer.get_vocab_size() or any("\0" in text for text in texts):
         return None
-    if any(of_model[id] != text for id, text in added.items() if id < len(of_model)):
+    listed = [id for id in added if id < len(of_model)]
+    if of_model.select(listed) != [added[id] for id in listed]:
         return None
     if not texts:
         return of_model

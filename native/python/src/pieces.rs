@@ -38,4 +38,12 @@ impl Pieces {
     fn piece<'py>(&self, py: Python<'py>, id: usize) -> Option<Bound<'py, PyBytes>> {
         (id < self.0.len()).then(|| PyBytes::new(py, self.0.pieces().get(id)))
     }
+
+    /// Return the pieces of ids, joined with NUL; None if there is no such id.
+    #[allow(clippy::needless_pass_by_value)] // PyO3 extracts a new list
+    fn join<'py>(&self, py: Python<'py>, ids: Vec<usize>) -> Option<Bound<'py, PyBytes>> {
+        let piece = |&id: &usize| (id < self.0.len()).then(|| self.0.pieces().get(id));
+        let pieces: Vec<&[u8]> = ids.iter().map(piece).collect::<Option<_>>()?;
+        Some(PyBytes::new(py, &pieces.join(&0)))
+    }
 }
