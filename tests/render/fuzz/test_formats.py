@@ -184,7 +184,7 @@ def test_a_failure_without_a_listed_cause_is_reported(nothing):
     [
         ({}, "system-out"),
         ({"failing": 1, "unlisted": 1}, "failure"),
-        ({"skipped": 1, "unlisted": 1}, "skipped"),
+        ({"skipped": 1, "unlisted": 1}, "error"),
     ],
 )
 def test_junit_is_never_without_a_test(nothing, changes: dict[str, int], tag: str):

@@ -34,7 +34,10 @@ def fuzz_suites(fuzzed: FuzzReport, properties: Mapping[str, str]) -> Iterator[E
 
 
 def _run(fuzzed: FuzzReport) -> Element:
-    """Return a test for the run; it fails if texts fail without a listed cause. So every report has a test."""
+    """Return a test for the run, so that every report has one.
+
+    It fails if texts fail without a listed cause, and is an error if no text could be compared.
+    """
     summary = visible_message(verdict(fuzzed))
     unlisted = [issue for issue in finding_issues(fuzzed, "") if issue.check == "fuzz-unlisted"]
     if any(issue.level is Level.ERROR for issue in unlisted):
@@ -42,5 +45,5 @@ def _run(fuzzed: FuzzReport) -> Element:
             passed("texts", _SUITE), "failure", "not listed", summary, [issue.message for issue in unlisted]
         )
     if not count_compared(fuzzed):
-        return not_passed(passed("texts", _SUITE), "skipped", "skipped", summary, map(visible_message, fuzzed.notes))
+        return not_passed(passed("texts", _SUITE), "error", "not compared", summary, map(visible_message, fuzzed.notes))
     return passed("texts", _SUITE, "\n".join([summary, *map(visible_message, fuzzed.notes)]))
