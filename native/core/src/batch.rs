@@ -30,7 +30,7 @@ const GROUP: usize = 1 << 16;
 /// About how many bytes an id represents; determines only how much room is made for results.
 const BYTES_PER_ID: usize = 4;
 /// The largest memory of results, in ids, that a thread keeps.
-const LARGEST_SPARE: usize = 1 << 20;
+const LARGEST_SPARE: usize = 1 << 23;
 
 /// Encode `texts` with up to `threads` threads; the parts of the result are in the order of the texts.
 ///
@@ -53,18 +53,16 @@ pub fn encode_batch(
     })
 }
 
-/// Keep the memory of results that are no longer needed for the next batch.
+/// Keep the memory of ids that are no longer needed for the next batch.
 ///
 /// Touching new memory takes almost as long as encoding into it.
-pub fn reuse(encoder: &Encoder, results: Vec<Results<u32>>) {
-    for Results { mut items, .. } in results {
-        items.clear();
-        encoder.with_scratch(|scratch| {
-            if (scratch.spare.capacity()..=LARGEST_SPARE).contains(&items.capacity()) {
-                scratch.spare = items;
-            }
-        });
-    }
+pub fn reuse(encoder: &Encoder, mut ids: Vec<u32>) {
+    ids.clear();
+    encoder.with_scratch(|scratch| {
+        if (scratch.spare.capacity()..=LARGEST_SPARE).contains(&ids.capacity()) {
+            scratch.spare = ids;
+        }
+    });
 }
 
 /// Decode lists of ids with up to `threads` threads; the parts of the result are in the order of the lists.

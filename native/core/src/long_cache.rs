@@ -6,7 +6,7 @@ use crate::hash::hash;
 const PROBES: usize = 8;
 const SMALLEST: usize = 1 << 10;
 /// The numbers of bytes and of ids after which the cache is emptied.
-const ARENA: usize = 1 << 22;
+const ARENA: usize = 1 << 19;
 
 /// The ids of chunks by text.
 #[derive(Debug, Default)]

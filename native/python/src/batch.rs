@@ -57,7 +57,7 @@ pub fn encode<'py>(
     let (parts, failed) =
         in_rounds(py, &sizes, |start, end| encode_batch(encoder, &texts[start..end], options, threads))?;
     let batch = (join(py, &parts, u32::to_ne_bytes)?, join_offsets(py, &parts)?, failed);
-    reuse(encoder, parts);
+    parts.into_iter().for_each(|part| reuse(encoder, part.items));
     Ok(batch)
 }
 

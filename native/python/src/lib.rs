@@ -48,23 +48,11 @@ impl Encoder {
         py.detach(|| self.0.finish_tables());
     }
 
-    /// Return the ids of a text; None if llama.cpp aborts on it.
-    fn encode(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyString>,
-        add_special: bool,
-        parse_special: bool,
-    ) -> PyResult<Option<Vec<u32>>> {
-        /// Releasing the interpreter for shorter texts takes longer than encoding them.
-        const LONG: usize = 1 << 14;
-        let options = Options { add_special, parse_special };
-        let text = text.to_str()?;
-        let encode = || {
-            let mut ids = Vec::new();
-            self.0.encode(text, options, &mut ids).is_ok().then_some(ids)
-        };
-        Ok(if text.len() < LONG { encode() } else { py.detach(encode) })
+    /// Return the ids of a short text, without releasing the interpreter; None if llama.cpp aborts on it.
+    fn encode(&self, text: &Bound<'_, PyString>, add_special: bool, parse_special: bool) -> PyResult<Option<Vec<u32>>> {
+        let mut ids = Vec::new();
+        let result = self.0.encode(text.to_str()?, Options { add_special, parse_special }, &mut ids);
+        Ok(result.is_ok().then_some(ids))
     }
 
     /// Return the ids of many texts and the offsets of each, as bytes; or the index of a text on which llama.cpp aborts.
