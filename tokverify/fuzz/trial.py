@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends
 from tokverify.verify.batch import Encoded, decode_all, encode_all
 from tokverify.verify.failure import FAILURES, combine, name_side
 from tokverify.verify.mode import Mode, Modes
@@ -41,10 +41,9 @@ class TrialOutcome(NamedTuple):
     @property
     def fingerprint(self) -> Hashable:
         """Both sides without their common beginning and end: equal for outcomes with the same cause."""
-        start = common_length(self.actual, self.expected)
-        actual, expected = self.actual[start:], self.expected[start:]
-        end = common_length(actual[::-1], expected[::-1])
-        return self.kind, tuple(actual[: len(actual) - end]), tuple(expected[: len(expected) - end]), self.message
+        start, end = common_ends(self.actual, self.expected)
+        actual, expected = (tuple(side[start : len(side) - end]) for side in (self.actual, self.expected))
+        return self.kind, actual, expected, self.message
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends, common_length
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _decode(tokens: Sequence[Token]) -> bytes:
 
 
 def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
-    index = _common_prefix(actual, expected)
+    index = common_length(_ids_of(actual), _ids_of(expected))
     return Divergence(
         token_index=index,
         byte_offset=len(_decode(actual[:index])),
@@ -68,8 +68,8 @@ def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Dive
     )
 
 
-def _common_prefix(actual: Sequence[Token], expected: Sequence[Token]) -> int:
-    return common_length([token.id for token in actual], [token.id for token in expected])
+def _ids_of(tokens: Sequence[Token]) -> list[int]:
+    return [token.id for token in tokens]
 
 
 def _blocks_by_bytes(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
@@ -108,8 +108,7 @@ def _same(actual: Token, expected: Token) -> bool:
 
 def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
     """Yield blocks by the longest common runs of ids."""
-    start = _common_prefix(actual, expected)
-    tail = _common_prefix(actual[start:][::-1], expected[start:][::-1])
+    start, tail = common_ends(_ids_of(actual), _ids_of(expected))
     end_actual, end_expected = len(actual) - tail, len(expected) - tail
     yield _block(actual[:start], expected[:start])
     yield from _match_ids(actual[start:end_actual], expected[start:end_expected])
@@ -117,7 +116,7 @@ def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterat
 
 
 def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
-    ids, others = [token.id for token in actual], [token.id for token in expected]
+    ids, others = _ids_of(actual), _ids_of(expected)
     # subtle: the matcher visits every pair of equal ids at least once, so two long runs of one token would
     # take hours; beyond the limit the whole stretch is one block.
     counts, other_counts = Counter(ids), Counter(others)
@@ -129,7 +128,7 @@ def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[B
 
 
 def _block(actual: Sequence[Token], expected: Sequence[Token]) -> Block:
-    equal = [token.id for token in actual] == [token.id for token in expected]
+    equal = _ids_of(actual) == _ids_of(expected)
     return Block(equal, tuple(actual), tuple(expected))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends, common_length
 from tokverify.tokenizer import BatchDecoding
 from tokverify.verify.mode import Mode, Modes
 
@@ -175,8 +175,7 @@ def continues(before: str, rest: str, whole: str) -> bool:
 
 def _compare(streamed: str, expected: str) -> StreamFault:
     """Name how a text differs from the expected one."""
-    start = common_length(streamed, expected)
-    end = common_length(streamed[start:][::-1], expected[start:][::-1])
+    start, end = common_ends(streamed, expected)
     if start + end == len(streamed):
         return StreamFault.LOST
     return StreamFault.DUPLICATED if start + end == len(expected) else StreamFault.CHANGED
