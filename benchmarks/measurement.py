@@ -45,9 +45,14 @@ def measure(peer: str, python: str, name: str, path: Path, size: int) -> Measure
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return Measurement(**json.loads(done.stdout))
-    reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-    warn(f"{peer} cannot be measured with {name}: {reason[0]}")
+    warn(f"{peer} cannot be measured with {name}: {last_error(done.stderr) or f'exit code {done.returncode}'}")
     return None
+
+
+def last_error(traceback: str) -> str:
+    """Return the exception at the end of a traceback, without details that are indented."""
+    lines = [line for line in traceback.splitlines() if line and not line[0].isspace() and not line.endswith(":")]
+    return lines[-1] if lines else ""
 
 
 @cache
