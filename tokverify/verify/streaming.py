@@ -14,7 +14,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
 from tokverify.text.sequence import common_ends, common_length
 from tokverify.tokenizer import BatchDecoding
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Modes, mode_of
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -95,7 +95,7 @@ class _Check:
 
     def failures(self, case: Case) -> Iterator[StreamFailure]:
         """Yield the failures of one text; if it cannot be encoded or decoded at once, note why."""
-        mode = self._modes.choose(case.text, Mode(case.add_special, case.parse_special))
+        mode = self._modes.choose(case.text, mode_of(case))
         try:
             all_ids = self.tokenizer.encode(case.text, **mode._asdict())
             ids = self._cut(all_ids)
