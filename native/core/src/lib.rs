@@ -22,7 +22,6 @@ pub mod id_buffer;
 pub mod level_queue;
 pub mod long_cache;
 pub mod mark;
-pub mod merge;
 pub mod model;
 pub mod models;
 pub mod piece_table;
