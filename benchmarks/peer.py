@@ -44,6 +44,7 @@ def huggingface(name: str, folder: Path) -> Peer:
 
     tokenizer = Tokenizer.from_file(str(reference_of(name, "tokenizer.json")))
     tokenizer.no_truncation()
+    tokenizer.no_padding()
     return Peer(
         lambda texts: tokenizer.encode_batch_fast(texts, add_special_tokens=False),
         lambda encodings: from_lists([encoding.ids for encoding in encodings]),
@@ -55,8 +56,9 @@ def tokenizers_1(name: str, folder: Path) -> Peer:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(reference_of(name, "tokenizer.json")))
+    tokenizer.truncation = tokenizer.padding = None
     return Peer(
-        lambda texts: tokenizer.encode_batch(texts, add_special_tokens=False, truncation=None),
+        lambda texts: tokenizer.encode_batch(texts, add_special_tokens=False),
         lambda encodings: from_lists([encoding.ids for encoding in encodings]),
     )
 

@@ -1,6 +1,7 @@
 """The benchmarks start from the root of the checkout."""
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -41,6 +42,33 @@ def test_the_process_that_measures_an_encoder_can_be_started():
     command = [sys.executable, "-c", "import worker"]
     done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("peer", "package", "vocabulary"),
+    [
+        ("tokenizers", "tokenizers", "bert-bge"),
+        ("sentencepiece", "sentencepiece", "t5"),
+        ("tiktoken", "tiktoken", "qwen2"),
+        ("riptoken", "riptoken", "gpt-2"),
+        ("quicktok", "quicktok", "qwen2"),
+        ("fastokens", "fastokens", "llama-spm"),
+        ("gigatoken", "gigatoken", "mpt"),
+        ("kitoken", "kitoken", "t5"),
+        ("tokie", "tokie", "bert-bge"),
+    ],
+)
+def test_a_peer_has_the_ids_of_tokverify(tmp_path: Path, shared: Path, peer: str, package: str, vocabulary: str):
+    pytest.importorskip(package)
+    text = tmp_path / "text.txt"
+    text.write_text("a short line\nand a line that is longer than the others, don't you think?\n12345 and 日本語\n" * 2)
+    ids = []
+    for name in ("tokverify", peer):
+        command = [sys.executable, "worker.py", name, vocabulary, str(tmp_path), str(text), "10"]
+        done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        ids.append(json.loads(done.stdout)["ids"])
+    assert ids[0] == ids[1]
 
 
 @pytest.fixture
