@@ -3,13 +3,13 @@
 Absolute numbers depend on the machine and its load; the ratios are what counts. `cold` is the first half of a text
 right after a tokenizer was loaded, `new` the second half, when common words are already cached, and `warm` the whole
 text again, when all caches (ours and theirs) are full. All times are CPU times, each of a process of its own; the
-tokenizers take turns, so that a busy machine slows all of them, and the minimum counts. Their ids are compared.
+tokenizers take turns, so that a busy machine slows all of them, and the minimum counts. Their ids are compared. A peer
+that is not installed is left out, and a peer that cannot load a vocabulary has an empty cell; stderr names the reason.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import subprocess
@@ -17,43 +17,26 @@ import sys
 import sysconfig
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import checkout  # noqa: F401
+from installation import find_versions, peer_and_interpreter
+from measurement import Measurement, measure_in_turns
 from peer import PEERS, Peer
 from vocabulary import REAL, REWRITTEN, VOCABS, reference_of
 
 from support.real_data import SHARED
 
-ROUNDS = 2
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 DOCUMENT = 8_000
 """The size of a document in characters."""
 OURS = "tokverify"
+ALL = [*PEERS, "llama.cpp"]
 SIZES = (1, 8)
 """The sizes of the texts that are compared to see how time grows, in MB."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Seconds per MB in the three states, and the sha256 of the ids; llama.cpp's ids are compared by the tests."""
-
-    cold: float
-    new: float
-    warm: float
-    ids: str | None
-
-    def minimum(self, other: Measurement) -> Measurement:
-        return Measurement(min(self.cold, other.cold), min(self.new, other.new), min(self.warm, other.warm), self.ids)
-
-    def format(self, ours: Measurement) -> str:
-        """Return MB/s in the three states; a star marks ids that differ from ours."""
-        speeds = " / ".join(format_speed(1 / seconds) for seconds in (self.cold, self.new, self.warm))
-        return speeds + ("" if self.ids in {None, ours.ids} else " *")
-
-
-def format_speed(speed: float) -> str:
-    return f"{speed:.0f}" if speed >= 10 else f"{speed:.1f}"
 
 
 def texts() -> dict[str, str]:
@@ -63,25 +46,9 @@ def texts() -> dict[str, str]:
     return corpus | {"code": code[:700_000]}
 
 
-def measure(peer: str, name: str, path: Path, size: int) -> Measurement | None:
-    """Measure a peer in a process of its own; None if it cannot load the vocabulary."""
-    worker = Path(__file__).with_name("worker.py")
-    command = [sys.executable, str(worker), peer, name, str(path.parent), str(path), str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Measurement(**json.loads(done.stdout)) if done.returncode == 0 else None
-
-
-def measure_in_turns(name: str, path: Path, peers: list[str], size: int) -> dict[str, Measurement]:
-    best: dict[str, Measurement] = {}
-    for round in range(ROUNDS):
-        for peer in peers:
-            measured = measure(peer, name, path, size) if round == 0 or peer in best else None
-            if measured is not None:
-                best[peer] = measured.minimum(best.get(peer, measured))
-    return best
-
-
-def speed_table(names: list[str], peers: list[str], kinds: list[str], size: int) -> None:
+def speed_table(names: list[str], interpreters: Mapping[str, str], kinds: list[str], size: int) -> None:
+    versions = find_versions(interpreters)
+    peers = {peer: interpreters[peer] for peer in versions}
     print(f"| vocabulary | text | {' | '.join(peers)} | best peer, cold / new |")
     print(f"|---|---|{'---|' * len(peers)}--:|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,6 +60,7 @@ def speed_table(names: list[str], peers: list[str], kinds: list[str], size: int)
                 ours = best[OURS]
                 cells = [best[peer].format(ours) if peer in best else "" for peer in peers]
                 print(f"| {name} | {kind} | {' | '.join(cells)} | {ratios_to_best(best)} |", flush=True)
+    print(f"\n{', '.join(f'{peer} {version}' for peer, version in versions.items())}")
 
 
 def ratios_to_best(best: dict[str, Measurement]) -> str:
@@ -174,18 +142,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=["speed", "scaling", "run"])
     parser.add_argument("names", nargs="*", help=f"vocabularies: {', '.join([*REAL, *REWRITTEN])}")
+    parser.add_argument("--peer", action="append", choices=ALL, help="compare only with this peer; repeatable")
     parser.add_argument(
-        "--peer", action="append", choices=[*PEERS, "llama.cpp"], help="compare only with this peer; repeatable"
-    )
+        "--python", action="append", type=peer_and_interpreter, default=[], metavar="PEER=PATH",
+        help="run a peer with this Python interpreter, that of an environment where it is installed; repeatable",
+    )  # fmt: skip
     parser.add_argument("--text", action="append", choices=list(texts()), help="use only this text; repeatable")
     parser.add_argument("--whole", action="store_true", help="encode each half as one text, not as documents")
     arguments = parser.parse_args()
     if unknown := {*arguments.names} - {*REAL, *REWRITTEN}:
         parser.error(f"unknown vocabulary: {', '.join(sorted(unknown))}")
+    interpreters = dict.fromkeys([OURS, *(arguments.peer or ALL)], sys.executable)
+    if unselected := dict(arguments.python).keys() - interpreters.keys():
+        parser.error(f"--python for a peer that is not compared: {', '.join(sorted(unselected))}")
     if arguments.table == "speed":
         names = arguments.names or [*REAL, *REWRITTEN]
-        peers = list(dict.fromkeys([OURS, *(arguments.peer or [*PEERS, "llama.cpp"])]))
-        speed_table(names, peers, arguments.text or list(texts()), 0 if arguments.whole else DOCUMENT)
+        size = 0 if arguments.whole else DOCUMENT
+        speed_table(names, interpreters | dict(arguments.python), arguments.text or list(texts()), size)
     else:
         tables = {"scaling": scaling_table, "run": run_table}
         tables[arguments.table](arguments.names or ["gpt-2", "llama-spm", "gemma-3"])

@@ -44,8 +44,21 @@ def huggingface(name: str, folder: Path) -> Peer:
 
     tokenizer = Tokenizer.from_file(str(reference_of(name, "tokenizer.json")))
     tokenizer.no_truncation()
+    tokenizer.no_padding()
     return Peer(
         lambda texts: tokenizer.encode_batch_fast(texts, add_special_tokens=False),
+        lambda encodings: from_lists([encoding.ids for encoding in encodings]),
+    )
+
+
+def tokenizers_1(name: str, folder: Path) -> Peer:
+    """Use tokenizers 1.0, which encodes batches only in full; it needs an environment of its own."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(reference_of(name, "tokenizer.json")))
+    tokenizer.truncation = tokenizer.padding = None
+    return Peer(
+        lambda texts: tokenizer.encode_batch(texts, add_special_tokens=False),
         lambda encodings: from_lists([encoding.ids for encoding in encodings]),
     )
 
@@ -87,32 +100,43 @@ def sentencepiece(name: str, folder: Path) -> Peer:
 
 
 def tiktoken(name: str, folder: Path) -> Peer:
-    """Use GPT-2's pattern and ranks; GPT-2 is the only vocabulary that tiktoken has too."""
     import tiktoken as library
 
-    ranks, pattern = gpt2_ranks(name, folder)
-    encoding = library.Encoding("gpt-2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    ranks, pattern = ranks_and_pattern(name, folder)
+    encoding = library.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return Peer(lambda texts: [encoding.encode_ordinary(text) for text in texts], from_lists)
 
 
 def riptoken(name: str, folder: Path) -> Peer:
-    """Use what tiktoken uses."""
     from riptoken import CoreBPE
 
-    ranks, pattern = gpt2_ranks(name, folder)
+    ranks, pattern = ranks_and_pattern(name, folder)
     encoding = CoreBPE(ranks, {}, pattern)
     return Peer(lambda texts: [encoding.encode_ordinary(text) for text in texts], from_lists)
 
 
-def gpt2_ranks(name: str, folder: Path) -> tuple[dict[bytes, int], str]:
-    """Return GPT-2's tokens with their ranks, which are their ids, and its pattern."""
+def ranks_and_pattern(name: str, folder: Path) -> tuple[dict[bytes, int], str]:
+    """Return the tokens of a vocabulary whose ranks are their ids, as tiktoken needs them, and its pattern."""
     from tokverify import load_gguf
-    from tokverify.engine.pre_pattern import GPT2
+    from tokverify.engine.pre_pattern import GPT2, QWEN2
+    from tokverify.spec import TokenType
 
-    if name != "gpt-2":
-        raise FileNotFoundError(name)
+    patterns = {"gpt-2": GPT2, "qwen2": QWEN2}
+    if name not in patterns:
+        raise FileNotFoundError(f"{name} has no file of ranks")
     encoder = load_gguf(gguf_of(name, folder))
-    return {encoder.token_bytes(id): id for id in range(encoder.vocab_size - 1)}, GPT2
+    normal = (id for id, type in enumerate(encoder.spec.types) if type == TokenType.NORMAL)
+    return {encoder.token_bytes(id): id for id in normal}, patterns[name]
+
+
+def quicktok(name: str, folder: Path) -> Peer:
+    """Use the vocabulary of Qwen that the library contains; it cannot load any of the others."""
+    from quicktok import get_encoding
+
+    if name != "qwen2":
+        raise FileNotFoundError(f"quicktok does not contain {name}")
+    encoding = get_encoding("qwen3")
+    return Peer(lambda texts: encoding.encode_batch(texts, threads=1), lambda batch: batch[0].tobytes())
 
 
 def kitoken(name: str, folder: Path) -> Peer:
@@ -133,7 +157,9 @@ PEERS: dict[str, Callable[[str, Path], Peer]] = {
     "tokie": tokie,
     "kitoken": kitoken,
     "tokenizers": huggingface,
+    "tokenizers-1": tokenizers_1,
     "sentencepiece": sentencepiece,
     "tiktoken": tiktoken,
     "riptoken": riptoken,
+    "quicktok": quicktok,
 }

@@ -1,7 +1,7 @@
 """Measure one tokenizer in a process of its own: `python worker.py PEER VOCABULARY FOLDER TEXT SIZE`.
 
 Prints JSON: the CPU seconds per MB for the first half of the text right after loading (cold), for the second half (new)
-and for the whole text again (warm), and the sha256 of the ids.
+and for the whole text again (warm), and the sha256 of the ids. The environment of a peer needs only that peer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-from llama_cpp_peer import LlamaCpp
 from peer import PEERS
 from vocabulary import gguf_of
 
@@ -41,6 +40,8 @@ def megabytes(texts: list[str]) -> float:
 def main(name: str, vocabulary: str, folder: str, path: str, size: str) -> None:
     first, second = (split(half, int(size)) for half in halves(Path(path).read_text(encoding="utf-8")))
     if name == "llama.cpp":
+        from llama_cpp_peer import LlamaCpp
+
         llama_cpp = LlamaCpp(gguf_of(vocabulary, Path(folder)))
         cold, new = (sum(map(llama_cpp.seconds, half)) / megabytes(half) for half in (first, second))
         print(json.dumps({"cold": cold, "new": new, "warm": new, "ids": None}))

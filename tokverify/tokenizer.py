@@ -306,6 +306,11 @@ def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     return [tokens[id] for id in ids]
 
 
+def join_bytes(tokens: Iterable[Token]) -> bytes:
+    """Return the bytes that tokens represent together."""
+    return b"".join([token.token_bytes for token in tokens])
+
+
 def why_hidden(*tokenizers: Tokenizer) -> str:
     """Return why one of these tokenizers does not list its tokens; empty if all of them do."""
     hiding = (tokenizer for tokenizer in tokenizers if isinstance(tokenizer, VocabularyHiding))

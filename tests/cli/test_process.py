@@ -166,7 +166,7 @@ def once_there_is_a_reader(pipe: Path) -> int:
         ["audit", MODEL, "--waivers", "{p}"],
         ["chat", MODEL, "--conversations", "{p}"],
         ["fuzz", MODEL, "--corpus", "{p}"],
-        ["diff", MODEL, MODEL, "--lines", "{p}"],
+        ["diff", MODEL, str(SAMPLE / "sample-broken.gguf"), "--lines", "{p}"],
         ["report", "show", "{p}"],
         ["report", "show", "/dev/zero"],
         ["cases", "check", "/dev/zero"],

@@ -13,9 +13,10 @@ from support.paths import SAMPLE
 from support.repository import git
 from tokverify.cli import main
 from tokverify.diff.compare import compare_versions
+from tokverify.errors import TokverifyError
 from tokverify.report.diff import ChangeReport, Effect, behaves_alike, diff_exit_code, new_side, old_side
 from tokverify.report.run import Report, Side
-from tokverify.tasks.diff import open_version
+from tokverify.tasks.diff import diff_tokenizers, open_version
 
 GOOD, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 
@@ -53,6 +54,20 @@ def test_the_file_of_a_revision_is_named_without_it(tmp_path: Path, monkeypatch:
     new = open_version(GOOD, tmp_path)
     assert compare_versions(version, replace(new, file=""), []).file == "models/model.gguf"
     assert compare_versions(version, new, []).file == GOOD
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "./model.gguf", "{directory}/model.gguf"])
+def test_a_tokenizer_is_not_compared_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    shutil.copy(GOOD, tmp_path / "model.gguf")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TokverifyError, match="A and B are the same tokenizer, so nothing can differ"):
+        diff_tokenizers("model.gguf", name.format(directory=tmp_path))
+
+
+def test_two_links_to_one_file_are_compared(tmp_path: Path):
+    for name in ("old.gguf", "new.gguf"):
+        (tmp_path / name).symlink_to(GOOD)
+    assert diff_tokenizers(tmp_path / "old.gguf", tmp_path / "new.gguf", []).parts == ()
 
 
 def test_the_report_records_the_options():

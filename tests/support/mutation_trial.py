@@ -27,9 +27,9 @@ from tokverify.files.gguf.patch import write_patched
 from tokverify.files.gguf.values import changed_values
 from tokverify.files.load import load_gguf
 from tokverify.fix.fixing import Plan, make_plan, write_fixed
-from tokverify.fuzz.loop import Worker
 from tokverify.fuzz.plan import FuzzPlan
 from tokverify.fuzz.trial import Trial
+from tokverify.fuzz.worker import Worker
 from tokverify.references import open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity

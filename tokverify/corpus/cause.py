@@ -34,6 +34,9 @@ _MAX_REPEATED = 32
 _BEGIN = (CorpusCause.BOS_MISSING, CorpusCause.BOS_DOUBLED, CorpusCause.BOS_EXTRA)
 _END = (CorpusCause.EOS_MISSING, CorpusCause.EOS_DOUBLED, CorpusCause.EOS_EXTRA)
 
+AROUND = frozenset((*_BEGIN, *_END))
+"""The causes that concern what is added around a text."""
+
 
 class Classifier:
     """Names the causes of differences between two tokenizers.

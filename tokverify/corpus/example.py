@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
-from tokverify.fuzz.cause import make_case_result
+from tokverify.fuzz.case_result import make_case_result
 from tokverify.fuzz.sample import Sample
 from tokverify.fuzz.shrink import shrink
 from tokverify.fuzz.trial import Trial

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.corpus.cause import AROUND
 from tokverify.corpus.check import BATCH_CHARACTERS, Checked, Found
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from tokverify.verify.mode import Mode
 
 _NOT_ENCODED = "the tokenizer cannot encode the text"
-_AROUND = frozenset(
-    (
-        CorpusCause.BOS_MISSING,
-        CorpusCause.BOS_DOUBLED,
-        CorpusCause.BOS_EXTRA,
-        CorpusCause.EOS_MISSING,
-        CorpusCause.EOS_DOUBLED,
-        CorpusCause.EOS_EXTRA,
-    )
-)
 
 
 class TokenizedChecker:
@@ -117,7 +108,7 @@ class TokenizedChecker:
 
 def _name_without_text(cause: CorpusCause) -> CorpusCause:
     """Return the cause of a difference that was found by decoding and encoding again."""
-    return cause if cause in _AROUND else CorpusCause.NOT_CANONICAL
+    return cause if cause in AROUND else CorpusCause.NOT_CANONICAL
 
 
 def _padding_of(encoder: Encoder) -> frozenset[int]:

@@ -79,8 +79,7 @@ class Versions:
 
     def supports(self, sample: Sample) -> bool:
         """Whether both versions support the options of a sample, and its text."""
-        mode = Mode(sample.add_special, sample.parse_special)
-        is_possible = self._modes.choose(sample.text, mode) == mode
+        is_possible = self._modes.choose(sample.text, sample.mode) == sample.mode
         return is_possible and self.old(sample).is_supported and self.new(sample).is_supported
 
     @cached_property

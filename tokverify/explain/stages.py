@@ -12,7 +12,8 @@ from tokverify.report.explain import StageComparison, StageDivergence, StageOutc
 from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.tokenizer import Staged, tokens_of
-from tokverify.verify.alignment import compare, split_around
+from tokverify.verify.affix import split_around
+from tokverify.verify.alignment import compare
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:

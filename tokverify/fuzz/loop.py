@@ -11,15 +11,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.fuzz.cause import Causes
 from tokverify.fuzz.coverage import CoverageCounter, ratio
 from tokverify.fuzz.explained import Explain, Explained, merge_explained
-from tokverify.fuzz.generator import BATCH, make_batch, select_usable
-from tokverify.fuzz.sample import common_vocabulary
-from tokverify.fuzz.trial import Trial, TrialOutcome
+from tokverify.fuzz.generator import BATCH
+from tokverify.fuzz.trial import Trial
+from tokverify.fuzz.worker import Worker, start_worker, work_on_batch
 from tokverify.report.fuzz import (
     DifferenceKind,
     FuzzProgress,
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tokverify.fuzz.plan import FuzzPlan
+    from tokverify.fuzz.trial import TrialOutcome
+    from tokverify.fuzz.worker import BatchResult, OpenSides
     from tokverify.report.run import Side
     from tokverify.tokenizer import Tokenizer
-
-    OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
 
 EARLIER = "earlier"
 """The name of the texts of earlier runs among those of the generators."""
@@ -95,40 +95,6 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     return run.report(sides or (side_of(actual), side_of(expected)), stop, explain)
 
 
-class BatchResult(NamedTuple):
-    """The result of one batch."""
-
-    strings: int
-    """The number of texts tried."""
-
-    ids: set[int]
-    """Ids that this worker had not seen before."""
-
-    outcomes: list[tuple[int, TrialOutcome]]
-    """The texts that did not match, with their index in the batch."""
-
-
-class Worker:
-    """Makes and tries batches."""
-
-    def __init__(self, trial: Trial, plan: FuzzPlan) -> None:
-        self._trial = trial
-        self._seed = plan.seed
-        self._vocabulary = common_vocabulary(trial.actual, trial.expected, plan.corpus)
-        self.names = select_usable(plan.generators, self._vocabulary)
-        self._seen: set[int] = set()
-
-    def work(self, number: int, limit: int | None) -> BatchResult:
-        """Try a batch, or the first `limit` texts of it."""
-        samples = make_batch(self.names, self._vocabulary, self._seed, number)[:limit]
-        ids: set[int] = set()
-        outcomes = self._trial.run(samples, ids.update)
-        # Results are processed in order, so ids that this worker has returned before are already counted.
-        ids -= self._seen
-        self._seen |= ids
-        return BatchResult(len(samples), ids, [(at, outcome) for at, outcome in enumerate(outcomes) if outcome])
-
-
 def _require_listing(actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> Tokenizer:
     """Return the tokenizer of which coverage is measured: the one under test, unless only the other lists its tokens.
 
@@ -173,10 +139,10 @@ class _Run:
 
         numbers = self._numbers()
         waiting: deque[Future[BatchResult]] = deque()
-        with worker_pool(jobs, partial(_start_worker, open_sides, self._plan)) as pool:
+        with worker_pool(jobs, partial(start_worker, open_sides, self._plan)) as pool:
             while True:
                 while len(waiting) < jobs * _AHEAD and (following := next(numbers, None)):
-                    waiting.append(pool.submit(_work_on_batch, *following))
+                    waiting.append(pool.submit(work_on_batch, *following))
                 if not waiting:
                     return
                 yield waiting.popleft().result()
@@ -273,24 +239,3 @@ class _Run:
     def _explain(self, stop: Stop, explain: Explain) -> Explained:
         results = [cause.result for cause in self._causes.listed if cause.outcome.kind in _DIAGNOSED]
         return explain(results) if results and stop is not Stop.INTERRUPTED else Explained(None)
-
-
-_new_worker: Callable[[], Worker]
-_worker: Worker | None = None
-
-
-def _start_worker(open_sides: OpenSides, plan: FuzzPlan) -> None:
-    """Start a worker process."""
-    global _new_worker  # noqa: PLW0603 - a worker process has one task
-    _new_worker = partial(_open_worker, open_sides, plan)
-
-
-def _open_worker(open_sides: OpenSides, plan: FuzzPlan) -> Worker:
-    return Worker(Trial.of(*open_sides(), decoding=plan.decoding), plan)
-
-
-def _work_on_batch(number: int, limit: int | None) -> BatchResult:
-    global _worker  # noqa: PLW0603 - a worker process has one task
-    # Not in `_start_worker`: nothing would report its errors.
-    _worker = _worker or _new_worker()
-    return _worker.work(number, limit)

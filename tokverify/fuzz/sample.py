@@ -11,6 +11,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.fuzz import alphabet
 from tokverify.text.utf8 import has_surrogate
 from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing
+from tokverify.verify.mode import Mode
 from tokverify.verify.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class Sample(NamedTuple):
     text: str
     add_special: bool
     parse_special: bool
+
+    @property
+    def mode(self) -> Mode:
+        """The options."""
+        return Mode(self.add_special, self.parse_special)
 
 
 @dataclass(frozen=True)

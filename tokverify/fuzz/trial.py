@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.errors import UnsupportedError
 from tokverify.fuzz.sample import Sample
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends
 from tokverify.verify.batch import Encoded, decode_all, encode_all
 from tokverify.verify.failure import FAILURES, combine, name_side
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Modes
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -41,10 +41,9 @@ class TrialOutcome(NamedTuple):
     @property
     def fingerprint(self) -> Hashable:
         """Both sides without their common beginning and end: equal for outcomes with the same cause."""
-        start = common_length(self.actual, self.expected)
-        actual, expected = self.actual[start:], self.expected[start:]
-        end = common_length(actual[::-1], expected[::-1])
-        return self.kind, tuple(actual[: len(actual) - end]), tuple(expected[: len(expected) - end]), self.message
+        start, end = common_ends(self.actual, self.expected)
+        actual, expected = (tuple(side[start : len(side) - end]) for side in (self.actual, self.expected))
+        return self.kind, actual, expected, self.message
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Trial:
 
     def with_supported_options(self, sample: Sample) -> Sample:
         """Return the sample with the options with which the two can be compared."""
-        return Sample(sample.text, *self.modes.choose(sample.text, Mode(*sample[1:])))
+        return Sample(sample.text, *self.modes.choose(sample.text, sample.mode))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +78,7 @@ class Trial:
     def run(self, samples: Sequence[Sample], on_ids: Callable[[list[int]], object] = len) -> list[TrialOutcome | None]:
         """Try samples; the outcome is None if both sides agree. `on_ids` receives the actual ids of each text."""
         samples = [self.with_supported_options(sample) for sample in samples]
-        texts, modes = [sample.text for sample in samples], [Mode(*sample[1:]) for sample in samples]
+        texts, modes = [sample.text for sample in samples], [sample.mode for sample in samples]
         actual, expected = encode_all(self.actual, texts, modes), encode_all(self.expected, texts, modes)
         for ids in actual:
             if isinstance(ids, list):

@@ -15,7 +15,7 @@ class KnownDifference:
     aspect: str = ""
     """The aspect in which the tokenizers differ; empty for a case."""
     difference: str
-    """The digest of the failure or difference (`verify.baseline.digest`)."""
+    """The digest of the failure or difference (`verify.digest`)."""
     reason: str
     """Why it is accepted."""
     expires: date | None = None
@@ -41,5 +41,10 @@ class BaselineOutcome:
 
 
 def subject_of(entry: KnownDifference) -> str:
-    """Name what an entry is about: its case, or the aspect of the tokenizers."""
+    """Return what an entry is about: the name of its case, or its aspect."""
+    return entry.case or entry.aspect
+
+
+def describe_subject(entry: KnownDifference) -> str:
+    """Say what an entry is about."""
     return entry.case or f"the {entry.aspect} of the tokenizers"

@@ -13,6 +13,7 @@ from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, D
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.tasks.opening import open_model, open_reference, python_version
 from tokverify.text.utf8 import to_text
+from tokverify.tokenizer import join_bytes
 from tokverify.verify.alignment import compare
 from tokverify.verify.canonical import CanonicalCheck
 from tokverify.version import __version__
@@ -93,7 +94,7 @@ def check_canonical_ids(  # noqa: PLR0913 - the optional ones are keywords
 
 def _to_result(found: FoundDeviation, sequence: LoggedSequence, log: Path) -> CaseResult:
     """Return a deviation as the result of a case: the text around it, encoded and logged."""
-    text = to_text(b"".join(token.token_bytes for token in found.logged))
+    text = to_text(join_bytes(found.logged))
     case = Case(
         id=f"line-{sequence.line}",
         suite=_SUITE,

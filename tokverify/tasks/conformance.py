@@ -14,7 +14,7 @@ from tokverify.report.tokenizer_difference import Aspect
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.tasks.run import verify_model
 from tokverify.verify.consistency import check_consistency
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Modes, mode_of
 
 if TYPE_CHECKING:
     from tokverify.fuzz.sample import Sample
@@ -87,5 +87,5 @@ def _spread(cases: Sequence[Case], count: int) -> Sequence[Case]:
 
 
 def _adapt(case: Case, modes: Modes) -> Case:
-    mode = modes.choose(case.text, Mode(case.add_special, case.parse_special))
+    mode = modes.choose(case.text, mode_of(case))
     return replace(case, **mode._asdict())

@@ -61,15 +61,18 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         The report, with the parts that differ and the results of the cases.
 
     Raises:
-        TokverifyError: If one of them cannot be read.
+        TokverifyError: If one of them cannot be read, or both are the same.
     """
     cases = load_cases() if cases is None else list(cases)
     plan = None if fuzz_seconds is None else FuzzPlan(seed=seed, seconds=fuzz_seconds)
     lines = _lines(corpus) if corpus else None
     with TemporaryDirectory() as directory:
+        old_version = open_version(str(old), Path(directory, "old"))
+        new_version = open_version(str(new), Path(directory, "new"))
+        _require_two(old, new)
         report = compare_versions(
-            open_version(str(old), Path(directory, "old")),
-            open_version(str(new), Path(directory, "new")),
+            old_version,
+            new_version,
             cases,
             plan=plan,
             corpus=lines,
@@ -78,6 +81,15 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
             on_fuzz=on_progress,
         )
     return replace(report, options=dict(options or {}), versions={"tokverify": __version__, **engine_version()})
+
+
+def _require_two(old: str | Path, new: str | Path) -> None:
+    """Reject a comparison of a tokenizer with itself, in which nothing could differ.
+
+    Two names of one file are accepted, because the question may be whether they are: two revisions, or two links.
+    """
+    if Path(old).absolute() == Path(new).absolute():
+        raise TokverifyError(f"{old}: A and B are the same tokenizer, so nothing can differ; name another one")
 
 
 def _lines(corpus: Sequence[Path]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.fuzz.cause import case_id
+from tokverify.fuzz.case_result import case_id
 from tokverify.fuzz.earlier import EarlierFailures
 from tokverify.fuzz.explained import Explained, ExplainingChange
 from tokverify.fuzz.generator import GENERATORS

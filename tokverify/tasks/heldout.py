@@ -58,7 +58,7 @@ def _adapt(sample: Sample, expected: Tokenizer) -> Sample:
 def _compare(
     actual: Tokenizer, expected: Tokenizer, samples: Sequence[Sample], mode: Mode
 ) -> Iterator[LearnedDifference]:
-    texts = [sample.text for sample in samples if sample[1:] == mode]
+    texts = [sample.text for sample in samples if sample.mode == mode]
     modes = [mode] * len(texts)
     ours, theirs = (map(ids_or_none, encode_all(side, texts, modes)) for side in (actual, expected))
     for text, our_ids, their_ids in zip(texts, ours, theirs, strict=True):

@@ -17,7 +17,7 @@ from tokverify.report.record import RecordedCase, RecordedChange, Recording
 from tokverify.system.output_file import write_files
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.verify.expectation import agrees, is_name_of
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Mode, Modes, mode_of
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case, Expect, Suite, SuiteSource
@@ -115,7 +115,7 @@ def _record(modes: Modes, actual: Tokenizer, expected: Tokenizer, case: Case, ke
         ids = _reference_ids(modes, expected, case)
     except (EncodeError, UnsupportedError) as error:
         return RecordedCase(case, RecordedChange.NOT_RECORDED, message=f"{expected.name}: {error}")
-    agreed = _try_to_encode(actual, case.text, _mode_of(case)) == ids
+    agreed = _try_to_encode(actual, case.text, mode_of(case)) == ids
     return RecordedCase(case, _change(case.expect.get(key), actual, ids), ids, model_agrees=agreed)
 
 
@@ -125,14 +125,10 @@ def _change(before: Expect | None, actual: Tokenizer, ids: tuple[int, ...]) -> R
     return RecordedChange.UNCHANGED if agrees(before, actual, ids) else RecordedChange.CHANGED
 
 
-def _mode_of(case: Case) -> Mode:
-    return Mode(case.add_special, case.parse_special)
-
-
 def _reference_ids(modes: Modes, expected: Tokenizer, case: Case) -> tuple[int, ...]:
     """Encode a case with the reference, in another mode than the case's if that makes no difference to the model."""
-    mode = modes.choose(case.text, _mode_of(case))
-    if decisive := modes.decisive_options(case.text, _mode_of(case), mode):
+    mode = modes.choose(case.text, mode_of(case))
+    if decisive := modes.decisive_options(case.text, mode_of(case), mode):
         raise UnsupportedError(f"does not support {' and '.join(decisive)}, which changes the ids of this text")
     ids = tuple(expected.encode(case.text, **mode._asdict()))
     if len(ids) > MAX_IDS:

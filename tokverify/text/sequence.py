@@ -13,6 +13,12 @@ def common_length(left: Sequence[object], right: Sequence[object]) -> int:
     return next(differences, min(len(left), len(right)))
 
 
+def common_ends(left: Sequence[object], right: Sequence[object]) -> tuple[int, int]:
+    """Count the leading items that two sequences share, and the trailing ones of what follows these."""
+    start = common_length(left, right)
+    return start, common_length(left[start:][::-1], right[start:][::-1])
+
+
 def split_batches(texts: Sequence[str], max_texts: int, max_characters: int) -> Iterator[Sequence[str]]:
     """Split texts into batches of limited size; a text that is longer than a batch may be has one of its own."""
     start = characters = 0

@@ -9,7 +9,6 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.wording import list_tokens
-from tokverify.verify.alignment import split_around
 from tokverify.verify.digest import make_difference
 from tokverify.verify.failure import NotComparedError
 
@@ -38,6 +37,14 @@ def affixes_of(tokenizer: Tokenizer) -> Affixes:
     if around is None:
         raise NotComparedError("a text is encoded differently with special tokens around it than without")
     return around
+
+
+def split_around(ids: list[int], inner: list[int]) -> tuple[list[int], list[int]] | None:
+    """Return the ids before and after `inner`; None if `ids` does not contain it."""
+    for start in range(len(ids) - len(inner) + 1):
+        if ids[start : start + len(inner)] == inner:
+            return ids[:start], ids[start + len(inner) :]
+    return None
 
 
 def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:

@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends, common_length
 from tokverify.text.utf8 import to_text
+from tokverify.tokenizer import join_bytes
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Token
@@ -26,7 +27,7 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     If both decode to the same bytes, blocks meet at every common byte boundary; if not, they are aligned by
     their ids.
     """
-    same_text = _decode(actual) == _decode(expected)
+    same_text = join_bytes(actual) == join_bytes(expected)
     blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
     first = _find_divergence(actual, expected)
     excerpt = extract_excerpt(actual, expected, first.byte_offset)
@@ -48,28 +49,24 @@ def compare_decoded(actual: bytes, expected: bytes) -> DecodeDifference | None:
 
 def extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
     """Return the characters around a byte offset up to which both sides decode to the same bytes."""
-    actual, expected = _decode(actual_tokens), _decode(expected_tokens)
+    actual, expected = join_bytes(actual_tokens), join_bytes(expected_tokens)
     start = _character_start(actual, min(offset, len(actual)))
     before = to_text(actual[max(0, start - _EXCERPT_BYTES) : start])[-_EXCERPT_CHARACTERS:]
     return Excerpt(before, _head(actual, start), _head(expected, start))
 
 
-def _decode(tokens: Sequence[Token]) -> bytes:
-    return b"".join([token.token_bytes for token in tokens])
-
-
 def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
-    index = _common_prefix(actual, expected)
+    index = common_length(_ids_of(actual), _ids_of(expected))
     return Divergence(
         token_index=index,
-        byte_offset=len(_decode(actual[:index])),
+        byte_offset=len(join_bytes(actual[:index])),
         actual=actual[index] if index < len(actual) else None,
         expected=expected[index] if index < len(expected) else None,
     )
 
 
-def _common_prefix(actual: Sequence[Token], expected: Sequence[Token]) -> int:
-    return common_length([token.id for token in actual], [token.id for token in expected])
+def _ids_of(tokens: Sequence[Token]) -> list[int]:
+    return [token.id for token in tokens]
 
 
 def _blocks_by_bytes(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
@@ -108,8 +105,7 @@ def _same(actual: Token, expected: Token) -> bool:
 
 def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
     """Yield blocks by the longest common runs of ids."""
-    start = _common_prefix(actual, expected)
-    tail = _common_prefix(actual[start:][::-1], expected[start:][::-1])
+    start, tail = common_ends(_ids_of(actual), _ids_of(expected))
     end_actual, end_expected = len(actual) - tail, len(expected) - tail
     yield _block(actual[:start], expected[:start])
     yield from _match_ids(actual[start:end_actual], expected[start:end_expected])
@@ -117,7 +113,7 @@ def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterat
 
 
 def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
-    ids, others = [token.id for token in actual], [token.id for token in expected]
+    ids, others = _ids_of(actual), _ids_of(expected)
     # subtle: the matcher visits every pair of equal ids at least once, so two long runs of one token would
     # take hours; beyond the limit the whole stretch is one block.
     counts, other_counts = Counter(ids), Counter(others)
@@ -129,7 +125,7 @@ def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[B
 
 
 def _block(actual: Sequence[Token], expected: Sequence[Token]) -> Block:
-    equal = [token.id for token in actual] == [token.id for token in expected]
+    equal = _ids_of(actual) == _ids_of(expected)
     return Block(equal, tuple(actual), tuple(expected))
 
 
@@ -164,11 +160,3 @@ def _continues_character(byte: bytes) -> bool:
 
 def _head(text: bytes, start: int) -> str:
     return to_text(text[start : start + _EXCERPT_BYTES])[:_EXCERPT_CHARACTERS]
-
-
-def split_around(ids: list[int], inner: list[int]) -> tuple[list[int], list[int]] | None:
-    """Return the ids before and after `inner`; None if `ids` does not contain it."""
-    for start in range(len(ids) - len(inner) + 1):
-        if ids[start : start + len(inner)] == inner:
-            return ids[:start], ids[start + len(inner) :]
-    return None

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.report.run import KnownDifference, Status
+from tokverify.report.known_difference import KnownDifference, subject_of
+from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import select_failing
 from tokverify.text.wording import list_items
@@ -86,7 +87,7 @@ class Baseline:
         known = {_key(entry) for entry in kept if entry in mine}
         new = [entry for key, entry in failures.items() if key not in known]
         if new and not reason:
-            names = list_items([entry.case or entry.aspect for entry in new])
+            names = list_items(map(subject_of, new))
             raise TokverifyError(f"{self.source}: lacks the failures {names}; accept them with --reason")
         added = [replace(entry, reason=reason or "") for entry in new]
         entries = sorted([*kept, *added], key=_order)
@@ -97,7 +98,7 @@ class Baseline:
         """Return the entries that a report does not refute."""
         mine = set(self.entries_for(report.actual))
         compared = compared_subjects(report)
-        refutable = [entry for entry in self.entries if entry in mine and (entry.case or entry.aspect) in compared]
+        refutable = [entry for entry in self.entries if entry in mine and subject_of(entry) in compared]
         refuted = {entry for entry in refutable if _key(entry) not in failures}
         return [entry for entry in self.entries if entry not in refuted]
 
@@ -109,7 +110,7 @@ def _revert(result: CaseResult) -> CaseResult:
 
 
 def _key(entry: KnownDifference) -> Key:
-    return entry.case or entry.aspect, entry.difference
+    return subject_of(entry), entry.difference
 
 
 def read_baseline(path: Path, today: date) -> Baseline:

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.report.known_difference import KnownDifference, subject_of
+from tokverify.report.known_difference import KnownDifference, describe_subject
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.wording import suggest_name
 from tokverify.verify.digest import DIGITS
@@ -37,7 +37,7 @@ def read_known_differences(path: Path) -> tuple[KnownDifference, ...]:
     def read(checker: Checker, node: Node) -> KnownDifference | None:
         entry = _read_entry(checker, node, f"{path}:{node.line}")
         if entry:
-            subject = subject_of(entry)
+            subject = describe_subject(entry)
             key = (subject, entry.difference, entry.model)
             if key in seen:
                 checker.complain(node.line, f"this failure of {subject} is already listed above; remove one")

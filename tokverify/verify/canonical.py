@@ -15,7 +15,8 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.canonical import Deviation
 from tokverify.spec import TokenType
 from tokverify.text.sequence import common_length
-from tokverify.tokenizer import tokens_for_display
+from tokverify.text.utf8 import from_utf8
+from tokverify.tokenizer import join_bytes, tokens_for_display
 from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ class CanonicalCheck:
         boundaries: Sequence[int],
     ) -> Deviation:
         at, logged_end, encoded_end = place
-        text, other = _bytes_of(logged), _bytes_of(encoded)
-        if not _is_utf8(text):
+        text, other = join_bytes(logged), join_bytes(encoded)
+        if from_utf8(text) is None:
             return Deviation.NOT_UTF8
         if any(token.id in self._matched for token in encoded[at:encoded_end]):
             return Deviation.SPECIAL_TEXT
@@ -168,15 +169,3 @@ def _places(tokens: Sequence[Token]) -> set[tuple[int, int, int]]:
     """Return each token with the bytes before it and how many tokens with as many bytes there are."""
     ends = list(accumulate(len(token.token_bytes) for token in tokens))
     return {(end, len(token.token_bytes), token.id) for end, token in zip(ends, tokens, strict=True)}
-
-
-def _bytes_of(tokens: Sequence[Token]) -> bytes:
-    return b"".join(token.token_bytes for token in tokens)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -25,7 +25,7 @@ from tokverify.verify.expectation import (
     expected_tokens,
 )
 from tokverify.verify.failure import FAILURES, Failure, combine
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Mode, Modes, mode_of
 from tokverify.verify.side import side_of
 from tokverify.verify.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.verify.vocabulary import compare_vocabularies
@@ -157,10 +157,6 @@ def _comparison(
     return _ReferenceComparison(actual, sides[0], ours, aligns, expected, sides[1], theirs, Modes(actual, expected))
 
 
-def _asked(case: Case) -> Mode:
-    return Mode(case.add_special, case.parse_special)
-
-
 @dataclass(frozen=True, slots=True)
 class _Comparison(ABC):
     """Compares a tokenizer with something else, case by case."""
@@ -208,7 +204,7 @@ class _ExpectComparison(_Comparison):
     """Compares with what each case itself expects."""
 
     def _choose_mode(self, case: Case) -> Mode:
-        return _asked(case)
+        return mode_of(case)
 
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
@@ -258,7 +254,7 @@ class _ReferenceComparison(_Comparison):
         self.theirs.decode_all(expected)
 
     def _choose_mode(self, case: Case) -> Mode:
-        return self.modes.choose(case.text, _asked(case))
+        return self.modes.choose(case.text, mode_of(case))
 
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
@@ -268,7 +264,7 @@ class _ReferenceComparison(_Comparison):
         # The expectation of a shipped case is for the one model with which it was found.
         if case.expect and expect is None and not case.shipped:
             notes = (f"`expect` is for {', '.join(case.expect)}, which names neither side; it was not checked",)
-        if decisive := self.modes.decisive_options(case.text, _asked(case), mode):
+        if decisive := self.modes.decisive_options(case.text, mode_of(case), mode):
             expect, notes = None, self._describe_mode(case.text, decisive, expect)
         decoded, decode_notes = self._decode(expected)
         result = CaseResult(

@@ -11,7 +11,7 @@ from tokverify.report.run import CaseResult, Status
 from tokverify.tokenizer import BatchEncoding, tokens_for_display
 from tokverify.verify.alignment import compare
 from tokverify.verify.batch import encode_all, ids_or_none
-from tokverify.verify.mode import Mode
+from tokverify.verify.mode import mode_of
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -40,7 +40,7 @@ def check_consistency(tokenizer: Tokenizer, cases: Sequence[Case]) -> Iterator[C
     again = [_encode(tokenizer, case) for case in reversed(cases)][::-1]
     yield from _compare_all(tokenizer, REPEATED, cases, first, again)
     if isinstance(tokenizer, BatchEncoding):
-        modes = [Mode(case.add_special, case.parse_special) for case in cases]
+        modes = list(map(mode_of, cases))
         together = encode_all(tokenizer, [case.text for case in cases], modes)
         yield from _compare_all(tokenizer, BATCHED, cases, first, list(map(ids_or_none, together)))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.report.known_difference import BaselineOutcome, KnownDifference
+from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import Status
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import Aspect
@@ -49,7 +49,7 @@ class Judge:
         self._today = today
         self._by_subject: dict[str, list[KnownDifference]] = {}
         for entry in entries:
-            self._by_subject.setdefault(entry.case or entry.aspect, []).append(entry)
+            self._by_subject.setdefault(subject_of(entry), []).append(entry)
 
     def apply(self, result: CaseResult) -> CaseResult:
         """Return a result as known if an entry accepts it; if an entry nearly does, note why it does not."""
@@ -70,7 +70,7 @@ class Judge:
         return replace(difference, known=known, refusals=refusals)
 
     def _judge(self, entries: Sequence[KnownDifference], found: str, what: str) -> _Judgment:
-        """Judge `what` has the digest `found` by the entries about the same case or aspect."""
+        """Judge what has the digest `found`, given the entries about the same subject; `what` names it in messages."""
         alike = [entry for entry in entries if entry.difference == found]
         for entry in alike:
             if entry.expires is None or self._today <= entry.expires:
@@ -89,7 +89,7 @@ class Judge:
         differing = {difference.aspect for difference in report.differences if not difference.known}
         fixed = compared - failing - differing
         used = {difference.known for difference in report.differences}
-        idle = [(entry, entry.case or entry.aspect) for entry in self._entries if entry not in used]
+        idle = [(entry, subject_of(entry)) for entry in self._entries if entry not in used]
         return BaselineOutcome(
             self._source,
             fixed=tuple(entry for entry, subject in idle if subject in fixed),

@@ -19,6 +19,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.tokenizer import AlwaysParsing, ControlListing
 
 if TYPE_CHECKING:
+    from tokverify.cases.case import Case
     from tokverify.tokenizer import Tokenizer
 
     ContainsControl = Callable[[str], bool]
@@ -29,6 +30,11 @@ class Mode(NamedTuple):
 
     add_special: bool
     parse_special: bool
+
+
+def mode_of(case: Case) -> Mode:
+    """Return the mode that a case asks for."""
+    return Mode(case.add_special, case.parse_special)
 
 
 class Modes:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends, common_length
 from tokverify.tokenizer import BatchDecoding
-from tokverify.verify.mode import Mode, Modes
+from tokverify.verify.mode import Modes, mode_of
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -95,7 +95,7 @@ class _Check:
 
     def failures(self, case: Case) -> Iterator[StreamFailure]:
         """Yield the failures of one text; if it cannot be encoded or decoded at once, note why."""
-        mode = self._modes.choose(case.text, Mode(case.add_special, case.parse_special))
+        mode = self._modes.choose(case.text, mode_of(case))
         try:
             all_ids = self.tokenizer.encode(case.text, **mode._asdict())
             ids = self._cut(all_ids)
@@ -175,8 +175,7 @@ def continues(before: str, rest: str, whole: str) -> bool:
 
 def _compare(streamed: str, expected: str) -> StreamFault:
     """Name how a text differs from the expected one."""
-    start = common_length(streamed, expected)
-    end = common_length(streamed[start:][::-1], expected[start:][::-1])
+    start, end = common_ends(streamed, expected)
     if start + end == len(streamed):
         return StreamFault.LOST
     return StreamFault.DUPLICATED if start + end == len(expected) else StreamFault.CHANGED

@@ -23,7 +23,6 @@ pub mod late;
 pub mod level_queue;
 pub mod long_cache;
 pub mod mark;
-pub mod merge;
 pub mod model;
 pub mod models;
 pub mod piece_table;

@@ -2,9 +2,9 @@
 
 use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
-use crate::merge::MergeScratch;
-use crate::models::merge::Symbols;
+use crate::models::merge::MergeScratch;
 use crate::models::plamo2::Step;
+use crate::models::spm_merge::Symbols;
 use crate::models::unigram::Cell;
 use std::sync::{Mutex, PoisonError};
 

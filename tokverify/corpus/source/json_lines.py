@@ -11,7 +11,7 @@ import msgspec
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError
-from tokverify.corpus.source.lines import byte_ranges, read_lines
+from tokverify.corpus.source.lines import TOO_LONG, byte_ranges, read_lines
 from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 
@@ -29,7 +29,7 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
     decoder = msgspec.json.Decoder(dict[str, Any])
     for start, line in read_lines(unit):
         if line is None:
-            yield Unreadable(start, "a line is longer than 64 MiB")
+            yield Unreadable(start, TOO_LONG)
         elif not line.isspace():
             yield _document(decoder, start, line, columns)
 

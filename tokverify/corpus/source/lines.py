@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_LINE_BYTES = 1 << 26
+TOO_LONG = "a line is longer than 64 MiB"
+"""The reason why such a line is not read."""
 
 
 def byte_ranges(file: CorpusFile, target_bytes: int, grain: int = 1) -> Iterable[WorkUnit]:
@@ -26,7 +28,7 @@ def byte_ranges(file: CorpusFile, target_bytes: int, grain: int = 1) -> Iterable
 def read_lines(unit: WorkUnit) -> Iterator[tuple[int, bytes | None]]:
     """Yield the lines that begin in the range of a unit, each with the byte at which it begins.
 
-    A line longer than 64 MiB is None, so that it does not fill the memory.
+    A line longer than `MAX_LINE_BYTES` is None, so that it does not fill the memory.
 
     Raises:
         UnreadableFileError: If the file cannot be read any further.

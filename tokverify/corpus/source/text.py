@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
-from tokverify.corpus.source.lines import byte_ranges, read_lines
+from tokverify.corpus.source.lines import TOO_LONG, byte_ranges, read_lines
 from tokverify.corpus.source.source import Source
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - a text
 
 def _document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
     if None in lines:
-        return Unreadable(start, "a line is longer than 64 MiB")
+        return Unreadable(start, TOO_LONG)
     try:
         return Document(start, b"".join(filter(None, lines)).decode())
     except UnicodeDecodeError:

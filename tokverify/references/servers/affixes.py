@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_ends
 
 if TYPE_CHECKING:
     from tokverify.errors import UnsupportedError
@@ -87,6 +87,5 @@ class Affixes(NamedTuple):
 
 def find_affixes(empty: list[int], text: list[int]) -> Affixes:
     """Return what is added to every text, given the ids of the empty text and of another one."""
-    before = common_length(empty, text)
-    after = common_length(empty[before:][::-1], text[before:][::-1])
+    before, after = common_ends(empty, text)
     return Affixes(empty[:before], empty[len(empty) - after :])

@@ -16,7 +16,7 @@ from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.diagnosis import command_line
-from tokverify.report.known_difference import subject_of
+from tokverify.report.known_difference import describe_subject
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.visible import visible, visible_message
@@ -205,7 +205,7 @@ def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
 
 
 def _entry(entry: KnownDifference) -> tuple[str, str, str]:
-    return visible_message(subject_of(entry)), visible_message(known_text(entry)), visible_message(entry.place)
+    return visible_message(describe_subject(entry)), visible_message(known_text(entry)), visible_message(entry.place)
 
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:

@@ -10,7 +10,7 @@ from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
-from tokverify.report.known_difference import subject_of
+from tokverify.report.known_difference import describe_subject
 from tokverify.report.run import Status
 from tokverify.report.run_summary import (
     FAILING,
@@ -174,7 +174,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
-        subject = visible_message(subject_of(entry))
+        subject = visible_message(describe_subject(entry))
         message = f"{subject} matches now; take its entry out of the baseline (--update-baseline does)"
         yield Issue(
             check="baseline-fixed",
@@ -183,5 +183,5 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
             message=message,
             path=path or model,
             line=int(line) if line.isdecimal() else 1,
-            key=f"{subject_of(entry)}\0{entry.difference}\0{entry.model}",
+            key=f"{describe_subject(entry)}\0{entry.difference}\0{entry.model}",
         )

@@ -2,8 +2,8 @@
 
 use crate::boundary::{self, Boundaries, Character};
 use crate::byte_level;
-use crate::merge::Symbol;
 use crate::models::byte_joins::{JoinedBytes, add_joins, joined_bytes};
+use crate::models::merge::Symbol;
 use crate::models::merge_table::{MergeTable, parts};
 use crate::utf8::{character_size, decode};
 use crate::vocabulary::{Strings, Vocabulary};

@@ -4,8 +4,8 @@ use crate::chunk_cache::{ChunkCache, Key, PADDING, SHORT};
 use crate::encoder::ESCAPED_SPACE;
 use crate::error::EncodeError;
 use crate::id_buffer::IdBuffer;
-use crate::merge::MergeScratch;
 use crate::models::bpe::Bpe;
+use crate::models::merge::MergeScratch;
 use crate::utf8::character_size;
 use std::ops::Range;
 

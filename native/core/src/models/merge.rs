@@ -1,230 +1,220 @@
-//! Merge the adjacent pair with the lowest rank repeatedly, the leftmost first if ranks are equal.
+//! Merge the cheapest adjacent pair repeatedly: the loop of byte-pair encoding.
 //!
-//! Source: the work queue of `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
+//! Of pairs with equal ranks, the leftmost is merged first.
+//!
+//! Source: the work queue of `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 use crate::level_queue::LevelQueue;
-use crate::piece_table::{Found, MISSING, NONE};
-use crate::utf8::character_size;
+use crate::models::merge_few::{FEW, merge_few};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// Up to this number of symbols, searching all pairs for the best one is fastest.
-const FEW: usize = 48;
+/// The rank of a pair that cannot be merged.
+pub const NO_RANK: u32 = u32::MAX;
+
+/// Ranks pairs of symbols.
+pub trait Merges {
+    /// Return the rank of a pair and the symbol it becomes; `NO_RANK` and any symbol if it cannot be merged.
+    fn find(&self, left: u32, right: u32) -> (u32, u32);
+}
+
+/// A symbol, and where the bytes it represents start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Symbol {
+    /// The number of the symbol.
+    pub id: u32,
+    /// The offset of its first byte.
+    pub start: u32,
+}
+
+/// Buffers for merging.
+#[derive(Debug, Default)]
+pub struct MergeScratch {
+    /// The symbols before, and after merging.
+    pub symbols: Vec<Symbol>,
+    tables: Tables,
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    levels: LevelQueue,
+}
+
+/// What is known of the symbol at each index.
+#[derive(Debug, Default)]
+struct Tables {
+    /// The pair that it forms with the next symbol.
+    pairs: Vec<Pair>,
+    links: Vec<Link>,
+}
+
+/// Pairs by rank, and from left to right if ranks are equal.
+trait PairQueue {
+    /// Add the pair at `index`.
+    fn push(&mut self, rank: u32, index: u32);
+
+    /// Remove and return the rank and the index of the first pair.
+    fn pop(&mut self) -> Option<(u32, u32)>;
+}
+
+impl PairQueue for BinaryHeap<Reverse<(u32, u32)>> {
+    #[inline]
+    fn push(&mut self, rank: u32, index: u32) {
+        self.push(Reverse((rank, index)));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u32)> {
+        self.pop().map(|Reverse(pair)| pair)
+    }
+}
+
+impl PairQueue for LevelQueue {
+    #[inline]
+    fn push(&mut self, rank: u32, index: u32) {
+        self.push(rank, index);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u32)> {
+        self.pop()
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
-struct Symbol {
-    /// The offset into the text; the symbol ends where the next one starts.
-    start: u32,
-    /// The id of the piece that was formed; `NONE` for an original symbol.
-    id: u32,
-    /// The rank and the id of the piece that this symbol forms with the next one.
-    pair: Found,
-    /// The indexes of the symbols before and after this one, which only `merge_many` uses.
-    before: u32,
-    after: u32,
+struct Pair {
+    rank: u32,
+    merged: u32,
 }
 
-/// The symbols of a chunk, with room for reuse.
-#[derive(Debug, Default)]
-pub struct Symbols {
-    /// The symbols, and one after them that marks the end.
-    symbols: Vec<Symbol>,
-    queue: LevelQueue,
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    previous: u32,
+    next: u32,
 }
 
-impl Symbols {
-    /// Remove all symbols.
-    pub fn clear(&mut self) {
-        self.symbols.clear();
-    }
+/// From this number of symbols on, a heap is slower than a queue that keeps the order of the text.
+const MANY: usize = 1 << 12;
 
-    /// Add a symbol that starts at an offset.
-    #[inline]
-    pub fn push(&mut self, start: usize) {
-        let start = u32::try_from(start).expect("texts are smaller than 4 GiB");
-        self.symbols.push(Symbol { start, id: NONE, pair: MISSING, before: NONE, after: NONE });
+/// Merge `scratch.symbols` until no adjacent pair can be merged.
+pub fn merge(merges: &impl Merges, scratch: &mut MergeScratch) {
+    match scratch.symbols.len() {
+        0 | 1 => {}
+        2..=FEW => merge_few(merges, &mut scratch.symbols),
+        ..MANY => merge_many(merges, &mut scratch.symbols, &mut scratch.tables, &mut scratch.heap),
+        _ => merge_many(merges, &mut scratch.symbols, &mut scratch.tables, &mut scratch.levels),
     }
+}
 
-    /// Mark the end of the last symbol, after which a text can be merged.
-    pub fn finish(&mut self, end: usize) {
-        self.push(end);
-    }
+fn find(merges: &impl Merges, left: Symbol, right: Symbol) -> Pair {
+    let (rank, merged) = merges.find(left.id, right.id);
+    Pair { rank, merged }
+}
 
-    /// Make a symbol of each character of the chunk from `start` to `end`, which is UTF-8.
-    pub fn split_characters(&mut self, text: &[u8], start: usize, end: usize) {
-        self.clear();
-        let mut place = start;
-        while place < end {
-            self.push(place);
-            place += character_size(text[place]);
+const NONE: u32 = u32::MAX;
+
+/// Merge with a queue of pairs and a linked list of symbols, in O(n log n).
+fn merge_many(merges: &impl Merges, symbols: &mut Vec<Symbol>, tables: &mut Tables, queue: &mut impl PairQueue) {
+    let Tables { pairs, links } = tables;
+    let count = u32::try_from(symbols.len()).expect("texts are smaller than 4 GiB");
+    links.clear();
+    links.extend((0..count).map(|index| Link { previous: index.wrapping_sub(1), next: index + 1 }));
+    links[count as usize - 1].next = NONE;
+    pairs.clear();
+    pairs.extend(symbols.windows(2).map(|pair| find(merges, pair[0], pair[1])));
+    pairs.push(Pair { rank: NO_RANK, merged: 0 });
+    for (pair, index) in pairs.iter().zip(0..) {
+        if pair.rank != NO_RANK {
+            queue.push(pair.rank, index);
         }
-        self.finish(end);
     }
-
-    /// Iterate over the start, the end and the id of each symbol.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, u32)> {
-        self.symbols.windows(2).map(|pair| (pair[0].start as usize, pair[1].start as usize, pair[0].id))
-    }
-}
-
-/// Merges symbols; `find` looks up the piece between two offsets.
-pub struct Merger<'a, Find> {
-    symbols: &'a mut Vec<Symbol>,
-    queue: &'a mut LevelQueue,
-    find: Find,
-}
-
-impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
-    /// Prepare to merge finished `symbols`.
-    pub fn new(symbols: &'a mut Symbols, find: Find) -> Self {
-        Self { symbols: &mut symbols.symbols, queue: &mut symbols.queue, find }
-    }
-
-    /// Merge until no adjacent pair forms a piece.
-    pub fn run(mut self) {
-        for index in 0..self.symbols.len().saturating_sub(2) {
-            self.symbols[index].pair = self.find_pair(index, index + 2);
+    while let Some((rank, index)) = queue.pop() {
+        let Pair { rank: current, merged } = pairs[index as usize];
+        // subtle: the pair is stale if one of its symbols has been merged with another since.
+        if current != rank {
+            continue;
         }
-        if self.symbols.len() <= FEW { self.merge_few() } else { self.merge_many() }
-    }
-
-    /// Look up the symbol at `index` together with all others before the symbol at `after`.
-    #[inline]
-    fn find_pair(&self, index: usize, after: usize) -> Found {
-        (self.find)(self.symbols[index].start as usize, self.symbols[after].start as usize)
-    }
-
-    fn merge_few(&mut self) {
-        while let Some(index) = self.lowest() {
-            self.symbols[index].id = self.symbols[index].pair.id;
-            self.symbols.remove(index + 1);
-            self.update(index);
-            if index > 0 {
-                self.update(index - 1);
+        symbols[index as usize].id = merged;
+        let right = links[index as usize].next;
+        let after = links[right as usize].next;
+        pairs[right as usize].rank = NO_RANK;
+        links[index as usize].next = after;
+        links[right as usize].next = right; // marks the symbol as merged
+        let mut update = |left: u32, right: u32| {
+            let pair = find(merges, symbols[left as usize], symbols[right as usize]);
+            pairs[left as usize] = pair;
+            if pair.rank != NO_RANK {
+                queue.push(pair.rank, left);
             }
-        }
-    }
-
-    #[inline]
-    fn lowest(&self) -> Option<usize> {
-        let mut lowest = NONE;
-        let mut found = None;
-        for (index, symbol) in self.symbols.iter().enumerate() {
-            if symbol.pair.rank < lowest {
-                lowest = symbol.pair.rank;
-                found = Some(index);
-            }
-        }
-        found
-    }
-
-    #[inline]
-    fn update(&mut self, index: usize) {
-        let pair = if index + 2 < self.symbols.len() { self.find_pair(index, index + 2) } else { MISSING };
-        self.symbols[index].pair = pair;
-    }
-
-    /// Merge with a linked list of symbols and a queue of pairs.
-    fn merge_many(&mut self) {
-        for index in 0..self.symbols.len() {
-            self.symbols[index].before = (index as u32).wrapping_sub(1);
-            self.symbols[index].after = index as u32 + 1;
-            let rank = self.symbols[index].pair.rank;
-            if rank != NONE {
-                self.queue.push(rank, index as u32);
-            }
-        }
-        while let Some((rank, index)) = self.queue.pop() {
-            self.join_if_current(rank, index);
-        }
-        self.symbols.retain(|symbol| symbol.after != NONE);
-    }
-
-    /// Merge the pair at `index` unless one of its symbols has been merged with another since it was queued.
-    fn join_if_current(&mut self, rank: u32, index: u32) {
-        let left = index as usize;
-        if self.symbols[left].pair.rank != rank {
-            return;
-        }
-        let right = self.symbols[left].after as usize;
-        let after = self.symbols[right].after;
-        self.symbols[left].id = self.symbols[left].pair.id;
-        self.symbols[left].after = after;
-        self.symbols[after as usize].before = index;
-        self.symbols[right].after = NONE;
-        self.symbols[right].pair = MISSING;
-        self.renew(left);
-        let before = self.symbols[left].before;
-        if before != NONE {
-            self.renew(before as usize);
-        }
-    }
-
-    /// Look up the pair at `index` again, and queue it.
-    fn renew(&mut self, index: usize) {
-        let after = self.symbols[index].after as usize;
-        let pair = match self.symbols[after].after as usize {
-            end if end < self.symbols.len() => self.find_pair(index, end),
-            _ => MISSING,
         };
-        self.symbols[index].pair = pair;
-        if pair.rank != NONE {
-            self.queue.push(pair.rank, index as u32);
+        let before = links[index as usize].previous;
+        if before != NONE {
+            update(before, index);
+        }
+        if after == NONE {
+            pairs[index as usize].rank = NO_RANK;
+        } else {
+            links[after as usize].previous = index;
+            update(index, after);
         }
     }
+    let mut index = 0;
+    symbols.retain(|_| {
+        index += 1;
+        links[index - 1].next != u32::try_from(index - 1).unwrap_or(NONE)
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Merge the letters of `text`; of two pieces, the longer one or else the alphabetically first one is formed first.
-    fn merge(text: &str, pieces: &[&str], many: bool) -> Vec<String> {
-        let mut symbols = Symbols::default();
-        symbols.split_characters(text.as_bytes(), 0, text.len());
-        let find = |start: usize, end: usize| {
-            let rank = pieces.iter().position(|piece| *piece == &text[start..end]);
-            rank.map_or(MISSING, |rank| Found { id: rank as u32, rank: rank as u32 / 2 })
-        };
-        let mut merger = Merger::new(&mut symbols, find);
-        if many {
-            for index in 0..text.len().saturating_sub(1) {
-                merger.symbols[index].pair = merger.find_pair(index, index + 2);
+    /// Merges two equal symbols to the next number, and 1 with 2 to 9, by an arbitrary rank.
+    struct Doubling;
+
+    impl Merges for Doubling {
+        fn find(&self, left: u32, right: u32) -> (u32, u32) {
+            match (left, right) {
+                (1, 2) => (5, 9),
+                _ if left == right && left < 6 => (10 - left, left + 1),
+                _ => (NO_RANK, 0),
             }
-            merger.merge_many();
-        } else {
-            merger.run();
-        }
-        symbols.iter().map(|(start, end, _)| text[start..end].to_owned()).collect()
-    }
-
-    #[test]
-    fn the_lowest_rank_is_merged_first_and_the_leftmost_of_equal_ones() {
-        for many in [false, true] {
-            assert_eq!(merge("abc", &["bc", "cd", "ab"], many), ["a", "bc"]);
-            assert_eq!(merge("aaa", &["aa"], many), ["aa", "a"]);
-            assert_eq!(merge("abc", &["ab", "bc"], many), ["ab", "c"]);
-            assert_eq!(merge("", &[], many), [""; 0]);
         }
     }
 
+    fn symbols(ids: &[u32]) -> Vec<Symbol> {
+        ids.iter().zip(0..).map(|(&id, start)| Symbol { id, start }).collect()
+    }
+
+    fn run_few(ids: &[u32]) -> Vec<Symbol> {
+        let mut symbols = symbols(ids);
+        merge_few(&Doubling, &mut symbols);
+        symbols
+    }
+
+    fn run_many(ids: &[u32], queue: &mut impl PairQueue) -> Vec<Symbol> {
+        let mut symbols = symbols(ids);
+        merge_many(&Doubling, &mut symbols, &mut Tables::default(), queue);
+        symbols
+    }
+
     #[test]
-    fn both_ways_of_merging_agree() {
-        let pieces = ["abab", "ba", "ab", "aab", "aa", "bb", "bab", "abba", "baba", "aaaa", "bbbb", "aabb", "abaab"];
+    fn the_cheapest_pair_is_merged_first_and_the_leftmost_of_equal_ones() {
+        let ids = |text: &[u32]| run_few(text).iter().map(|symbol| symbol.id).collect::<Vec<_>>();
+        assert_eq!(ids(&[1, 1, 1]), [2, 1]);
+        assert_eq!(ids(&[1, 2, 2]), [9, 2]);
+        assert_eq!(ids(&[7, 8]), [7, 8]);
+    }
+
+    #[test]
+    fn all_ways_of_merging_agree() {
+        let (mut heap, mut levels) = (BinaryHeap::new(), LevelQueue::default());
         let mut state = 1_u32;
-        for length in 0..40 {
-            for _ in 0..50 {
-                let mut letter = || {
-                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    if state >> 30 == 0 {
-                        'a'
-                    } else if state >> 31 == 0 {
-                        'b'
-                    } else {
-                        'a'
-                    }
-                };
-                let text: String = (0..length).map(|_| letter()).collect();
-                assert_eq!(merge(&text, &pieces, false), merge(&text, &pieces, true), "{text}");
-            }
+        for length in (1..=FEW).cycle().take(1000) {
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                1 + (state >> 24) % 3
+            };
+            let ids: Vec<u32> = (0..length).map(|_| next()).collect();
+            assert_eq!(run_few(&ids), run_many(&ids, &mut heap));
+            assert_eq!(run_few(&ids), run_many(&ids, &mut levels));
         }
     }
 }

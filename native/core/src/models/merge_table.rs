@@ -3,7 +3,7 @@
 //! Symbols are numbers: the ids of pieces, and further numbers for strings that occur only in merges.
 
 use crate::hash::fold;
-use crate::merge::{Merges, NO_RANK};
+use crate::models::merge::{Merges, NO_RANK};
 use crate::vocabulary::{Strings, Vocabulary};
 use rustc_hash::FxHashMap;
 

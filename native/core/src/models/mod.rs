@@ -1,4 +1,4 @@
-//! The models, one file each, as in `tokverify/engine/models/`.
+//! The models, one file each, as in `tokverify/engine/models/`, and their parts.
 
 pub mod bpe;
 pub mod bpe_alphabet;
@@ -6,12 +6,15 @@ pub mod bpe_words;
 pub mod byte_joins;
 pub mod hybriddna;
 pub mod merge;
+pub mod merge_few;
 pub mod merge_table;
 pub mod plamo2;
 pub mod plamo2_reach;
 pub mod plamo3;
 pub mod rwkv;
+pub mod score_sum;
 pub mod spm;
+pub mod spm_merge;
 pub mod unigram;
 pub mod unigram_normalizer;
 pub mod whitespace;

@@ -11,7 +11,7 @@ use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::late::Late;
-use crate::models::merge::{Merger, Symbols};
+use crate::models::spm_merge::{Merger, Symbols};
 use crate::piece_table::{Found, NONE, PieceTable};
 use crate::scratch::Scratch;
 use crate::space::Spaces;

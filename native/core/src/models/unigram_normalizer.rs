@@ -104,9 +104,8 @@ impl Normalizer {
                 return Ok(start + 1);
             }
             Class::Listed => {
-                let end = self.listed_end(text, start)?;
+                let end = self.normalize_listed(text, start, writer)?;
                 if start < end {
-                    writer.word(&text[start..end]);
                     return Ok(end);
                 }
             }
@@ -132,17 +131,28 @@ impl Normalizer {
         end - usize::from(is_followed && last == Class::KeptBeforeAscii)
     }
 
-    /// Return the end of the characters of two or three bytes from `start` on that are kept.
+    /// Normalize characters of two or three bytes from `start` on, up to one that the charsmap replaces; return their
+    /// end, which is `start` if the first one needs another search.
     #[inline]
-    fn listed_end(&self, text: &[u8], start: usize) -> Result<usize, EncodeError> {
+    fn normalize_listed(&self, text: &[u8], start: usize, writer: &mut Writer<'_>) -> Result<usize, EncodeError> {
         let mut end = start;
         while end < text.len() && self.classes[usize::from(text[end])] == Class::Listed {
             let size = character_size(text[end]);
             let Some(character) = text.get(end..end + size) else { break };
-            if self.is_searched(character) && !self.is_unmapped(&text[end..], character)? {
-                break;
+            if self.is_searched(character) {
+                // Most of these are mapped only together with a mark that follows, such as か.
+                if let Some((length, replacement)) = self.find_replacement(&text[end..])? {
+                    writer.replace_after(&text[start..end], replacement);
+                    return Ok(end + length);
+                }
+                if character == ESCAPED {
+                    break;
+                }
             }
             end += size;
+        }
+        if start < end {
+            writer.word(&text[start..end]);
         }
         Ok(end)
     }
@@ -158,13 +168,10 @@ impl Normalizer {
         self.searched[character >> 6] >> (character & 63) & 1 != 0
     }
 
-    /// Return whether no string of the charsmap begins with `character`, the first one of `text`.
-    ///
-    /// Most characters that need a search are mapped only together with a mark that follows, such as か.
+    /// Find the string of the charsmap that `text` begins with; return its length and its replacement.
     #[inline]
-    fn is_unmapped(&self, text: &[u8], character: &[u8]) -> Result<bool, EncodeError> {
-        let Some(charsmap) = &self.charsmap else { return Ok(false) };
-        Ok(character != ESCAPED && charsmap.find(text)?.is_none())
+    fn find_replacement(&self, text: &[u8]) -> Result<Option<(usize, &[u8])>, EncodeError> {
+        self.charsmap.as_ref().map_or(Ok(None), |charsmap| charsmap.find(text))
     }
 
     #[cold]
@@ -175,9 +182,7 @@ impl Normalizer {
             writer.write(&rest[..kept]);
             return Ok(start + kept);
         }
-        if let Some(charsmap) = &self.charsmap
-            && let Some((length, replacement)) = charsmap.find(rest)?
-        {
+        if let Some((length, replacement)) = self.find_replacement(rest)? {
             writer.write(replacement);
             return Ok(start + length);
         }
@@ -265,6 +270,15 @@ impl Writer<'_> {
         } else {
             characters.iter().for_each(|&byte| self.step(byte));
         }
+    }
+
+    /// Write whole characters, as `word` does if there are any, and then any bytes.
+    #[cold]
+    fn replace_after(&mut self, characters: &[u8], replacement: &[u8]) {
+        if !characters.is_empty() {
+            self.word(characters);
+        }
+        self.write(replacement);
     }
 
     /// Write any bytes.

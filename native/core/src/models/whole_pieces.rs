@@ -6,7 +6,7 @@
 //!
 //! Source: the check of token pairs in the crate `bpe` of github/rust-gems.
 
-use crate::merge::{Merges, NO_RANK};
+use crate::models::merge::{Merges, NO_RANK};
 use crate::models::merge_table::{Merge, MergeTable, NO_MERGE};
 
 /// Decides whether symbols are whole, in the order in which merges form them.
@@ -96,7 +96,7 @@ impl<'a> WholePieces<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::{MergeScratch, Symbol, merge};
+    use crate::models::merge::{MergeScratch, Symbol, merge};
     use crate::vocabulary::{Strings, Vocabulary};
 
     const LETTERS: &str = "abc";
