@@ -433,3 +433,38 @@ def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
     left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
     text = "ab 12"
     assert left.encode(text) == right.encode(text)
+
+
+def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
+    """Replace tokens by placeholders, but keep the merges."""
+    gone = {id for id, token in enumerate(spec.tokens) if token in texts}
+    return replace(
+        spec,
+        tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
+        types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
+    )
+
+
+def ended(spec: TokenizerSpec) -> TokenizerSpec:
+    """Give the roles of BOS and EOS to `<x>`."""
+    return replace(spec, special_ids=dict.fromkeys(("bos", "eos"), spec.tokens.index("<x>")))
+
+
+def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
+    right = ended(BPE)
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    wrong = pruned(right, "abc", "12")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc", "12", "<y>")
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0

@@ -33,6 +33,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional texts": piece_change.conventional_texts,
     "lost bytes": piece_change.lost_bytes,
     "texts by bytes": piece_change.texts_by_bytes,
+    "placeholders": added_token_change.placeholders_by_bytes,
     "extra tokens": extra_token_change.extra_tokens,
     "added tokens": added_token_change.reference_tokens,
     "name": setting_change.names,
