@@ -416,6 +416,20 @@ def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
     assert fix_exit_code(written(plan)) == 0
 
 
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("name", ["types", "scores"])
+def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool):
+    wrong = replace(SPM, **{name: [*getattr(SPM, name), 1, 1]})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    expected = Encoder(SPM, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.scores) == (SPM.types, SPM.scores)
+    assert plan.change.kind == name
+    assert plan.change.sentence == f"removing the {name} after the last token"
+    assert fix_exit_code(written(plan)) == 0
+
+
 def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
     wrong = replace(SPM, tokens=SPM.tokens[:-2])
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+
+
+def surplus_values(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove types and scores after the last token, because of which the file is refused."""
+    spec, size = evidence.spec, len(evidence.spec.tokens)
+    surplus: dict[str, Any] = {
+        name: values[:size] for name in ("types", "scores") if (values := getattr(spec, name)) and len(values) > size
+    }
+    if surplus:
+        yield TokenizerChange(
+            kind="+".join(surplus),
+            sentence=f"removing the {' and '.join(surplus)} after the last token",
+            cost=cost.SURPLUS_VALUES,
+            transform=lambda spec: replace(spec, **surplus),
+        )
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:

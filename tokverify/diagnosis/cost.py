@@ -27,6 +27,8 @@ SPECIAL_ID: Final = 1.2
 EXCHANGED_IDS: Final = 1.3
 """Two roles whose tokens are exchanged."""
 
+SURPLUS_VALUES: Final = 1.9
+"""Types and scores that no token has."""
 PRE_TOKENIZER: Final = 2.0
 MODEL_NAME: Final = 2.5
 

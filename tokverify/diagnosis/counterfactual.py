@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
+    "surplus values": array_change.surplus_values,
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
     "shift": shift_change.shifts,
@@ -54,7 +55,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
 """The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
-    "flags": setting_change.flags_of_family,
+    "flags": setting_change.decoding_flags,
     "types": decoding_change.types,
     "pre-tokenizer": decoding_change.pre_tokenizers,
     "texts": decoding_change.texts,

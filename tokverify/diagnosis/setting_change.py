@@ -39,19 +39,18 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Toggle each flag that has an effect."""
     if evidence.encoder is None:
         return
-    yield from flags_of_family(evidence)
     settings = evidence.encoder.settings
+    for name in settings.family.flags:
+        yield _flag(evidence, name, value=not getattr(settings, name))
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
         for name in _AFFIX_FLAGS:
             yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def flags_of_family(evidence: Evidence | DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Toggle each flag that a family has an own key for; some of these change decoding, too."""
-    if evidence.encoder is None:
-        return
+def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
+    """Toggle each flag that may change how ids are decoded; of all families, one drops a first space."""
     settings = evidence.encoder.settings
-    for name in settings.family.flags:
+    for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
         yield _flag(evidence, name, value=not getattr(settings, name))
 
 
