@@ -44,6 +44,11 @@ def planned(wrong: TokenizerSpec, right: TokenizerSpec, *, bare: bool = False) -
     return make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
 
 
+def ended(spec: TokenizerSpec) -> TokenizerSpec:
+    """Give the roles of BOS and EOS to `<x>`."""
+    return replace(spec, special_ids=dict.fromkeys(("bos", "eos"), spec.tokens.index("<x>")))
+
+
 def typed(spec: TokenizerSpec, text: str, type: int) -> TokenizerSpec:
     pairs = zip(spec.tokens, spec.types, strict=True)
     return replace(spec, types=[type if token == text else old for token, old in pairs])
@@ -247,6 +252,25 @@ def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
         "(tokenizer.ggml.padding_token_id)"
     )
     assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_ordinary_tokens_that_the_reference_does_not_have_are_removed_with_their_merges(bare: bool):
+    right = ended(BPE)
+    merges = [*BPE.merges, "ab 12"]
+    wrong = replace(right, tokens=[*BPE.tokens, "ab12"], types=[*BPE.types, NORMAL], merges=merges)
+    plan = planned(wrong, right, bare=bare)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), list(fixed.merges)) == (list(BPE.tokens), list(BPE.merges))
+    assert plan.change.sentence == f'removing token {len(BPE.tokens)} "ab12" that the reference does not have'
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_no_text_contains_is_removed_if_the_reference_has_fewer():
+    right = ended(BPE)
+    wrong = replace(right, tokens=[*BPE.tokens, "zz"], types=[*BPE.types, NORMAL])
+    plan = planned(wrong, right, bare=True)
+    assert list(plan.change.transform(wrong).tokens) == list(BPE.tokens)
 
 
 @pytest.mark.parametrize("declared", [{}, {"eos": "<|end|>"}])
@@ -457,11 +481,6 @@ def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
         tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
         types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
     )
-
-
-def ended(spec: TokenizerSpec) -> TokenizerSpec:
-    """Give the roles of BOS and EOS to `<x>`."""
-    return replace(spec, special_ids=dict.fromkeys(("bos", "eos"), spec.tokens.index("<x>")))
 
 
 def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():

@@ -90,7 +90,7 @@ class TokenList:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
         differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
-            differing += without_padding(range(len(expected), encoder.vocab_size), encoder.spec)
+            differing += without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
         return differing
 
     def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:
