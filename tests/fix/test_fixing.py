@@ -454,6 +454,13 @@ def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_missing_scores_are_counted_as_differing():
+    wrong = replace(SPM, scores=SPM.scores[:-3])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too few elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    assert plan.change.sentence == "using the reference's scores (3 differ)"
+
+
 def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
     wrong = replace(SPM, tokens=SPM.tokens[:-2])
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokverify.diagnosis import cost
@@ -86,7 +87,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     else:
         return
     current = spec.scores or [0.0] * len(expected)
-    count = sum(old != new for old, new in zip(current, expected, strict=False))
+    count = sum(old != new for old, new in zip_longest(current, expected))
     yield TokenizerChange(
         kind="scores",
         sentence=f"using {description} ({count:,} {'differs' if count == 1 else 'differ'})",
