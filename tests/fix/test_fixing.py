@@ -508,3 +508,13 @@ def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_types_of_more_tokens_than_a_diagnosis_sees_are_corrected_together():
+    added = {"<x>": CONTROL, **{f"[PAD{id}]": USER_DEFINED for id in range(300)}}
+    right = ended(bpe_spec([], added, tokens=[f"w{number}" for number in range(3_000)]))
+    wrong = replace(right, types=[NORMAL if type == USER_DEFINED else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.change.sentence == "setting the type of 300 tokens (ids 3257-3556, tags) to USER_DEFINED"
+    assert fix_exit_code(written(plan)) == 0

@@ -13,6 +13,7 @@ from tokverify.diagnosis import (
     extra_token_change,
     matching_change,
     piece_change,
+    probed_type_change,
     runtime_change,
     setting_change,
     shift_change,
@@ -48,7 +49,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional merges": convention_change.merges,
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
-    "probed types": type_change.probed_types,
+    "probed types": probed_type_change.probed_types,
     "normalizer": runtime_change.normalizers,
     "runtime": runtime_change.runtimes,
 }

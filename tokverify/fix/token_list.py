@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.probed_type_change import patches_by_probing
 from tokverify.diagnosis.token_patch import without_padding
-from tokverify.diagnosis.type_change import patches_by_probing
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
