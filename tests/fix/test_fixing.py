@@ -518,3 +518,12 @@ def test_types_of_more_tokens_than_a_diagnosis_sees_are_corrected_together():
     assert plan.change.transform(wrong).types == right.types
     assert plan.change.sentence == "setting the type of 300 tokens (ids 3257-3556, tags) to USER_DEFINED"
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_the_type_of_the_unknown_token_is_copied_with_those_of_others_but_not_alone():
+    alone = typed(SPM, "<unk>", CONTROL)
+    assert planned(alone, SPM).change is None
+    unknown = TokenType.UNKNOWN.value
+    wrong = replace(SPM, types=[unknown if type == CONTROL else type for type in SPM.types])
+    right = typed(SPM, "<unk>", CONTROL)
+    assert planned(wrong, right).change.transform(wrong).types == right.types

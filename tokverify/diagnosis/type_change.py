@@ -74,13 +74,13 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     reference = evidence.facts.gguf_spec
     if reference is None or reference.types is None:
         return _differing_types(evidence)
-    unknown = evidence.facts.special_ids.get("unk")
-    patches: dict[int, TokenPatch] = {}
-    for id, (old, new) in enumerate(zip(types_of(evidence.spec), reference.types, strict=False)):
-        # Converters write either of the two for `<unk>`.
-        if old != new and not (id == unknown and {old, new} <= _SPECIAL):
-            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(new)), int(new))
-    return patches
+    unknown = evidence.facts.special_ids.get("unk", -1)
+    pairs = enumerate(zip(types_of(evidence.spec), reference.types, strict=False))
+    differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
+    # Converters write either of the two for `<unk>`, so this alone is no fault.
+    if differing.keys() == {unknown} and _SPECIAL.issuperset(differing[unknown]):
+        return {}
+    return {id: TokenPatch(_text_for(evidence, id, TokenType(new)), int(new)) for id, (_, new) in differing.items()}
 
 
 def _group_changes(
