@@ -63,7 +63,7 @@ class TokenList:
         """What the reference does not tell."""
         known = {
             "bytes of tokens": bool(self._facts.token_bytes),
-            "types of tokens": self.settings is not None,
+            "types of tokens": self.settings is not None or self._facts.types is not None,
             "ids of special tokens": bool(self._roles),
             "chat template": self.template is not None,
         }
