@@ -99,12 +99,17 @@ def test_unigram_scores_are_sorted_in_falling_order():
 
 
 @pytest.mark.process  # takes seconds
-def test_a_charsmap_of_sentencepiece_is_found():
+@pytest.mark.parametrize("wrong", [None, "identity", "nfkc"])
+def test_a_charsmap_of_sentencepiece_is_found(wrong: str | None):
     import sentencepiece
 
-    message = parse(sentencepiece.SentencePieceNormalizer(rule_name="nfkc_cf").serialized_model_proto())
-    right = replace(UNIGRAM, charsmap=message.normalizer_spec.precompiled_charsmap)
-    found = best(UNIGRAM, right, "ＡＢ", "Ab", "abc", "㍑")
+    def charsmap(rule: str) -> bytes:
+        message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())
+        return message.normalizer_spec.precompiled_charsmap
+
+    right = replace(UNIGRAM, charsmap=charsmap("nfkc_cf"))
+    broken = replace(UNIGRAM, charsmap=charsmap(wrong) if wrong else None)
+    found = best(broken, right, "ＡＢ", "Ab", "abc", "㍑")
     # Of those that make these texts match it is the first.
     assert found.sentence == f"using the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
 

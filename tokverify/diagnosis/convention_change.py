@@ -136,20 +136,21 @@ def _set_scores(
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Use the charsmaps that sentencepiece provides if there is none."""
+    """Use the other charsmaps that sentencepiece provides."""
     spec = evidence.spec
     family = find_family(spec.model)
-    if evidence.facts.spec is not None or family is None or not family.uses_charsmap or spec.charsmap:
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap:
         return
     import sentencepiece
 
     for rule, charsmap in read_charsmaps():
-        yield TokenizerChange(
-            kind="charsmap",
-            sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
-            cost=cost.CONVENTIONAL_ARRAY,
-            transform=partial(replace, charsmap=charsmap),
-        )
+        if charsmap != spec.charsmap:
+            yield TokenizerChange(
+                kind="charsmap",
+                sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
+                cost=cost.CONVENTIONAL_ARRAY,
+                transform=partial(replace, charsmap=charsmap),
+            )
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
