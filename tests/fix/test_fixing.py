@@ -528,3 +528,13 @@ def test_the_type_of_the_unknown_token_is_copied_with_those_of_others_but_not_al
     wrong = replace(SPM, types=[unknown if type == CONTROL else type for type in SPM.types])
     right = typed(SPM, "<unk>", CONTROL)
     assert planned(wrong, right).change.transform(wrong).types == right.types
+
+
+def test_more_types_than_texts_can_show_are_confirmed_by_probing():
+    pieces = {f"▁w{number}": -float(number) for number in range(3_000)}
+    right = spm_spec(pieces | dict.fromkeys("▁w0123456789", -1e4), special_ids={"bos": 1, "eos": 2, "unk": 0})
+    wrong = replace(right, types=[TokenType.UNDEFINED.value if type == NORMAL else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0

@@ -73,3 +73,13 @@ def patches_by_probing(facts: Facts, spec: TokenizerSpec) -> dict[int, TokenPatc
     probed = facts.probing.types(spec) or ()
     pairs = enumerate(zip(types_of(spec), probed, strict=False))
     return {id: TokenPatch(type=new) for id, (old, new) in pairs if type_effect(old, spec) != type_effect(new, spec)}
+
+
+def confirmed_by_probing(facts: Facts, spec: TokenizerSpec) -> frozenset[int]:
+    """Return the ids of the tokens that have a type with the same effect in the reference, if it declares no types."""
+    if facts.spec is not None or facts.added_tokens is not None:
+        return frozenset()
+    probed = facts.probing.types(spec) or ()
+    pairs = enumerate(zip(types_of(spec), probed, strict=False))
+    same = frozenset(id for id, (ours, theirs) in pairs if type_effect(ours, spec) == type_effect(theirs, spec))
+    return same - facts.probing.undecided(spec)
