@@ -3,7 +3,7 @@
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.made_vocabulary import unigram
+from support.made_vocabulary import bpe, unigram
 from support.mutation import swapped
 from support.new_faults import inserted
 from support.seventh_faults import extra_ids_first, reordered
@@ -35,6 +35,12 @@ def test_tokens_move_back_with_types_and_scores(order, bare: bool):
     assert best.sentence.endswith("to their ids in the reference, with types and scores")
     fixed = result.changes[0].transform(wrong)
     assert (fixed.tokens, fixed.types, fixed.scores) == (list(right.tokens), list(right.types), list(right.scores))
+
+
+def test_tokens_without_other_values_are_only_rewritten():
+    right = bpe()
+    wrong = reordered(lambda spec: [*range(100, 200), *range(100), *range(200, len(spec.tokens))])(right)
+    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))) == []
 
 
 @pytest.mark.parametrize("fault", [swapped(("▁the", "▁and")), inserted(5, "<new>")])

@@ -26,7 +26,7 @@ _LEAST = 8
 def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Move tokens to their ids in the reference, if those that differ are the same ones in another order."""
     sources = _find_sources(*_both_sides(evidence))
-    if len(sources) < _LEAST:
+    if len(sources) < _LEAST or _have_same_values(evidence.spec, sources):
         return
     yield TokenizerChange(
         kind="shift",
@@ -58,6 +58,12 @@ def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int,
             return {}
         sources[id] = places[theirs[id]].popleft()
     return sources
+
+
+def _have_same_values(spec: TokenizerSpec, sources: Mapping[int, int]) -> bool:
+    """Whether types and scores stay the same, so that rewriting the texts is all that there is to do."""
+    moved = _move(spec, sources)
+    return list(moved.types or ()) == list(types_of(spec)) and list(moved.scores or ()) == list(spec.scores or ())
 
 
 def _move(spec: TokenizerSpec, sources: Mapping[int, int]) -> TokenizerSpec:
