@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
@@ -537,4 +537,16 @@ def test_more_types_than_texts_can_show_are_confirmed_by_probing():
     plan = planned(wrong, right, bare=True)
     assert plan.change.transform(wrong).types == right.types
     assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_flag_and_its_role_that_are_both_lost_are_restored_together():
+    right = unigram_spec({"▁a": -1.0, "▁": -2.0, "b": -3.0, "<s>": 0.0}, {"<s>": CONTROL})
+    ids = {"eos": 1, "unk": 2, "bos": right.tokens.index("<s>")}
+    right = replace(right, special_ids=ids, add_bos=True, add_eos=True)
+    wrong = replace(right, special_ids={"eos": 1, "unk": 2}, add_bos=None)
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.add_bos, fixed.special_ids) == (True, ids)
+    assert plan.change.kind == "add_bos+bos_id"
     assert fix_exit_code(written(plan)) == 0
