@@ -502,6 +502,15 @@ def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_an_unused_token_gets_its_text_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc")
+    wrong = replace(wrong, tokens=["gone" if token.startswith("[PAD") else token for token in wrong.tokens])
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+
+
 def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
     right = ended(BPE)
     wrong = pruned(right, "abc", "12", "<y>")

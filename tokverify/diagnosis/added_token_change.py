@@ -83,14 +83,14 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def placeholders_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Replace placeholders by the reference's tokens, of which only the bytes are known."""
+    """Replace placeholders, and unused tokens that texts should contain, by the reference's, by their bytes."""
     spec, reference = evidence.spec, evidence.facts.spec
     if reference is not None and reference.model == spec.model:
         return
     formed, types = _formed_pieces(spec), types_of(spec)
     patches: dict[int, TokenPatch] = {}
     for id, (data, text) in enumerate(zip(evidence.facts.token_bytes, spec.tokens, strict=False)):
-        is_placeholder = types[id] == TokenType.UNUSED and is_filler(text)
+        is_placeholder = types[id] == TokenType.UNUSED and (is_filler(text) or id in evidence.missing)
         if is_placeholder and data not in {b"", to_bytes(text)} and not has_surrogate(text_of_bytes(data, spec.model)):
             patches[id] = TokenPatch(*_token_for(id, data, formed, evidence))
     if patches:
