@@ -19,12 +19,21 @@ from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
 from support.paths import ROOT
+from support.seventh_faults import SEVENTH
 from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
-TABLES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
+TABLES = {
+    "first": FIRST,
+    "second": SECOND,
+    "third": THIRD,
+    "fourth": FOURTH,
+    "fifth": FIFTH,
+    "sixth": SIXTH,
+    "seventh": SEVENTH,
+}
 REFERENCES = ("whole", "ids")
 HEADS = (
     "vocabulary",

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.gguf_maker import make_gguf, make_tensor, string, strings
+from support.mutation_trial import intact
 from support.paths import SAMPLE
 from tokverify.cli import main
 from tokverify.files.gguf.cursor import ValueType
@@ -179,6 +180,14 @@ def test_force_overwrites(run, tmp_path: Path):
     (tmp_path / "there.gguf").write_text("mine")
     assert run(BROKEN, "-o", "there.gguf", "--force")[0] == 0
     assert (tmp_path / "there.gguf").read_bytes() == INTACT.read_bytes()
+
+
+def test_a_reference_of_another_model_changes_nothing(run, tmp_path: Path):
+    model = intact("made-wordpiece")
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 2
+    assert "belongs to another model: nearly all of its tokens differ" in output
+    assert not (tmp_path / "fixed.gguf").exists()
 
 
 def test_a_split_file_is_refused(run, tmp_path: Path):

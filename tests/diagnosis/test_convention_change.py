@@ -77,7 +77,7 @@ def test_missing_merges_are_appended_if_the_others_follow_another_order():
     assert found.sentence == "adding 1 merge implied by the order of the tokens"
 
 
-@pytest.mark.parametrize("scores", [None, [0.0] * len(SPM.tokens), list(SPM.scores)[::-1]])
+@pytest.mark.parametrize("scores", [None, [0.0] * len(SPM.tokens), list(SPM.scores)[::-1], SPM.scores[:-3]])
 def test_scores_follow_the_order_of_the_tokens(scores):
     found = best(replace(SPM, scores=scores), SPM)
     ordered = "ranking the scores in the order of the ids, as trainers do"
@@ -99,12 +99,17 @@ def test_unigram_scores_are_sorted_in_falling_order():
 
 
 @pytest.mark.process  # takes seconds
-def test_a_charsmap_of_sentencepiece_is_found():
+@pytest.mark.parametrize("wrong", [None, "identity", "nfkc"])
+def test_a_charsmap_of_sentencepiece_is_found(wrong: str | None):
     import sentencepiece
 
-    message = parse(sentencepiece.SentencePieceNormalizer(rule_name="nfkc_cf").serialized_model_proto())
-    right = replace(UNIGRAM, charsmap=message.normalizer_spec.precompiled_charsmap)
-    found = best(UNIGRAM, right, "ＡＢ", "Ab", "abc", "㍑")
+    def charsmap(rule: str) -> bytes:
+        message = parse(sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto())
+        return message.normalizer_spec.precompiled_charsmap
+
+    right = replace(UNIGRAM, charsmap=charsmap("nfkc_cf"))
+    broken = replace(UNIGRAM, charsmap=charsmap(wrong) if wrong else None)
+    found = best(broken, right, "ＡＢ", "Ab", "abc", "㍑")
     # Of those that make these texts match it is the first.
     assert found.sentence == f"using the charsmap nmt_nfkc_cf of sentencepiece {sentencepiece.__version__}"
 
@@ -144,7 +149,6 @@ def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     assert change.transform(spec).merges == list(spec.merges)
 
 
-@pytest.mark.parametrize("right", [SPM, UNIGRAM])
-def test_scores_of_another_number_than_tokens_are_left_alone(right: TokenizerSpec):
-    wrong = replace(right, scores=right.scores[:-2])
-    assert list(convention_change.scores(Evidence(wrong, None, Facts(Bare(Encoder(right))), ()))) == []
+def test_scores_that_a_sum_needs_are_left_alone_if_some_are_missing():
+    wrong = replace(UNIGRAM, scores=UNIGRAM.scores[:-2])
+    assert list(convention_change.scores(Evidence(wrong, None, Facts(Bare(Encoder(UNIGRAM))), ()))) == []

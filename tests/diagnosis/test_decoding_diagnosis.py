@@ -37,7 +37,7 @@ BPE = bpe_spec(["a b"], {"<x>": CONTROL, "é": USER_DEFINED})
 
 def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
-    texts = ("a", "ab", "a\nb", "日本", "<x>a", "é")
+    texts = ("a", "ab", "a\nb", "日本", "<x>a", "é", " a")
     report = verify_tokenizers(
         actual, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
@@ -63,7 +63,13 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
             SPM,
             replace(SPM, tokens=["<unk>", "<S>", *SPM.tokens[2:]]),
             'rewriting token 1 "<S>" to represent the same bytes as in the reference',
-            6,
+            7,
+        ),
+        (
+            bpe_spec(["Ġ a"], {"<x>": CONTROL}),
+            bpe_spec(["Ġ a"], {"<x>": CONTROL}, add_space_prefix=True),
+            "turning add_space_prefix off",
+            1,
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.fix.every_token import EveryToken
@@ -34,3 +35,21 @@ def test_a_score_that_shows_in_no_token_is_found_where_two_tokens_compete():
     for declared in (right, None):
         (case,) = EveryToken(Encoder(right), declared).differing_cases(Encoder(wrong))
         assert case.text == "abc"
+
+
+def test_a_pre_tokenizer_that_splits_only_white_space_differently_is_found():
+    right = bpe_spec(["Ċ ĉ"], pre="qwen2")
+    wrong = replace(right, pre="seed-coder")
+    cases = EveryToken(Encoder(right)).differing_cases(Encoder(wrong))
+    assert cases
+    assert all("\n\t" in case.text for case in cases)
+
+
+def test_a_difference_that_shows_only_between_two_tokens_is_found():
+    class Joining(Bare):
+        def encode(self, text: str, **options: bool) -> list[int]:
+            ids = super().encode(text, **options)
+            return ids[:-1] if "ai\naj" in text else ids
+
+    (case,) = EveryToken(Joining(Encoder(SPEC))).differing_cases(Encoder(SPEC))
+    assert "ai\naj" in case.text

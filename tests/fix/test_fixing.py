@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
 from tokverify.engine.encoder import Encoder
@@ -42,6 +42,11 @@ def planned(wrong: TokenizerSpec, right: TokenizerSpec, *, bare: bool = False) -
     expected = Encoder(right, "right")
     facts = Facts(Bare(expected) if bare else expected)
     return make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+
+
+def ended(spec: TokenizerSpec) -> TokenizerSpec:
+    """Give the roles of BOS and EOS to `<x>`."""
+    return replace(spec, special_ids=dict.fromkeys(("bos", "eos"), spec.tokens.index("<x>")))
 
 
 def typed(spec: TokenizerSpec, text: str, type: int) -> TokenizerSpec:
@@ -249,6 +254,25 @@ def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
     assert fix_exit_code(written(plan)) == 0
 
 
+@pytest.mark.parametrize("bare", [False, True])
+def test_ordinary_tokens_that_the_reference_does_not_have_are_removed_with_their_merges(bare: bool):
+    right = ended(BPE)
+    merges = [*BPE.merges, "ab 12"]
+    wrong = replace(right, tokens=[*BPE.tokens, "ab12"], types=[*BPE.types, NORMAL], merges=merges)
+    plan = planned(wrong, right, bare=bare)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), list(fixed.merges)) == (list(BPE.tokens), list(BPE.merges))
+    assert plan.change.sentence == f'removing token {len(BPE.tokens)} "ab12" that the reference does not have'
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_no_text_contains_is_removed_if_the_reference_has_fewer():
+    right = ended(BPE)
+    wrong = replace(right, tokens=[*BPE.tokens, "zz"], types=[*BPE.types, NORMAL])
+    plan = planned(wrong, right, bare=True)
+    assert list(plan.change.transform(wrong).tokens) == list(BPE.tokens)
+
+
 @pytest.mark.parametrize("declared", [{}, {"eos": "<|end|>"}])
 def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str]):
     right = bpe_spec(["a b", "ab c"], {"<|end|>": CONTROL})
@@ -403,6 +427,7 @@ def test_a_type_that_a_tokenizer_json_lists_is_repaired_even_if_no_text_shows_it
     facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     assert plan.before.counts[TYPES] == 2
+    assert "types of tokens" not in to_report(plan).not_compared
     assert plan.change.transform(wrong).types == right.types
 
 
@@ -414,6 +439,27 @@ def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
     fixed = plan.change.transform(wrong)
     assert (fixed.types, fixed.special_ids) == (SPM.types, SPM.special_ids)
     assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("name", ["types", "scores"])
+def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool):
+    wrong = replace(SPM, **{name: [*getattr(SPM, name), 1, 1]})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    expected = Encoder(SPM, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.scores) == (SPM.types, SPM.scores)
+    assert plan.change.kind == name
+    assert plan.change.sentence == f"removing the {name} after the last token"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_missing_scores_are_counted_as_differing():
+    wrong = replace(SPM, scores=SPM.scores[:-3])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too few elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    assert plan.change.sentence == "using the reference's scores (3 differ)"
 
 
 def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
@@ -433,3 +479,83 @@ def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
     left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
     text = "ab 12"
     assert left.encode(text) == right.encode(text)
+
+
+def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
+    """Replace tokens by placeholders, but keep the merges."""
+    gone = {id for id, token in enumerate(spec.tokens) if token in texts}
+    return replace(
+        spec,
+        tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
+        types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
+    )
+
+
+def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
+    right = ended(BPE)
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    wrong = pruned(right, "abc", "12")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_an_unused_token_gets_its_text_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc")
+    wrong = replace(wrong, tokens=["gone" if token.startswith("[PAD") else token for token in wrong.tokens])
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+
+
+def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc", "12", "<y>")
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_types_of_more_tokens_than_a_diagnosis_sees_are_corrected_together():
+    added = {"<x>": CONTROL, **{f"[PAD{id}]": USER_DEFINED for id in range(300)}}
+    right = ended(bpe_spec([], added, tokens=[f"w{number}" for number in range(3_000)]))
+    wrong = replace(right, types=[NORMAL if type == USER_DEFINED else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.change.sentence == "setting the type of 300 tokens (ids 3257-3556, tags) to USER_DEFINED"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_the_type_of_the_unknown_token_is_copied_with_those_of_others_but_not_alone():
+    alone = typed(SPM, "<unk>", CONTROL)
+    assert planned(alone, SPM).change is None
+    unknown = TokenType.UNKNOWN.value
+    wrong = replace(SPM, types=[unknown if type == CONTROL else type for type in SPM.types])
+    right = typed(SPM, "<unk>", CONTROL)
+    assert planned(wrong, right).change.transform(wrong).types == right.types
+
+
+def test_more_types_than_texts_can_show_are_confirmed_by_probing():
+    pieces = {f"▁w{number}": -float(number) for number in range(3_000)}
+    right = spm_spec(pieces | dict.fromkeys("▁w0123456789", -1e4), special_ids={"bos": 1, "eos": 2, "unk": 0})
+    wrong = replace(right, types=[TokenType.UNDEFINED.value if type == NORMAL else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_flag_and_its_role_that_are_both_lost_are_restored_together():
+    right = unigram_spec({"▁a": -1.0, "▁": -2.0, "b": -3.0, "<s>": 0.0}, {"<s>": CONTROL})
+    ids = {"eos": 1, "unk": 2, "bos": right.tokens.index("<s>")}
+    right = replace(right, special_ids=ids, add_bos=True, add_eos=True)
+    wrong = replace(right, special_ids={"eos": 1, "unk": 2}, add_bos=None)
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.add_bos, fixed.special_ids) == (True, ids)
+    assert plan.change.kind == "add_bos+bos_id"
+    assert fix_exit_code(written(plan)) == 0

@@ -7,7 +7,7 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify.diagnosis import Facts
-from tokverify.diagnosis.type_change import patches_by_probing
+from tokverify.diagnosis.probed_type_change import patches_by_probing
 from tokverify.engine.encoder import Encoder
 from tokverify.probe import probe_tokens
 from tokverify.spec import TokenizerSpec, TokenType

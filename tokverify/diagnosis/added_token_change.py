@@ -13,7 +13,9 @@ from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, pa
 from tokverify.diagnosis.type_change import type_effect
 from tokverify.engine.families import find_family
 from tokverify.spec import TokenType
+from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import plural
+from tokverify.verify.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -80,6 +82,22 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     )
 
 
+def placeholders_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Replace placeholders, and unused tokens that texts should contain, by the reference's, by their bytes."""
+    spec, reference = evidence.spec, evidence.facts.spec
+    if reference is not None and reference.model == spec.model:
+        return
+    formed, types = _formed_pieces(spec), types_of(spec)
+    patches: dict[int, TokenPatch] = {}
+    for id, (data, text) in enumerate(zip(evidence.facts.token_bytes, spec.tokens, strict=False)):
+        is_placeholder = types[id] == TokenType.UNUSED and (is_filler(text) or id in evidence.missing)
+        if is_placeholder and data not in {b"", to_bytes(text)} and not has_surrogate(text_of_bytes(data, spec.model)):
+            patches[id] = TokenPatch(*_token_for(id, data, formed, evidence))
+    if patches:
+        sentence = f"replacing {name_tokens(patches, spec)} with the reference's"
+        yield patch_tokens(patches, "added", sentence, cost.TEXTS_BY_BYTES)
+
+
 def _formed_pieces(spec: TokenizerSpec) -> frozenset[str] | None:
     """Return the pieces that merges form and that have no token yet; None if the model uses no merges."""
     family = find_family(spec.model)
@@ -91,11 +109,16 @@ def _formed_pieces(spec: TokenizerSpec) -> frozenset[str] | None:
 def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Evidence) -> tuple[str, TokenType]:
     """Return the text and type of a token that represents some bytes.
 
-    One that looks like a tag, or that the reference uses although merges do not form it, is matched in texts.
+    One that looks like a tag, or that the reference uses although merges do not form it, is matched in texts. If the
+    reference lists which tokens are matched, no others are.
     """
-    text = data.decode("utf-8", "surrogateescape")
+    text, listed = data.decode("utf-8", "surrogateescape"), evidence.facts.added_tokens
     if not data or text == f"[PAD{id}]":
         return f"[PAD{id}]", TokenType.UNUSED
+    if listed is not None and id in listed:
+        return text, TokenType.CONTROL if listed[id].special else TokenType.USER_DEFINED
+    if listed is not None:
+        return text_of_bytes(data, evidence.spec.model), TokenType.NORMAL
     if kind_of(text) == "tags":
         return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
     piece = text_of_bytes(data, evidence.spec.model)

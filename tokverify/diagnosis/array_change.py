@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+
+
+def surplus_values(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove types and scores after the last token, because of which the file is refused."""
+    spec, size = evidence.spec, len(evidence.spec.tokens)
+    surplus: dict[str, Any] = {
+        name: values[:size] for name in ("types", "scores") if (values := getattr(spec, name)) and len(values) > size
+    }
+    if surplus:
+        yield TokenizerChange(
+            kind="+".join(surplus),
+            sentence=f"removing the {' and '.join(surplus)} after the last token",
+            cost=cost.SURPLUS_VALUES,
+            transform=lambda spec: replace(spec, **surplus),
+        )
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -71,7 +87,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     else:
         return
     current = spec.scores or [0.0] * len(expected)
-    count = sum(old != new for old, new in zip(current, expected, strict=False))
+    count = sum(old != new for old, new in zip_longest(current, expected))
     yield TokenizerChange(
         kind="scores",
         sentence=f"using {description} ({count:,} {'differs' if count == 1 else 'differ'})",

@@ -87,10 +87,10 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     family = find_family(spec.model)
     if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
         return
-    if spec.scores is not None and len(spec.scores) != len(spec.tokens):
-        return
+    is_complete = spec.scores is not None and len(spec.scores) == len(spec.tokens)
     ids = [id for id, _ in _normal_tokens(spec)]
-    yield from _negated_scores(spec, ids)
+    if is_complete:
+        yield from _negated_scores(spec, ids)
     if family.ranking is Ranking.SCORE:
         ranking = "ranking the scores in the order of the ids, as trainers do"
         runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
@@ -98,7 +98,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         if runs:
             last = sorted(ids, key=set(runs).__contains__)
             yield from _set_scores(spec, last, f"{ranking}, with {plural(len(runs), 'run')} of spaces last")
-    elif spec.scores is not None:
+    elif spec.scores is not None and is_complete:
         falling = sorted((spec.scores[id] for id in ids), reverse=True)
         yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
 
@@ -106,7 +106,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
     """Negate the scores if most are positive: they are logarithms of probabilities, or negated ranks."""
     scores = [float(score) for score in spec.scores or ()]
-    positive = sum(scores[id] > 0 for id in ids) if scores else 0
+    positive = sum(scores[id] > 0 for id in ids)
     if positive > len(ids) // 2:
         yield TokenizerChange(
             kind="scores",
@@ -120,7 +120,8 @@ def _set_scores(
     spec: TokenizerSpec, ids: Sequence[int], sentence: str, falling: Sequence[float] | None = None
 ) -> Iterator[TokenizerChange]:
     """Assign descending scores to tokens: those in `falling`, or minus their rank."""
-    old = list(spec.scores) if spec.scores is not None else [0.0] * len(spec.tokens)
+    size = len(spec.tokens)
+    old = [*(spec.scores or ())[:size], *[0.0] * (size - len(spec.scores or ()))]
     ranked = [old[id] for id in ids]
     new = list(old)
     for rank, id in enumerate(ids):
@@ -135,20 +136,21 @@ def _set_scores(
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Use the charsmaps that sentencepiece provides if there is none."""
+    """Use the other charsmaps that sentencepiece provides."""
     spec = evidence.spec
     family = find_family(spec.model)
-    if evidence.facts.spec is not None or family is None or not family.uses_charsmap or spec.charsmap:
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap:
         return
     import sentencepiece
 
     for rule, charsmap in read_charsmaps():
-        yield TokenizerChange(
-            kind="charsmap",
-            sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
-            cost=cost.CONVENTIONAL_ARRAY,
-            transform=partial(replace, charsmap=charsmap),
-        )
+        if charsmap != spec.charsmap:
+            yield TokenizerChange(
+                kind="charsmap",
+                sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
+                cost=cost.CONVENTIONAL_ARRAY,
+                transform=partial(replace, charsmap=charsmap),
+            )
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:

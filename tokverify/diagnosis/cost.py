@@ -27,12 +27,16 @@ SPECIAL_ID: Final = 1.2
 EXCHANGED_IDS: Final = 1.3
 """Two roles whose tokens are exchanged."""
 
+SURPLUS_VALUES: Final = 1.9
+"""Types and scores that no token has."""
 PRE_TOKENIZER: Final = 2.0
 MODEL_NAME: Final = 2.5
 
 SHIFT: Final = 2.8
 """Tokens that were moved by an insertion or a deletion."""
 SHIFT_WITHOUT_ROLES: Final = 2.85
+MOVED_TOKENS: Final = 2.9
+"""Tokens in another order, with their types and scores."""
 ALL_TYPES: Final = 2.9
 """If the file declares no types at all."""
 TYPES: Final = 3.0

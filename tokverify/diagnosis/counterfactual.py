@@ -12,7 +12,9 @@ from tokverify.diagnosis import (
     decoding_change,
     extra_token_change,
     matching_change,
+    move_change,
     piece_change,
+    probed_type_change,
     runtime_change,
     setting_change,
     shift_change,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import DecodingEvidence, Evidence
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
+    "surplus values": array_change.surplus_values,
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
     "shift": shift_change.shifts,
@@ -33,6 +36,8 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional texts": piece_change.conventional_texts,
     "lost bytes": piece_change.lost_bytes,
     "texts by bytes": piece_change.texts_by_bytes,
+    "placeholders": added_token_change.placeholders_by_bytes,
+    "moves": move_change.moves,
     "extra tokens": extra_token_change.extra_tokens,
     "added tokens": added_token_change.reference_tokens,
     "name": setting_change.names,
@@ -46,14 +51,14 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional merges": convention_change.merges,
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
-    "probed types": type_change.probed_types,
+    "probed types": probed_type_change.probed_types,
     "normalizer": runtime_change.normalizers,
     "runtime": runtime_change.runtimes,
 }
 """The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 
 DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
-    "flags": setting_change.flags_of_family,
+    "flags": setting_change.decoding_flags,
     "types": decoding_change.types,
     "pre-tokenizer": decoding_change.pre_tokenizers,
     "texts": decoding_change.texts,

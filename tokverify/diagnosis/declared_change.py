@@ -32,6 +32,7 @@ _GENERATORS: tuple[_Generator, ...] = (
     piece_change.all_reference_texts,
     added_token_change.missing_tokens,
     added_token_change.tokens_by_bytes,
+    added_token_change.placeholders_by_bytes,
     type_change.declared_types,
     array_change.merges,
     array_change.scores,

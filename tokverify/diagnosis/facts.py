@@ -108,12 +108,17 @@ class Facts:
 
     @cached_property
     def lists_all_tokens(self) -> bool:
-        """Whether `spec` has all tokens that a GGUF file should have.
+        """Whether a GGUF file should have no more tokens than `listed_size`, apart from padding.
 
         A sentencepiece model does not contain those that are added to it; its library recognizes none in a text. To a
         tokenizer.json, transformers adds those that a tokenizer_config.json declares.
         """
-        return self.spec is not None and self.parses_special and self._configured_size <= len(self.spec.tokens)
+        return self.parses_special and 0 < self.listed_size >= self._configured_size
+
+    @cached_property
+    def listed_size(self) -> int:
+        """How many tokens the reference declares or, if it declares nothing, has bytes for."""
+        return len(self.spec.tokens if self.spec else self.token_bytes)
 
     @property
     def _configured_size(self) -> int:

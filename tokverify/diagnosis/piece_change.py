@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.spelling import RESPELLINGS, spell_token
-from tokverify.diagnosis.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
+from tokverify.diagnosis.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.diagnosis.spelling import Respelling
     from tokverify.engine.family import Settings
+    from tokverify.spec import TokenizerSpec
 
 _NOT_ASCII = 0x80
+_REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
 _NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
 
 
@@ -33,11 +35,9 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     if reference is None:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
-    patches: dict[int, TokenPatch] = {}
-    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
-        if text != expected:
-            patches[id] = TokenPatch(expected)
-            groups.setdefault(_describe_difference(text, expected), {})[id] = patches[id]
+    patches = _reference_patches(spec, reference)
+    for id, patch in patches.items():
+        groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
     for description, group in groups.items():
         sentence = f"rewriting {name_tokens(group, spec)} {description}"
         yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
@@ -50,11 +50,23 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store all tokens that differ as the reference does."""
     reference, spec = evidence.facts.spec, evidence.spec
-    pairs = enumerate(zip(spec.tokens, reference.tokens if reference else (), strict=False))
-    patches = {id: TokenPatch(expected) for id, (text, expected) in pairs if text != expected}
+    patches = _reference_patches(spec, reference) if reference else {}
     if patches:
         sentence = f"rewriting {name_tokens(patches, spec)} as in the reference"
         yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
+
+
+def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
+    """Return patches for all tokens that the reference stores differently.
+
+    Those that represent nothing here, as placeholders do, also get the reference's type.
+    """
+    types, expected_types = types_of(spec), types_of(reference)
+    patches: dict[int, TokenPatch] = {}
+    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != expected:
+            patches[id] = TokenPatch(expected, expected_types[id] if types[id] in _REPRESENT_NOTHING else None)
+    return patches
 
 
 def _describe_difference(text: str, expected: str) -> str:
@@ -131,20 +143,13 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     reference = evidence.facts.spec
     if settings is None or (reference is not None and reference.model == spec.model):
         return
-    rewritten: dict[int, TokenPatch] = {}
-    replaced: dict[int, TokenPatch] = {}
+    patches: dict[int, TokenPatch] = {}
     for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
         if not expected or settings.family.token_bytes(settings.pieces[id], attribute, settings) == expected:
             continue
         text = None if attribute & _NEVER_DECODED else spell_token(expected, attribute, settings)
         if text is not None:
-            rewritten[id] = TokenPatch(text)
-        elif attribute & Attribute.UNUSED.value and id in evidence.missing:
-            text = expected.decode("utf-8", "surrogateescape")
-            replaced[id] = TokenPatch(text, TokenType.CONTROL if kind_of(text) == "tags" else TokenType.USER_DEFINED)
-    if rewritten:
-        sentence = f"rewriting {name_tokens(rewritten, spec)} to represent the same bytes as in the reference"
-        yield patch_tokens(rewritten, "tokens", sentence, cost.TEXTS_BY_BYTES)
-    if replaced:
-        sentence = f"replacing {name_tokens(replaced, spec)} with the reference's"
-        yield patch_tokens(replaced, "added", sentence, cost.TEXTS_BY_BYTES)
+            patches[id] = TokenPatch(text)
+    if patches:
+        sentence = f"rewriting {name_tokens(patches, spec)} to represent the same bytes as in the reference"
+        yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)

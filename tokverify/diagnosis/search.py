@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.change import TokenizerChange, shares_model
 from tokverify.diagnosis.evidence import Goal
+from tokverify.diagnosis.other_model import has_other_tokens
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.diagnosis.trial import BROKEN_WEIGHT, Trial, distance, is_reached
 from tokverify.errors import TokverifyError
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.run import NEARLY_ALL
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.facts import Facts
@@ -70,7 +70,7 @@ def diagnose(
     results = list(results)
     ids = id_problem(spec, encoder, results, facts)
     if ids:
-        if not _is_of_another_model(spec, facts):
+        if not has_other_tokens(spec, facts.spec.tokens if facts.spec else ()):
             return _Search(spec, encoder, ids, budget).result()
         # Parts of another model's tokenizer also make some texts match, but explain nothing.
         most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
@@ -78,13 +78,6 @@ def diagnose(
     decoding = decoding_problem(results, facts, encoder) if encoder else None
     result = _Search(spec, encoder, decoding, budget).result() if decoding else None
     return result if result and result.changes else None
-
-
-def _is_of_another_model(spec: TokenizerSpec, facts: Facts) -> bool:
-    """Whether nearly all tokens of the reference differ from ours."""
-    reference = facts.spec.tokens if facts.spec else ()
-    differing = sum(ours != theirs for ours, theirs in zip(spec.tokens, reference, strict=False))
-    return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 
 class _Search(Generic[_Goal]):

@@ -39,19 +39,18 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Toggle each flag that has an effect."""
     if evidence.encoder is None:
         return
-    yield from flags_of_family(evidence)
     settings = evidence.encoder.settings
+    for name in settings.family.flags:
+        yield _flag(evidence, name, value=not getattr(settings, name))
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
         for name in _AFFIX_FLAGS:
             yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def flags_of_family(evidence: Evidence | DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Toggle each flag that a family has an own key for; some of these change decoding, too."""
-    if evidence.encoder is None:
-        return
+def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
+    """Toggle each flag that may change how ids are decoded; of all families, one drops a first space."""
     settings = evidence.encoder.settings
-    for name in settings.family.flags:
+    for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
         yield _flag(evidence, name, value=not getattr(settings, name))
 
 
@@ -118,6 +117,7 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     current, declared = evidence.encoder.settings.special_ids, evidence.facts.special_ids
     yield from _exchanged_ids(evidence, current)
+    yield from _lost_affixes(evidence, current)
     for role, observed in _observed_ids(evidence).items():
         if role in declared:
             candidates = [declared[role]]
@@ -137,6 +137,20 @@ def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[T
                 first, second = assign_role(evidence.spec, role, id, confirmed=False), current[role]
                 then = assign_role(evidence.spec, other, second, confirmed=False)
                 yield replace(first.then(then), cost=cost.EXCHANGED_IDS)
+
+
+def _lost_affixes(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
+    """Turn on a flag and give its role to the token around all texts; neither has an effect without the other."""
+    settings = evidence.encoder.settings if evidence.encoder else None
+    if settings is None or settings.family.affixes is not Affixes.BY_FLAG:
+        return
+    observed = _observed_ids(evidence)
+    for name, role in zip(_AFFIX_FLAGS, ("bos", "eos"), strict=True):
+        for id in observed[role] if len(observed[role]) == 1 else ():
+            if not getattr(settings, name) and id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
+                flag = _flag(evidence, name, value=True)
+                confirmed = evidence.facts.special_ids.get(role) == id
+                yield flag.then(assign_role(evidence.spec, role, id, confirmed=confirmed))
 
 
 def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import cost
-from tokverify.diagnosis.change import TokenizerChange
 from tokverify.diagnosis.token_patch import (
     RUNS,
     Patches,
@@ -27,8 +25,8 @@ from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
+    from tokverify.diagnosis.change import TokenizerChange
     from tokverify.diagnosis.evidence import Evidence
-    from tokverify.diagnosis.facts import Facts
     from tokverify.spec import TokenizerSpec
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
@@ -76,47 +74,13 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     reference = evidence.facts.gguf_spec
     if reference is None or reference.types is None:
         return _differing_types(evidence)
-    unknown = evidence.facts.special_ids.get("unk")
-    patches: dict[int, TokenPatch] = {}
-    for id, (old, new) in enumerate(zip(types_of(evidence.spec), reference.types, strict=False)):
-        # Converters write either of the two for `<unk>`.
-        if old != new and not (id == unknown and {old, new} <= _SPECIAL):
-            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(new)), int(new))
-    return patches
-
-
-def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set the types that probing the reference reveals, of all tokens rather than of those in failing texts."""
-    patches = patches_by_probing(evidence.facts, evidence.spec)
-    groups: dict[TokenType, dict[int, TokenPatch]] = {}
-    for id, patch in patches.items():
-        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
-    changes = [set_type(evidence.spec, group, type, cost.TYPES) for type, group in groups.items()]
-    if len(changes) > 1:
-        yield replace(reduce(TokenizerChange.then, changes), kind="types", cost=cost.SEVERAL_TYPES)
-    yield from changes
-    yield from _undecided_types(evidence)
-
-
-def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Make tokens USER_DEFINED that a probe cannot tell from ordinary ones, but that failing texts should contain."""
-    spec, facts = evidence.spec, evidence.facts
-    if facts.spec is not None or facts.added_tokens is not None:
-        return
-    candidates, types = facts.probing.undecided(spec).intersection(evidence.missing), types_of(spec)
-    ids = [id for id in sorted(candidates) if id < len(types) and types[id] == TokenType.NORMAL]
-    if ids:
-        patches = {id: TokenPatch(type=TokenType.USER_DEFINED.value) for id in ids}
-        yield set_type(spec, patches, TokenType.USER_DEFINED, cost.SEVERAL_TYPES)
-
-
-def patches_by_probing(facts: Facts, spec: TokenizerSpec) -> dict[int, TokenPatch]:
-    """Return patches for the tokens that the reference matches under other conditions, if it declares no types."""
-    if facts.spec is not None or facts.added_tokens is not None:
+    unknown = evidence.facts.special_ids.get("unk", -1)
+    pairs = enumerate(zip(types_of(evidence.spec), reference.types, strict=False))
+    differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
+    # Converters write either of the two for `<unk>`, so this alone is no fault.
+    if differing.keys() == {unknown} and _SPECIAL.issuperset(differing[unknown]):
         return {}
-    probed = facts.probing.types(spec) or ()
-    pairs = enumerate(zip(types_of(spec), probed, strict=False))
-    return {id: TokenPatch(type=new) for id, (old, new) in pairs if type_effect(old, spec) != type_effect(new, spec)}
+    return {id: TokenPatch(_text_for(evidence, id, TokenType(new)), int(new)) for id, (_, new) in differing.items()}
 
 
 def _group_changes(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.diagnosis import TokenizerChange, declared_changes, diagnose
 from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.evidence import Evidence
-from tokverify.diagnosis.type_change import probed_types
+from tokverify.diagnosis.probed_type_change import extended_by_probing, probed_types
 from tokverify.files.gguf.values import changed_values
 from tokverify.fix.certain import certain_changes
 from tokverify.fix.measure import DECODING, TEMPLATE, TYPES
@@ -73,8 +73,11 @@ class Candidates:
             return
         if self.diagnosis is None or not self.diagnosis.changes:
             self.diagnosis = result
-        changes = sorted(result.changes, key=lambda change: not change.expressible)
-        yield from changes
+        for change in sorted(result.changes, key=lambda change: not change.expressible):
+            are_types = {step.kind for step in change.steps} == {"types"}
+            if are_types and (extended := extended_by_probing(change, spec, self._facts)):
+                yield extended
+            yield change
 
 
 def _set_template(template: str | None) -> TokenizerChange:

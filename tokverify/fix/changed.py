@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.probed_type_change import confirmed_by_probing
 from tokverify.diagnosis.token_patch import types_of
 from tokverify.fix.target_text import ids_in
 from tokverify.report.fix import TypeRange
@@ -60,17 +61,17 @@ def _shown_ids(after: Measure) -> set[int]:
 def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> set[int]:
     """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
 
-    That is so for tokens that no text can contain, such as padding after the reference's last token, and for those that
-    were only moved and keep their type.
+    That is so for tokens that no text can contain, such as padding after the reference's last token, for those that
+    were only moved and keep their type, and for those whose type probing the reference confirms.
     """
     expected, known = facts.token_bytes, set[int]()
     if after.encoder is None or not expected:
         return known
-    moved = set(zip(old.tokens, types_of(old), strict=False))
+    moved, probed = set(zip(old.tokens, types_of(old), strict=False)), confirmed_by_probing(facts, new)
     for id, token in enumerate(zip(new.tokens, types_of(new), strict=False)):
         data = after.encoder.token_bytes(id)
         is_same = data == (expected[id] if id < len(expected) else b"")
-        if is_same and (token in moved or not _is_text(data)):
+        if is_same and (token in moved or id in probed or not _is_text(data)):
             known.add(id)
     return known
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
+from tokverify.fix.split_text import split_texts
 from tokverify.fix.target_text import SUITE
 from tokverify.probe.frame import pack_texts
 from tokverify.report.run_summary import FAILING
@@ -38,17 +39,22 @@ class EveryToken:
         self._competing = CompetingTexts(declared)
 
     def differing_cases(self, actual: Encoder) -> list[Case]:
-        """Return cases for texts of tokens, and of competing ones, that both sides encode differently; at most `_MOST`.
+        """Return cases for texts that both sides encode differently; at most `_MOST`.
+
+        They are the texts of all tokens, of competing ones, and those that pre-tokenizers split in different places.
 
         Tokens that are matched before the model runs are left out, because how depends on the options.
         """
         found: list[Case] = []
-        texts = chain(_ordinary_texts(actual), self._competing.make(actual))
+        texts = chain(_ordinary_texts(actual), self._competing.make(actual), split_texts(actual))
         groups: list[Sequence[str]] = list(pack_texts(texts))
-        while groups:
-            failing = _failing(groups, actual, self._expected)[:_MOST]
-            found += [_case(group) for group in failing if len(group) == 1]
-            groups = [half for group in failing for half in _halves(group)]
+        failing = _failing(groups, actual, self._expected)[:_MOST]
+        while failing:
+            halves = [half for group in failing for half in _halves(group)]
+            smaller = _failing(halves, actual, self._expected)
+            # A difference may show only where both halves meet.
+            found += [_case(group) for group in failing if not any(half in smaller for half in _halves(group))]
+            failing = smaller[:_MOST]
         return found[:_MOST]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.diagnosis.probed_type_change import patches_by_probing
 from tokverify.diagnosis.token_patch import without_padding
-from tokverify.diagnosis.type_change import patches_by_probing
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
@@ -63,7 +63,7 @@ class TokenList:
         """What the reference does not tell."""
         known = {
             "bytes of tokens": bool(self._facts.token_bytes),
-            "types of tokens": self.settings is not None,
+            "types of tokens": self.settings is not None or self._facts.types is not None,
             "ids of special tokens": bool(self._roles),
             "chat template": self.template is not None,
         }
@@ -90,7 +90,7 @@ class TokenList:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
         differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
-            differing += without_padding(range(len(expected), encoder.vocab_size), encoder.spec)
+            differing += without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
         return differing
 
     def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Facts
 from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
+from tokverify.diagnosis.other_model import is_of_other_model
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.fix.other_reference import compare_with_others
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tokverify.cases.case import Case
     from tokverify.fix.fixing import Plan
     from tokverify.report.fix import FixReport, OtherReference
+    from tokverify.spec import TokenizerSpec
     from tokverify.tasks.declaration import OpenedDeclaration
     from tokverify.tasks.opening import OpenedReference, ReferenceSource
 
@@ -50,7 +52,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         The plan, and the verification of the repaired file.
 
     Raises:
-        TokverifyError: If a file cannot be read or written, or the repair does not improve anything.
+        TokverifyError: If a file cannot be read or written, the reference belongs to another model, or the repair does
+            not improve anything.
     """
     file = find_model(model)
     path = file.path
@@ -62,8 +65,10 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
+    facts = Facts(found.tokenizer, found.path)
+    _require_same_model(path, opened.spec, facts)
     encodings = THOROUGH if thorough else ENCODINGS
-    plan = make_plan(path, opened.declaration, Facts(found.tokenizer, found.path), cases, encodings=encodings)
+    plan = make_plan(path, opened.declaration, facts, cases, encodings=encodings)
     others = tuple(_compare_with_others(opened, found, plan, cases))
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
@@ -75,6 +80,14 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         source=str(model),
         target=str(target) if target else "",
     )
+
+
+def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
+    if is_of_other_model(spec, facts):
+        raise TokverifyError(
+            f"{model}: the reference {facts.name} belongs to another model: nearly all of its tokens differ from those "
+            "with the same ids here; name the right one with -r, or convert the model again"
+        )
 
 
 def _compare_with_others(

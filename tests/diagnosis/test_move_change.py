@@ -1,0 +1,49 @@
+"""Tokens in another order than in the reference move back together with their types and scores."""
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.made_vocabulary import bpe, unigram
+from support.mutation import swapped
+from support.new_faults import inserted
+from support.seventh_faults import extra_ids_first, reordered
+from tokverify.cases.loading import load_cases
+from tokverify.diagnosis import Facts, diagnose
+from tokverify.diagnosis.evidence import Evidence
+from tokverify.diagnosis.move_change import moves
+from tokverify.engine.encoder import Encoder
+from tokverify.spec import TokenizerSpec
+from tokverify.verify.comparison import verify_tokenizers
+
+
+def last_half_first(spec: TokenizerSpec) -> list[int]:
+    ids = range(3, len(spec.tokens))
+    return [0, 1, 2, *ids[len(ids) // 2 :], *ids[: len(ids) // 2]]
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("order", [extra_ids_first, last_half_first])
+def test_tokens_move_back_with_types_and_scores(order, bare: bool):
+    right = unigram()
+    wrong = reordered(order)(right)
+    expected = Encoder(right, "right")
+    facts, actual = Facts(Bare(expected) if bare else expected), Encoder(wrong)
+    result = diagnose(wrong, facts, verify_tokenizers(actual, expected, load_cases()).results, encoder=actual)
+    best = result.diagnosis.explanations[0]
+    assert (best.kind, best.unexplained) == ("shift", ())
+    assert best.sentence.endswith("to their ids in the reference, with types and scores")
+    fixed = result.changes[0].transform(wrong)
+    assert (fixed.tokens, fixed.types, fixed.scores) == (list(right.tokens), list(right.types), list(right.scores))
+
+
+def test_tokens_without_other_values_are_only_rewritten():
+    right = bpe()
+    wrong = reordered(lambda spec: [*range(100, 200), *range(100), *range(200, len(spec.tokens))])(right)
+    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))) == []
+
+
+@pytest.mark.parametrize("fault", [swapped(("▁the", "▁and")), inserted(5, "<new>")])
+def test_few_tokens_and_other_ones_do_not_move(fault):
+    wrong = fault(unigram())
+    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(unigram())), ()))) == []
