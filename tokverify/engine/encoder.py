@@ -89,26 +89,24 @@ class Encoder(PieceDecoder):
         self._given_model = model
         self._refusal: TokverifyError | None = None
         self._stretches = ChunkCache(self._encode_stretch)
-        self.engine = self._choose_engine(base)
+        self.engine = self._choose_engine(base, in_background=in_background)
         """The engine that encodes, and why it is not the native one."""
-        if self._native and not in_background:
-            self._native.finish_tables()
 
-    def _choose_engine(self, base: Encoder | None) -> EngineChoice:
+    def _choose_engine(self, base: Encoder | None, *, in_background: bool) -> EngineChoice:
         if self._given_model is not None or not self.can_be_native:
             return EngineChoice(PYTHON, "only the Python engine can modify how a tokenizer works")
         choice = available_engine()
         if choice.name == NATIVE:
-            choice = self._try_native(base)
+            choice = self._try_native(base, in_background=in_background)
         if choice.name == PYTHON:
             # The model reports what is wrong with the tokenizer.
             self._given_model = self.model
         return choice
 
-    def _try_native(self, base: Encoder | None) -> EngineChoice:
+    def _try_native(self, base: Encoder | None, *, in_background: bool) -> EngineChoice:
         shared = (base.spec, base._native) if base and base._native else None  # noqa: SLF001 - the same class
         try:
-            self._native = build_native(self.spec, self.settings, shared)
+            self._native = build_native(self.spec, self.settings, shared, in_background=in_background)
         except UnsupportedError as error:
             return EngineChoice(PYTHON, f"the native engine {error}")
         return EngineChoice(NATIVE)

@@ -20,7 +20,7 @@ AUTO, NATIVE, PYTHON = "auto", "native", "python"
 ENGINES = (AUTO, NATIVE, PYTHON)
 """The values of the variable."""
 
-INTERFACE = 10
+INTERFACE = 11
 """Changes whenever the Python code needs another version of the compiled module."""
 
 
@@ -96,5 +96,5 @@ def _load_problem() -> str:
     if getattr(module, "INTERFACE", 0) != INTERFACE:
         return "it was compiled for another version of tokverify; install tokverify again"
     if hasattr(os, "register_at_fork"):  # not on Windows
-        os.register_at_fork(before=module.finish_all_tables)
+        os.register_at_fork(before=module.finish_tables)
     return ""

@@ -40,9 +40,6 @@ class NativeStream(Protocol):
 class NativeEncoder(Protocol):
     """What the compiled encoder offers."""
 
-    def finish_tables(self) -> None:
-        """Wait until the tables of a large vocabulary are built, which another thread does."""
-
     def encode(self, text: str, add_special: bool, parse_special: bool, /) -> list[int] | None:
         """Return the ids of a text; None if llama.cpp aborts on it.
 
@@ -105,10 +102,16 @@ class Declaration:
     clean_spaces: bool
     lowercase: bool
     strip_accents: bool
+    in_background: bool
+    """Whether another thread builds large tables, for which the first text waits."""
 
 
 def build_native(
-    spec: TokenizerSpec, settings: Settings, base: tuple[TokenizerSpec, NativeEncoder] | None = None
+    spec: TokenizerSpec,
+    settings: Settings,
+    base: tuple[TokenizerSpec, NativeEncoder] | None = None,
+    *,
+    in_background: bool = False,
 ) -> NativeEncoder:
     """Build the native encoder.
 
@@ -116,6 +119,7 @@ def build_native(
         spec: What the file declares.
         settings: The effective settings.
         base: Another specification with its encoder, to share the tables that are identical objects in both.
+        in_background: Let another thread build large tables.
 
     Raises:
         UnsupportedError: If the native engine does not support the tokenizer; the message completes
@@ -126,7 +130,8 @@ def build_native(
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None
-        declaration = declare(spec, settings, base[0] if base and previous else None)
+        shared = base[0] if base and previous else None
+        declaration = declare(spec, settings, shared, in_background=in_background)
         encoder: NativeEncoder = module.Encoder(declaration, previous)
     except module.NotSupportedError as error:
         raise UnsupportedError(str(error)) from None
@@ -135,7 +140,7 @@ def build_native(
     return encoder
 
 
-def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None) -> Declaration:
+def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None, *, in_background: bool) -> Declaration:
     """Collect what the compiled module needs, without the tables that `base` shares with `spec`."""
     family = settings.family
     pre_tokenizer = PRE_TOKENIZERS.get(settings.pre) if family.uses_pre_tokenizer else None
@@ -169,6 +174,7 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None)
         clean_spaces=settings.clean_spaces,
         lowercase=settings.lowercase,
         strip_accents=settings.strip_accents,
+        in_background=in_background,
     )
 
 

@@ -52,11 +52,6 @@ impl Encoder {
         Ok(Self { spec, model, escapes_spaces, split_all, split_user_defined, cuts_characters, pool: Pool::default() })
     }
 
-    /// Wait until the tables of a large vocabulary are built, which another thread does.
-    pub fn finish_tables(&self) {
-        self.model.finish_tables();
-    }
-
     /// Return what the encoder was built from.
     #[must_use]
     pub fn spec(&self) -> &Spec {

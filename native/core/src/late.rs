@@ -11,11 +11,11 @@ pub struct Late<Value>(Arc<Lazy<Value>>);
 type Lazy<Value> = LazyLock<Value, Box<dyn FnOnce() -> Value + Send>>;
 
 impl<Value: Send + Sync + 'static> Late<Value> {
-    /// Start to compute a value; at once, if it is so small that a thread would take longer.
-    pub fn start(is_large: bool, compute: impl FnOnce() -> Value + Send + 'static) -> Self {
+    /// Compute a value, in another thread or at once. Its first uses are faster on the processor that computed it.
+    pub fn start(in_background: bool, compute: impl FnOnce() -> Value + Send + 'static) -> Self {
         let late = Self(Arc::new(LazyLock::new(Box::new(compute))));
-        if !is_large {
-            late.finish();
+        if !in_background {
+            LazyLock::force(&late.0);
             return late;
         }
         let (lazy, running) = (late.0.clone(), Running::start());
@@ -26,11 +26,6 @@ impl<Value: Send + Sync + 'static> Late<Value> {
         // If the system has no more threads, the value is computed on its first use.
         drop(thread::Builder::new().spawn(work));
         late
-    }
-
-    /// Wait for the value.
-    pub fn finish(&self) {
-        LazyLock::force(&self.0);
     }
 }
 
@@ -92,8 +87,8 @@ mod tests {
 
     #[test]
     fn the_first_use_waits_for_the_value() {
-        for is_large in [false, true] {
-            let late = Late::start(is_large, || {
+        for in_background in [false, true] {
+            let late = Late::start(in_background, || {
                 sleep(Duration::from_millis(20));
                 5
             });

@@ -46,15 +46,6 @@ impl Model {
         })
     }
 
-    /// Wait until the tables that another thread builds are complete.
-    pub fn finish_tables(&self) {
-        match self {
-            Self::Bpe(model) => model.tables.finish(),
-            Self::Spm(model) => model.tables.finish(),
-            _ => (),
-        }
-    }
-
     /// Return whether the model takes texts with spaces that the Python engine's takes with `▁` in their place.
     #[must_use]
     pub fn takes_spaces(&self) -> bool {

@@ -144,4 +144,6 @@ pub struct Spec {
     pub lowercase: bool,
     /// Whether accents are removed.
     pub strip_accents: bool,
+    /// Whether another thread builds large tables.
+    pub in_background: bool,
 }

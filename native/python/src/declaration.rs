@@ -39,6 +39,7 @@ pub struct Declaration {
     clean_spaces: bool,
     lowercase: bool,
     strip_accents: bool,
+    in_background: bool,
 }
 
 /// Scores, in an array of 32-bit or 64-bit floating-point numbers.
@@ -111,6 +112,7 @@ impl Declaration {
             clean_spaces: self.clean_spaces,
             lowercase: self.lowercase,
             strip_accents: self.strip_accents,
+            in_background: self.in_background,
         })
     }
 }

@@ -43,11 +43,6 @@ impl Encoder {
         built.map(Self).map_err(|error| NotSupportedError::new_err(error.to_string()))
     }
 
-    /// Wait until the tables of a large vocabulary are built, which another thread does.
-    fn finish_tables(&self, py: Python<'_>) {
-        py.detach(|| self.0.finish_tables());
-    }
-
     /// Return the ids of a short text, without releasing the interpreter; None if llama.cpp aborts on it.
     fn encode(&self, text: &Bound<'_, PyString>, add_special: bool, parse_special: bool) -> PyResult<Option<Vec<u32>>> {
         let mut ids = Vec::new();
@@ -96,7 +91,7 @@ impl Encoder {
 
 /// Wait until no encoder builds tables in another thread, as a process must before it forks.
 #[pyfunction]
-fn finish_all_tables(py: Python<'_>) {
+fn finish_tables(py: Python<'_>) {
     py.detach(late::wait_for_all);
 }
 
@@ -104,7 +99,7 @@ fn finish_all_tables(py: Python<'_>) {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Encoder, NotSupportedError, StreamDecoder, finish_all_tables};
+    use super::{Encoder, NotSupportedError, StreamDecoder, finish_tables};
     #[pymodule_export]
     use crate::branch::mark_branches;
     #[pymodule_export]
@@ -116,5 +111,5 @@ mod _native {
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 10;
+    const INTERFACE: u32 = 11;
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// What depends only on the vocabulary and the merges.
 #[derive(Debug)]
-pub(crate) struct Tables {
+pub(super) struct Tables {
     vocabulary: Arc<Vocabulary>,
     merge_list: Arc<Strings>,
     merges: MergeTable,
@@ -39,7 +39,7 @@ pub(crate) struct Tables {
 /// Encodes texts; bytes that no token represents are dropped, as in llama.cpp.
 #[derive(Debug)]
 pub struct Bpe {
-    pub(crate) tables: Late<Tables>,
+    pub(super) tables: Late<Tables>,
     pre_tokenizer: PreTokenizer,
     ignore_merges: bool,
     newline_pieces: bool,
@@ -93,7 +93,9 @@ impl Tables {
     fn start(spec: &Spec) -> Late<Self> {
         let (vocabulary, merge_list) = (spec.vocabulary.clone(), spec.merges.clone());
         let is_byte_level = spec.pre_tokenizer.byte_level;
-        Late::start(vocabulary.is_large(), move || Self::new(vocabulary, merge_list, is_byte_level))
+        Late::start(spec.in_background && vocabulary.is_large(), move || {
+            Self::new(vocabulary, merge_list, is_byte_level)
+        })
     }
 
     fn new(vocabulary: Arc<Vocabulary>, merge_list: Arc<Strings>, is_byte_level: bool) -> Self {

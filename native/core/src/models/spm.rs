@@ -23,12 +23,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Spm {
     spaces: Spaces,
-    pub(crate) tables: Late<Tables>,
+    tables: Late<Tables>,
 }
 
 /// What depends only on the pieces and their scores.
 #[derive(Debug)]
-pub(crate) struct Tables {
+struct Tables {
     vocabulary: Arc<Vocabulary>,
     scores: Arc<[f64]>,
     pieces: PieceTable,
@@ -136,7 +136,7 @@ impl Tables {
     fn start(spec: &Spec) -> Late<Self> {
         let (vocabulary, scores) = (spec.vocabulary.clone(), spec.scores.clone());
         let spaces = Spaces::new(spec.escape_whitespaces);
-        Late::start(vocabulary.is_large(), move || Self::new(vocabulary, scores, &spaces))
+        Late::start(spec.in_background && vocabulary.is_large(), move || Self::new(vocabulary, scores, &spaces))
     }
 
     fn new(vocabulary: Arc<Vocabulary>, scores: Arc<[f64]>, spaces: &Spaces) -> Self {
