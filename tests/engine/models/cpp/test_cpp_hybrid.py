@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.cpp_maker import SIZE, SOURCE, train_cpp
 from support.paths import ROOT, SAMPLE
 from tokverify.cli import main
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.models.cpp.pattern import words
+from tokverify.engine.models.cpp.spacing import continues
 from tokverify.engine.settings import resolve
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.explain.explanation import explain
@@ -96,8 +99,16 @@ def test_both_engines_decode_any_ids_alike(encoder: Encoder, reference, ids: lis
 def test_nothing_but_spaces_is_lost_and_nothing_is_unknown(encoder: Encoder, text: str):
     ids = encoder.encode(text, parse_special=False)
     assert 1 not in ids
+    assume(not any(continues(to_byte_level(word)) for word in words(text)))
     lost = "".join(encoder.decode_text(ids).split())
     assert lost == "".join(text.split())
+
+
+def test_a_word_that_begins_like_a_continuation_is_taken_for_one_by_the_library_too(encoder: Encoder, reference):
+    text = '"\t####"'
+    ids = encoder.encode(text, parse_special=False)
+    assert [encoder.piece(id) for id in ids] == ['"', "##", '##"']
+    assert reference.encode(text, add_special=False, parse_special=False) == ids
 
 
 @given(TEXTS)
