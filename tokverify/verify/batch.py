@@ -32,6 +32,7 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]
 
 
 def _encode_together(tokenizer: BatchEncoding, texts: Sequence[str], mode: Mode) -> Sequence[Encoded]:
+    """Encode texts in one call; if it fails as a whole, that is the failure of each text."""
     try:
         return tokenizer.encode_many(texts, **mode._asdict())
     except FAILURES as failure:
