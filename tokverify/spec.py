@@ -35,7 +35,7 @@ class TokenType(IntEnum):
         return cls.UNDEFINED
 
 
-_TYPES = tuple(map(TokenType, range(256)))
+_TYPES = tuple(TokenType)
 
 
 class TokenTypes(Sequence[TokenType]):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -88,6 +89,16 @@ def test_every_family_shares_only_what_a_change_leaves_alone(engine, model, chan
     assert base.engine.name == alone.engine.name == shared.engine.name == engine
     assert results(shared) == results(alone)
     assert results(base) == before
+
+
+@pytest.mark.parametrize("sequence", [list, tuple, bytes, bytearray, lambda types: array("q", types)])
+def test_types_may_be_any_sequence_of_numbers(engine, sequence):
+    tokens = ["<unk>", *BYTE_PIECES, "a", "b", "ab"]
+    types = [BYTE if token in BYTE_PIECES else NORMAL for token in tokens]
+    usual = Encoder(TokenizerSpec(model="plamo2", tokens=tokens, types=types, scores=[-1.0] * len(tokens)))
+    other = Encoder(replace(usual.spec, types=sequence(types)))
+    assert other.engine.name == engine
+    assert results(other) == results(usual)
 
 
 def test_a_tokenizer_that_is_not_native_says_why(engine):

@@ -179,7 +179,7 @@ def test_commands_with_a_broken_package(name, how):
         assert result.exit_code in {0, 1, 2}, result.stderr
         assert "bug in tokverify" not in result.stderr
         if name in {"encode_many", "vocab_size", "name"}:
-            assert result.exit_code == 2, result.output
+            assert result.exit_code == (1 if name == "encode_many" else 2), result.output
             assert "broken: " in result.output + result.stderr
 
 

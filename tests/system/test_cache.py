@@ -39,3 +39,15 @@ def test_the_directory_is_that_of_the_platform_or_of_the_variable(monkeypatch, t
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_directory() == tmp_path / ".cache" / "tokverify"
+
+
+def test_without_a_home_directory_nothing_is_kept(monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr("pathlib.Path.home", fail)
+    file = CacheFile(cache_directory() / "key.json")
+    assert not file.write(1, {"names": []})
+    assert file.read(1) == {}

@@ -4,7 +4,7 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.cases.case import Case
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import Status
-from tokverify.verify.batch import Answers, decode_all, encode_all
+from tokverify.verify.batch import Answers, decode_all, encode_all, ids_or_none
 from tokverify.verify.comparison import verify_tokenizers
 from tokverify.verify.mode import Mode
 
@@ -81,3 +81,50 @@ def test_cases_are_compared_in_few_calls_and_those_with_lone_surrogates_are_not_
         asked = [call[0] for call in tokenizer.calls if isinstance(call, tuple)]
         assert len(asked) == 2
         assert [text for batch in asked for text in batch] == texts[:-1]
+
+
+class Raising(Decoding):
+    """Raises an error instead of returning it for each item."""
+
+    def encode_many(self, texts, *, add_special, parse_special):
+        raise UnsupportedError(f"cannot encode {len(texts)} texts")
+
+    def decode_many(self, all_ids):
+        raise EncodeError(f"cannot decode {len(all_ids)} lists")
+
+
+def test_an_error_of_a_whole_call_is_that_of_each_item():
+    tokenizer = Raising("a")
+    encoded = encode_all(tokenizer, ["a", "b", "a"], [PLAIN, PLAIN, SPECIAL])
+    assert list(map(str, encoded)) == ["cannot encode 2 texts"] * 2 + ["cannot encode 1 texts"]
+    assert list(map(str, decode_all(tokenizer, tokenizer, [(0,), ()]))) == ["cannot decode 2 lists"] * 2
+
+
+class LlamaCpp(FakeTokenizer):
+    decodes_as_llama_cpp = True
+
+
+class BothWays(Decoding):
+    def decode_as_llama_cpp(self, ids):
+        return b"as llama.cpp: " + self.decode(ids)
+
+
+def test_lists_are_decoded_in_the_way_of_the_other_tokenizer():
+    tokenizer = BothWays("a")
+    assert decode_all(tokenizer, LlamaCpp("a"), [(0,)]) == [b"as llama.cpp: a"]
+    assert decode_all(tokenizer, FakeTokenizer("a"), [(0,)]) == [b"a"]
+    assert tokenizer.calls == [((0,),)]
+
+
+class Tuples(FakeTokenizer):
+    """Encodes to other sequences than lists."""
+
+    def encode(self, text, *, add_special, parse_special):
+        return tuple(super().encode(text, add_special=add_special, parse_special=parse_special))
+
+
+def test_ids_need_not_be_a_list():
+    expected = Tuples("a", "b")
+    report = verify_tokenizers(FakeTokenizer("a", "b"), expected, [Case(id="c", text="ab", suite="s")])
+    assert [(result.status, result.notes) for result in report.results] == [(Status.MATCH, ())]
+    assert list(map(ids_or_none, encode_all(expected, ["ab", "c"], [PLAIN] * 2))) == [(0, 1), None]

@@ -204,7 +204,7 @@ def _type_array(types: Sequence[int]) -> array[int]:
     if isinstance(types, array) and types.typecode == "i":
         return types
     try:
-        return array("i", types)
+        return array("i", list(types))  # a list, because an array takes bytes as the memory of its values
     except OverflowError:
         return array("i", (type if type in set(TokenType) else 0 for type in types))
 

@@ -20,10 +20,17 @@ _MAX_BYTES = 8 * 2**20
 
 
 def cache_directory() -> Path:
-    """Return the directory for caches of this user, which need not exist."""
+    """Return the directory for caches of this user, which need not exist; without a home directory, it cannot."""
     if own := os.environ.get(VARIABLE):
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tokverify")
+    return Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache", "tokverify")
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # the user that a container runs as need not be a known one
+        return Path(os.devnull)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tokverify.errors import UnsupportedError
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, decoding_of
 from tokverify.verify.failure import FAILURES, Failure, name_side
 from tokverify.verify.mode import Mode
@@ -26,10 +25,18 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]
     results: list[Encoded] = [[]] * len(texts)
     for mode in dict.fromkeys(modes):
         places = [at for at, other in enumerate(modes) if other == mode]
-        encoded = tokenizer.encode_many([texts[at] for at in places], **mode._asdict())
+        encoded = _encode_together(tokenizer, [texts[at] for at in places], mode)
         for at, ids in zip(places, encoded, strict=True):
             results[at] = ids
     return results
+
+
+def _encode_together(tokenizer: BatchEncoding, texts: Sequence[str], mode: Mode) -> Sequence[Encoded]:
+    """Encode texts in one call; if it fails as a whole, that is the failure of each text."""
+    try:
+        return tokenizer.encode_many(texts, **mode._asdict())
+    except FAILURES as failure:
+        return [failure] * len(texts)
 
 
 def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> Encoded:
@@ -41,17 +48,17 @@ def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> Encoded:
 
 def ids_or_none(encoded: Encoded) -> tuple[int, ...] | None:
     """Return the ids of a text; None if it cannot be encoded, for whatever reason."""
-    return tuple(encoded) if isinstance(encoded, list) else None
+    return None if isinstance(encoded, FAILURES) else tuple(encoded)
 
 
 def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[Sequence[int]]) -> list[Decoded]:
     """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
-    if isinstance(tokenizer, BatchDecoding):
+    decode = decoding_of(tokenizer, other)
+    if isinstance(tokenizer, BatchDecoding) and decode == tokenizer.decode:
         try:
             return [*tokenizer.decode_many(all_ids)]
-        except UnsupportedError as failure:
+        except FAILURES as failure:
             return [failure] * len(all_ids)
-    decode = decoding_of(tokenizer, other)
     return [_decode(decode, ids) for ids in all_ids]
 
 
