@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _NO_NOTES: tuple[str, ...] = ()
 
-_TOGETHER = 64
+_TOGETHER = 32
 """How many cases are encoded together, which is faster than one at a time, before the first of them is reported."""
 
 
