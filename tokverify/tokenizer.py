@@ -293,11 +293,16 @@ class Staged(Protocol):
 
 def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
     """Return how `tokenizer` decodes for a comparison with `other`: in the same way as `other`, if it can."""
+    return adapted_decoding_of(tokenizer, other) or tokenizer.decode
+
+
+def adapted_decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes] | None:
+    """Return how `tokenizer` decodes in the same way as `other`, besides its own way; None if it has no other."""
     if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):
         return tokenizer.decode_as_llama_cpp
     if isinstance(other, DocumentHolding) and isinstance(tokenizer, DocumentDecoding):
         return tokenizer.decode_as_document
-    return tokenizer.decode
+    return None
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar, overload
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Item = TypeVar("Item")
+_Input = TypeVar("_Input")
 
 ID_BITS = 32
 """Ids are stored as unsigned integers of this size."""
@@ -125,23 +127,21 @@ def encode_each(
     encode: Callable[..., list[int]], texts: Iterable[str], *, add_special: bool, parse_special: bool
 ) -> list[list[int] | EncodeError]:
     """Encode texts one by one; the result for a text that cannot be encoded is its error."""
-    results: list[list[int] | EncodeError] = []
-    for text in texts:
-        try:
-            results.append(encode(text, add_special=add_special, parse_special=parse_special))
-        except EncodeError as error:
-            results.append(error)
-    return results
+    return _each(partial(encode, add_special=add_special, parse_special=parse_special), texts)
 
 
 def decode_each(
     decode: Callable[[Sequence[int]], bytes], all_ids: Iterable[Sequence[int]]
 ) -> list[bytes | EncodeError]:
     """Decode lists of ids one by one; the result for a list that cannot be decoded is its error."""
-    results: list[bytes | EncodeError] = []
-    for ids in all_ids:
+    return _each(decode, all_ids)
+
+
+def _each(function: Callable[[_Input], Item], inputs: Iterable[_Input]) -> list[Item | EncodeError]:
+    results: list[Item | EncodeError] = []
+    for each in inputs:
         try:
-            results.append(decode(ids))
+            results.append(function(each))
         except EncodeError as error:
             results.append(error)
     return results

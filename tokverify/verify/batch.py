@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
 
-from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, decoding_of
+from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, adapted_decoding_of
 from tokverify.verify.failure import FAILURES, Failure, name_side
 from tokverify.verify.mode import Mode
+
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
 
 Encoded = list[int] | Failure
 """The ids of a text, or why it cannot be encoded."""
@@ -21,29 +25,15 @@ KnownIds = dict[tuple[str, Mode], Encoded]
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> list[Encoded]:
     """Encode each text in its mode, all texts with the same mode in one call if the tokenizer encodes batches."""
     if not isinstance(tokenizer, BatchEncoding):
-        return [_encode(tokenizer, text, mode) for text, mode in zip(texts, modes, strict=True)]
+        pairs = zip(texts, modes, strict=True)
+        return [_answer(tokenizer.encode, text, **mode._asdict()) for text, mode in pairs]
     results: list[Encoded] = [[]] * len(texts)
     for mode in dict.fromkeys(modes):
         places = [at for at, other in enumerate(modes) if other == mode]
-        encoded = _encode_together(tokenizer, [texts[at] for at in places], mode)
-        for at, ids in zip(places, encoded, strict=True):
+        encoded = _answer(tokenizer.encode_many, [texts[at] for at in places], **mode._asdict())
+        for at, ids in zip(places, _for_each(encoded, len(places)), strict=True):
             results[at] = ids
     return results
-
-
-def _encode_together(tokenizer: BatchEncoding, texts: Sequence[str], mode: Mode) -> Sequence[Encoded]:
-    """Encode texts in one call; if it fails as a whole, that is the failure of each text."""
-    try:
-        return tokenizer.encode_many(texts, **mode._asdict())
-    except FAILURES as failure:
-        return [failure] * len(texts)
-
-
-def _encode(tokenizer: Tokenizer, text: str, mode: Mode) -> Encoded:
-    try:
-        return tokenizer.encode(text, **mode._asdict())
-    except FAILURES as failure:
-        return failure
 
 
 def ids_or_none(encoded: Encoded) -> tuple[int, ...] | None:
@@ -53,20 +43,24 @@ def ids_or_none(encoded: Encoded) -> tuple[int, ...] | None:
 
 def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[Sequence[int]]) -> list[Decoded]:
     """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
-    decode = decoding_of(tokenizer, other)
-    if isinstance(tokenizer, BatchDecoding) and decode == tokenizer.decode:
-        try:
-            return [*tokenizer.decode_many(all_ids)]
-        except FAILURES as failure:
-            return [failure] * len(all_ids)
-    return [_decode(decode, ids) for ids in all_ids]
+    adapted = adapted_decoding_of(tokenizer, other)
+    if adapted is None and isinstance(tokenizer, BatchDecoding):
+        return [*_for_each(_answer(tokenizer.decode_many, all_ids), len(all_ids))]
+    return [_answer(adapted or tokenizer.decode, ids) for ids in all_ids]
 
 
-def _decode(decode: Callable[[Sequence[int]], bytes], ids: Sequence[int]) -> Decoded:
+def _answer(
+    function: Callable[_Parameters, _Answer], *args: _Parameters.args, **options: _Parameters.kwargs
+) -> _Answer | Failure:
     try:
-        return decode(ids)
+        return function(*args, **options)
     except FAILURES as failure:
         return failure
+
+
+def _for_each(answer: Sequence[_Answer] | Failure, count: int) -> Sequence[_Answer | Failure]:
+    """Return the results of a call for several inputs; if it failed as a whole, that is the failure of each."""
+    return [answer] * count if isinstance(answer, FAILURES) else answer
 
 
 class Answers:
