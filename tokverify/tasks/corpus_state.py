@@ -76,13 +76,13 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     stored = StateDirectory(state)
     plan = stored.plan()
     opened = _open(plan)
+    comparison = opened.compare(plan, judge)
     failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
     repeated = [unit for unit in plan.units if unit.id in failed]
     for unit in repeated:
         _require_unchanged(unit)
     for unit in repeated:
         stored.remove(unit.id)
-    comparison = opened.compare(plan, judge)
     tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
     return replace(_conclude(opened, comparison, tally, distilled), max_differences=max_differences)
 
