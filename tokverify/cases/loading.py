@@ -35,9 +35,9 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
         TokverifyError: As for `load_cases`.
     """
     files = _find_files([SHIPPED] if sources is None else sources)
-    shipped = tuple((file, name) for file, name in files.items() if name)
-    of_shipped = iter(read_shipped(shipped))
-    suites = [next(of_shipped) if name else _read(file) for file, name in files.items()]
+    shipped = {file: name for file, name in files.items() if name}
+    known = dict(zip(shipped, read_shipped(tuple(shipped.items())), strict=True))
+    suites = [known.get(file) or _read(file) for file in files]
     complaints = [*chain.from_iterable(suite.complaints for suite in suites), *_find_name_clashes(suites)]
     if complaints:
         raise SeveralError(*complaints)

@@ -36,10 +36,10 @@ def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
         return False
     ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
-    shared = len(set(ours) & set(theirs))
-    return in_place < _IN_PLACE * min(len(ours), len(theirs)) and shared < _SHARED * max(
-        len(set(ours)), len(set(theirs))
-    )
+    if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
+        return False
+    distinct, others = set(ours), set(theirs)
+    return len(distinct & others) < _SHARED * max(len(distinct), len(others))
 
 
 def _simplify(token: str) -> str:

@@ -52,9 +52,9 @@ MAX_PLACEHOLDER_CHARACTERS = 256 * 2**20
 _SHORT = 16
 """The number of characters up to which no list of tokens can decode to much more than the file has."""
 
-# In UTF-8, with each byte as a lone surrogate.
 _FIRST_BYTES_BEYOND = (b"\xf5", b"\xf6", b"\xf7")
 _BYTES_BEYOND = re.compile(rb"\xf4[\x90-\xbf]")
+# In UTF-8, with each byte as a lone surrogate.
 _BEYOND_UNICODE = re.compile("\udcf4[\udc90-\udcbf][\udc80-\udcbf]{2}|[\udcf5-\udcf7][\udc80-\udcbf]{3}")
 
 _MATCHING = tuple(
