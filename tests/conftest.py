@@ -1,4 +1,7 @@
-"""Set the markers `real` and `process`, and provide fixtures for real data (see CONTRIBUTING.md) and for llama.cpp."""
+"""Set the markers `real` and `process` and a time limit; provide fixtures for real data and for llama.cpp.
+
+CONTRIBUTING.md says where real data comes from.
+"""
 
 import signal
 from collections.abc import Callable
@@ -47,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("real")
         if needs_process(item):
             item.add_marker("process")
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.timeout(0))
 
 
 def needs_process(item: pytest.Item) -> bool:

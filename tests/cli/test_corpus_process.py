@@ -42,7 +42,7 @@ def output(arguments: list[str]) -> str:
 def test_an_interrupted_run_can_be_resumed(tmp_path):
     data, state = write_corpus(tmp_path / "data", 20), tmp_path / "out"
     with subprocess.Popen(verify(data, "--state", state), stderr=subprocess.PIPE, text=True) as process:
-        while not (state / "plan.json").exists():
+        while process.poll() is None and not (state / "plan.json").exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()

@@ -20,7 +20,10 @@ from tokverify.train import run as training_task
 
 SAMPLE_TEXT = DATA / "sample_text.txt"
 RESULTS = ["report.json", "tokenizer.gguf", "tokenizer.json", "tokenizer_config.json"]
-LIMITED = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2); "
+LIMITED = (
+    "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2); "
+    "sys.dont_write_bytecode = True; "  # A cut .pyc file would break every later program.
+)
 
 
 @pytest.fixture

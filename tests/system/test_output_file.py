@@ -27,6 +27,7 @@ import resource, sys
 from pathlib import Path
 from tokverify.errors import TokverifyError
 from tokverify.system.output_file import temporary_beside
+sys.dont_write_bytecode = True  # A cut .pyc file would break every later program.
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     with temporary_beside(Path(sys.argv[1])) as temporary:
