@@ -12,6 +12,7 @@ from pathlib import Path
 
 import checkout  # noqa: F401
 
+from support.eighth_faults import EIGHTH
 from support.fifth_faults import FIFTH
 from support.fourth_faults import FOURTH
 from support.mutation import Mutation
@@ -33,6 +34,7 @@ TABLES = {
     "fifth": FIFTH,
     "sixth": SIXTH,
     "seventh": SEVENTH,
+    "eighth": EIGHTH,
 }
 REFERENCES = ("whole", "ids")
 HEADS = (

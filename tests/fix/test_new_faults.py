@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.eighth_faults import EIGHTH
 from support.fifth_faults import FIFTH
 from support.fourth_faults import FOURTH
 from support.mutation import Mutation
@@ -14,7 +15,7 @@ from support.seventh_faults import SEVENTH
 from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
