@@ -12,6 +12,7 @@ from tokverify.verify.competing_text import CompetingTexts
 LETTERS = {"a": -9.0, "b": -9.0, "c": -9.0, "d": -9.0}
 SPM = spm_spec({**LETTERS, "ab": -2.0, "bc": -1.0, "cd": -3.0})
 UNIGRAM = unigram_spec({**LETTERS, "▁": -9.0, "ab": -2.0, "bc": -1.0, "cd": -3.0})
+DIVIDED = unigram_spec({"▁": -9, "a": -1, "b": -9, "c": -9, "d": -1, "ab": -5, "bc": -7.5, "cd": -5})
 BPE = bpe_spec(["b c", "a b", "c d"])
 
 
@@ -72,3 +73,31 @@ def test_a_moved_join_is_tried_with_more_than_its_closest_competitors():
     right, wrong = spm_spec(scores), spm_spec({**scores, "ab": -1})
     texts = competing_texts(Encoder(wrong), right)
     assert {"pab", "qab"} <= set(texts)
+
+
+def test_scores_that_are_all_lower_show_where_two_tokens_compete_with_three():
+    lower = replace(DIVIDED, scores=[score - 1 for score in DIVIDED.scores])
+    assert competing_texts(Encoder(lower), DIVIDED) == ["abcd"]
+    assert Encoder(lower).encode("abcd") != Encoder(DIVIDED).encode("abcd")
+    assert "abcd" in competing_texts(Encoder(lower), None)
+
+
+def test_scores_that_are_a_little_lower_divide_no_text_differently():
+    lower = replace(DIVIDED, scores=[score - 0.25 for score in DIVIDED.scores])
+    assert competing_texts(Encoder(lower), DIVIDED) == []
+
+
+def test_the_piece_that_two_others_share_need_be_no_token():
+    right = unigram_spec({"▁": -9, "a": -2, "c": -2, "ab": -5, "bc": -6})
+    wrong = with_score(right, "bc", -4.5)
+    assert competing_texts(Encoder(wrong), right) == ["abc"]
+    assert Encoder(wrong).encode("abc") != Encoder(right).encode("abc")
+
+
+def test_a_separator_keeps_a_text_away_from_the_space_before_it():
+    pieces = {"▁": -9, "~": -9, "a": -2, "c": -2, "ab": -5, "bc": -6, "▁ab": -1}
+    right = unigram_spec(pieces, add_space_prefix=True)
+    wrong = with_score(right, "bc", -4.5)
+    assert "~abc" in competing_texts(Encoder(wrong), right)
+    assert Encoder(wrong).encode("abc") == Encoder(right).encode("abc")
+    assert Encoder(wrong).encode("~abc") != Encoder(right).encode("~abc")

@@ -7,13 +7,16 @@ same piece: in `P Q R`, where `PQ` and `QR` are both tokens, the one that ranks 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import chain
+from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
 from tokverify.text.utf8 import from_utf8
+from tokverify.verify.division_text import close_divisions
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -73,19 +76,20 @@ class CompetingTexts:
     def __init__(self, declared: TokenizerSpec | None) -> None:
         self._declared = declared
         self._theirs: dict[Ranking, _Competitors] = {}
-        self._last: tuple[TokenizerSpec | None, Sequence[_Pieces]] = (None, ())
+        self._last: tuple[TokenizerSpec | None, Sequence[tuple[str, ...]]] = (None, ())
         """The tokenizer that was looked at last, and what competes in it."""
 
     def make(self, actual: Encoder) -> list[str]:
-        """Return the texts for a tokenizer, at most `MOST`."""
+        """Return the texts for a tokenizer, at most `MOST`, and those that it divides narrowly, if scores are added."""
         last, pieces = self._last
         if last is None or not _rank_alike(last, actual.spec):
             pieces = self._find(actual.spec, actual.settings.family.ranking)
             self._last = (actual.spec, pieces)
+        before = _separator(actual) if actual.settings.family.ranking is Ranking.SCORE_SUM else ""
         texts = (_text(each, actual) for each in pieces)
-        return list(dict.fromkeys(filter(None, texts)))
+        return [before + text for text in dict.fromkeys(filter(None, texts))]
 
-    def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[_Pieces]:
+    def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
         declared = self._declared
         if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
             return ()
@@ -94,7 +98,10 @@ class CompetingTexts:
         ours = _joins(spec, ranking)
         theirs = self._theirs.get(ranking)
         found = _flipped(ours, theirs) if theirs and theirs.joins else _Competitors(ours).of(ours)
-        return [one.pieces for one in nsmallest(MOST, found)]
+        pieces: list[tuple[str, ...]] = [one.pieces for one in nsmallest(MOST, found)]
+        if ranking is Ranking.SCORE_SUM:
+            pieces += close_divisions(_scores(spec), _scores(declared) if declared else None)
+        return pieces
 
 
 def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Competition]:
@@ -196,6 +203,15 @@ def _has_other_winner(one: _Competition, ours: Mapping[_Join, _Ranks], theirs: M
 def _left_wins(one: _Competition, joins: Mapping[_Join, _Ranks]) -> bool:
     """Whether the first of two joins is made; of equal ones, the left one is."""
     return joins.get(one.first, _NEVER).by_right <= joins.get(one.second, _NEVER).by_left
+
+
+def _separator(actual: Encoder) -> str:
+    """Return the punctuation mark with a token of its own that the fewest other tokens contain, if there is any.
+
+    Without it, the pieces of a text compete with those that begin with a space, as most such models add one.
+    """
+    uses = Counter(chain.from_iterable(actual.spec.tokens))
+    return min(frozenset(punctuation).intersection(actual.spec.tokens), key=uses.__getitem__, default="")
 
 
 def _text(pieces: tuple[str, ...], actual: Encoder) -> str | None:
