@@ -559,3 +559,15 @@ def test_a_flag_and_its_role_that_are_both_lost_are_restored_together():
     assert (fixed.add_bos, fixed.special_ids) == (True, ids)
     assert plan.change.kind == "add_bos+bos_id"
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_more_texts_than_one_round_can_show_are_verified_in_further_rounds():
+    numbers = [str(number) for number in range(10_000, 12_000)]
+    known = [*numbers, *dict.fromkeys(number[:end] for number in numbers for end in range(2, 5))]
+    right = ended(bpe_spec([f"{text[:-1]} {text[-1]}" for text in sorted(known, key=len)], {"<x>": CONTROL}))
+    wrong = replace(right, tokens=[text.replace("1", "²", 1) if len(text) == 5 else text for text in right.tokens])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).tokens == right.tokens
+    assert plan.repair.changed_tokens == len(numbers)
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
