@@ -70,6 +70,15 @@ def test_escaped_pieces_imply_all_their_splits_as_merges():
     assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
 
 
+def test_unused_tokens_imply_merges_unless_they_are_placeholders():
+    unused = TokenType.UNUSED.value
+    types = [unused if piece == "abc" else type for piece, type in zip(GEMMA.tokens, GEMMA.types, strict=True)]
+    wrong = replace(GEMMA, merges=GEMMA.merges[::-1], types=types)
+    padded = replace(wrong, tokens=[*GEMMA.tokens, "[PAD9]"], types=[*types, unused])
+    for spec in (wrong, padded):
+        assert best(spec, GEMMA).sentence.startswith("using the 4 merges implied by the order of the tokens")
+
+
 def test_missing_merges_are_appended_if_the_others_follow_another_order():
     right = bpe_spec(["a b", "b c", "c d"])
     right = replace(right, merges=["b c", "a b", "c d"])
@@ -117,6 +126,15 @@ def test_a_charsmap_of_sentencepiece_is_found(wrong: str | None):
 def test_a_model_that_uses_the_merges_is_found():
     found = best(replace(GEMMA, model="llama"), GEMMA)
     assert found.sentence.startswith("setting the model to gemma4 instead of llama")
+
+
+def test_any_model_that_uses_scores_is_tried():
+    tokens = ["<unk>", *spec_maker.BYTE_PIECES, "a", "b", "c", " ", "ab", "bc", " a"]
+    types = [TokenType.UNKNOWN.value, *[TokenType.BYTE.value] * 256, *[1] * 7]
+    scores = [0.0] * 257 + [-5.0] * 4 + [-2.0, -1.0, -3.0]
+    plamo = TokenizerSpec(model="plamo2", tokens=tokens, types=types, scores=scores, special_ids={"unk": 0})
+    found = best(replace(plamo, model="llama"), plamo)
+    assert found.sentence.startswith("setting the model to plamo2 instead of llama")
 
 
 def test_tokens_beyond_our_last_one_are_added():

@@ -20,13 +20,12 @@ from tokverify.engine.family import Alphabet, Ranking
 from tokverify.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
+from tokverify.verify.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
     from tokverify.spec import TokenizerSpec
 
-_SENTENCEPIECE_MODELS = ("llama", "t5")
-"""The models of the two algorithms of sentencepiece, BPE and unigram: their files declare the same arrays."""
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
 
@@ -74,8 +73,10 @@ def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
 
 
 def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
-    types = types_of(spec)
-    return ((id, piece) for id, piece in enumerate(spec.tokens) if types[id] == TokenType.NORMAL)
+    """Yield the tokens that a trainer made, even if they are UNUSED here, unless they are placeholders."""
+    for id, (piece, type) in enumerate(zip(spec.tokens, types_of(spec), strict=False)):
+        if type == TokenType.NORMAL or (type == TokenType.UNUSED and not is_filler(piece)):
+            yield id, piece
 
 
 def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -163,7 +164,7 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
         for model in sorted(name for name, load in FAMILIES.items() if load().is_bpe):
             yield _set_model(spec, model, ", which ignores merges", cost.UNUSED_MERGES)
     elif spec.scores and not spec.merges:
-        for model in _SENTENCEPIECE_MODELS:
+        for model in (name for name, load in FAMILIES.items() if load().ranking.uses_scores):
             if model != spec.model:
                 yield _set_model(spec, model, "", cost.MODEL)
 
