@@ -111,6 +111,39 @@ def test_byte_types_of_a_refused_file_are_found():
     assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
+def test_words_typed_byte_are_found():
+    result = found(typed(PLAMO, id257=BYTE, id259=BYTE), PLAMO, "ab", "ba", "aab")
+    best = result.diagnosis.explanations[0]
+    assert best.sentence == "setting the type of 2 tokens (ids 257, 259) to NORMAL"
+    assert (best.explained, best.unexplained) == (result.diagnosis.failing, ())
+
+
+def test_byte_types_that_are_exchanged_with_others_are_found():
+    exchanged = {BYTE: NORMAL, NORMAL: BYTE}
+    wrong = replace(PLAMO, types=[exchanged.get(type, type) for type in PLAMO.types])
+    expected = Bare(Encoder(PLAMO))
+    cases = [Case(id="a", suite="s", text="ab\n")]
+    results = verify_tokenizers(expected, expected, cases).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    best = diagnose(wrong, Facts(expected), refused).diagnosis.explanations[0]
+    assert best.sentence == (
+        "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
+        " and setting the type of 3 tokens (ids 257-259) to NORMAL"
+    )
+
+
+def test_byte_tokens_are_restored_by_their_place_among_the_others():
+    lost = replace(PLAMO, tokens=[token.replace("<0x41>", "<lost>") for token in PLAMO.tokens])
+    wrong = typed(lost, id30=NORMAL)
+    expected = Bare(Encoder(PLAMO))
+    cases = [Case(id="a", suite="s", text="abA\x1d")]
+    results = verify_tokenizers(expected, expected, cases).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    result = diagnose(wrong, Facts(expected), refused)
+    assert result.diagnosis.explanations[0].sentence == "restoring 2 tokens (ids 30, 66) as byte tokens"
+    assert result.changes[0].transform(wrong) == PLAMO
+
+
 def test_words_that_the_merges_miss_are_not_called_added_tokens():
     right = bpe_spec(["a b", "ab c", "c d", "abc d"])
     diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab").diagnosis

@@ -48,6 +48,8 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
         ("made-unigram: BOS on", False),
         ("made-spm: types moved by one", False),
         ("made-spm: all special ids off by one", False),
+        ("made-unigram: scores lowered by one, and EOS is the padding", False),
+        ("made-gemma4: merges in the order of ids, words typed UNUSED, and BOS off", True),
         ("made-spm: byte tokens in reverse", True),
         ("made-wordpiece: continuations lost", True),
         ("made-rwkv: tokens in upper case", True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _NOT_ASCII = 0x80
+_BYTES = 0x100
 _REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
 _NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
 
@@ -108,16 +109,47 @@ def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec, family = evidence.spec, find_family(evidence.spec.model)
     if evidence.facts.spec is not None or family is None or not family.has_byte_pieces:
         return
-    known = set(spec.tokens)
-    patches: dict[int, TokenPatch] = {}
-    for id, data in enumerate(evidence.facts.token_bytes[: len(spec.tokens)]):
-        text = f"<0x{data.hex().upper()}>"
-        # A character may have a token of its own besides its byte token, but no other byte has.
-        if len(data) == 1 and data[0] >= _NOT_ASCII and text not in known:
-            patches[id] = TokenPatch(text, TokenType.BYTE)
+    patches = _lost_bytes_of_run(spec, evidence.facts.token_bytes) or _lost_bytes(spec, evidence.facts.token_bytes)
     if patches:
         sentence = f"restoring {name_tokens(patches, spec)} as byte tokens"
         yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
+
+
+def _lost_bytes(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> dict[int, TokenPatch]:
+    known = set(spec.tokens)
+    patches: dict[int, TokenPatch] = {}
+    for id, data in enumerate(expected_bytes[: len(spec.tokens)]):
+        text = _byte_piece(data)
+        # A character may have a token of its own besides its byte token, but no other byte has.
+        if len(data) == 1 and data[0] >= _NOT_ASCII and text not in known:
+            patches[id] = TokenPatch(text, TokenType.BYTE)
+    return patches
+
+
+def _lost_bytes_of_run(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> dict[int, TokenPatch]:
+    """Return patches for a run of tokens that represent all bytes in order, if some have another text.
+
+    As llama.cpp refuses a file without all of them, those with another type are included.
+    """
+    start = _find_byte_run(expected_bytes)
+    if start is None or start + _BYTES > len(spec.tokens):
+        return {}
+    types = types_of(spec)
+    right = {start + value: _byte_piece(bytes([value])) for value in range(_BYTES)}
+    if all(spec.tokens[id] == text for id, text in right.items()):
+        return {}
+    wrong = {id for id, text in right.items() if (spec.tokens[id], types[id]) != (text, TokenType.BYTE)}
+    return {id: TokenPatch(right[id], TokenType.BYTE) for id in sorted(wrong)}
+
+
+def _find_byte_run(expected_bytes: Sequence[bytes]) -> int | None:
+    run = [bytes([value]) for value in range(_BYTES)]
+    starts = (id for id, data in enumerate(expected_bytes) if data == run[0])
+    return next((start for start in starts if list(expected_bytes[start : start + _BYTES]) == run), None)
+
+
+def _byte_piece(data: bytes) -> str:
+    return f"<0x{data.hex().upper()}>"
 
 
 def _settings(evidence: Evidence) -> Settings | None:

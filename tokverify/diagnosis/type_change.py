@@ -164,17 +164,22 @@ def _have_type(evidence: Evidence, ids: Iterable[int], type: TokenType) -> bool:
 
 
 def _bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Make tokens BYTE whose texts look like bytes, if the model depends on it."""
+    """Make tokens BYTE whose texts look like bytes, and all others NORMAL, if the model depends on it."""
     spec = evidence.spec
     if evidence.facts.spec is not None or not depends_on_types(spec):
         return
-    types = types_of(spec)
-    patches: dict[int, TokenPatch] = {}
-    for id, text in enumerate(spec.tokens):
-        if types[id] != TokenType.BYTE and kind_of(text) == "bytes":
-            patches[id] = TokenPatch(type=TokenType.BYTE)
-    if patches:
-        yield set_type(spec, patches, TokenType.BYTE, cost.CONVENTIONAL_TYPES)
+    groups: dict[TokenType, dict[int, TokenPatch]] = {TokenType.BYTE: {}, TokenType.NORMAL: {}}
+    for id, (text, type) in enumerate(zip(spec.tokens, types_of(spec), strict=False)):
+        is_byte = kind_of(text) == "bytes"
+        if is_byte != (type == TokenType.BYTE):
+            right = TokenType.BYTE if is_byte else TokenType.NORMAL
+            groups[right][id] = TokenPatch(type=right)
+    found = {type: group for type, group in groups.items() if group}
+    for type, group in found.items():
+        yield set_type(spec, group, type, cost.CONVENTIONAL_TYPES)
+    if len(found) > 1:
+        parts = [describe_type(spec, group, type) for type, group in found.items()]
+        yield patch_tokens(_merge(found.values()), "types", " and ".join(parts), cost.SEVERAL_TYPES)
 
 
 def _by_kind(spec: TokenizerSpec, patches: Patches) -> Iterator[Patches]:
