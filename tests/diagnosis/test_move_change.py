@@ -3,7 +3,7 @@
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.made_vocabulary import bpe, unigram
+from support.made_vocabulary import bpe, plamo, unigram
 from support.mutation import swapped
 from support.new_faults import inserted
 from support.seventh_faults import extra_ids_first, reordered
@@ -35,6 +35,15 @@ def test_tokens_move_back_with_types_and_scores(order, bare: bool):
     assert best.sentence.endswith("to their ids in the reference, with types and scores")
     fixed = result.changes[0].transform(wrong)
     assert (fixed.tokens, fixed.types, fixed.scores) == (list(right.tokens), list(right.types), list(right.scores))
+
+
+@pytest.mark.process  # takes seconds
+def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors():
+    right = plamo()
+    wrong = reordered(lambda spec: [*range(60), *range(61, len(spec.tokens)), 60])(right)
+    assert [right.tokens[60], "8" in right.tokens] == ["<0x38>", True]
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right))), ()))
+    assert change.transform(wrong) == right
 
 
 def test_tokens_without_other_values_are_only_rewritten():

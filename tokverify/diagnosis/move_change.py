@@ -5,7 +5,7 @@ A vocabulary of another program may have its special tokens elsewhere, which mov
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -49,15 +49,36 @@ def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]
 def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
     """Return by id where each token that differs is now; nothing if they are not the same ones."""
     differing = [id for id, (left, right) in enumerate(zip(ours, theirs, strict=False)) if left != right]
-    places: defaultdict[object, deque[int]] = defaultdict(deque)
+    if Counter(ours[id] for id in differing) != Counter(theirs[id] for id in differing):
+        return {}
+    places: defaultdict[object, set[int]] = defaultdict(set)
     for id in differing:
-        places[ours[id]].append(id)
-    sources: dict[int, int] = {}
-    for id in differing:
-        if not places.get(theirs[id]):
-            return {}
-        sources[id] = places[theirs[id]].popleft()
-    return sources
+        places[ours[id]].add(id)
+    sources = {id: min(places[theirs[id]]) for id in differing if len(places[theirs[id]]) == 1}
+    _add_ambiguous(sources, {id: places[theirs[id]] for id in differing if id not in sources})
+    return dict(sorted(sources.items()))
+
+
+def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> None:
+    """Add the sources of tokens that share their bytes with others, such as digits with byte tokens.
+
+    Each is the one that is as far away as that of the token before or after, if there is one.
+
+    Args:
+        sources: The sources of the other tokens.
+        places: Where each of these may be now, by id; tokens with the same bytes share a set.
+    """
+    ids = list(places)
+    for ordered, neighbor in ((ids, -1), (ids[::-1], 1)):
+        for id in ordered:
+            near = sources.get(id + neighbor, -1) - neighbor
+            if id not in sources and near in places[id]:
+                sources[id] = near
+                places[id].remove(near)
+    for id in ids:
+        if id not in sources:
+            sources[id] = min(places[id])
+            places[id].remove(sources[id])
 
 
 def _have_same_values(spec: TokenizerSpec, sources: Mapping[int, int]) -> bool:
