@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
+from support.fifth_faults import one_score
+from support.made_vocabulary import unigram
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts
@@ -571,3 +573,12 @@ def test_more_texts_than_one_round_can_show_are_verified_in_further_rounds():
     assert plan.repair.changed_tokens == len(numbers)
     assert plan.repair.inferred_tokens == 0
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_change_that_further_texts_show_to_be_harmful_is_not_made():
+    right = unigram()
+    plan = planned(one_score("IM", -5.0)(right), right, bare=True)
+    assert plan.before.counts[TEXTS] > 0
+    assert plan.change is None
+    assert plan.after.counts == plan.before.counts
+    assert fix_exit_code(written(plan)) == 1

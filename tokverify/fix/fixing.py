@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -108,20 +108,26 @@ def make_plan(
     candidates = Candidates(facts, measuring, encodings)
     before = measure = measuring.measure(spec)
     parts: list[TokenizerChange] = []
+    rejected: set[str] = set()
     current = spec
-    while not measure.is_clean and len(parts) < _ROUNDS and not (parts and budget.is_spent):
-        found = _next_change(candidates, measuring, current, measure)
+    while not measure.is_clean and len(parts) + len(rejected) < _ROUNDS and not (parts and budget.is_spent):
+        found = _next_change(candidates, measuring, current, measure, rejected)
         if found is None:
             break
         change, measure = found
         parts.append(change)
-        current = change.transform(current)
+        previous, current = current, change.transform(current)
         targets = target_cases(changed_ids(spec, current), measure.encoder, facts.expected)
         if first.encoder is None:
             # Only now is it known which texts our side matches.
             targets += general_cases(measure.encoder, facts.expected)
         if measuring.add_cases([*targets, *_differing_tokens(every_token, measure.encoder)]):
             before, measure = measuring.measure(spec), measuring.measure(current)
+            last = before if previous is spec else measuring.measure(previous)
+            if measure.total > last.total:
+                # The texts that were made for its tokens show that the change does more harm than good.
+                rejected.add(parts.pop().sentence)
+                current, measure = previous, last
     if parts:
         parts = _complete(prune(measuring, spec, parts, facts.expected), declaration)
         current = reduce(TokenizerChange.then, parts).transform(spec)
@@ -164,10 +170,15 @@ def _measure_unverified(measuring: Measuring, spec: TokenizerSpec, current: Toke
 
 
 def _next_change(
-    candidates: Candidates, measuring: Measuring, spec: TokenizerSpec, measure: Measure
+    candidates: Candidates, measuring: Measuring, spec: TokenizerSpec, measure: Measure, rejected: Collection[str]
 ) -> tuple[TokenizerChange, Measure] | None:
-    """Return the first change that makes the tokenizer better in one way and worse in none, and its measure."""
+    """Return the first change that makes the tokenizer better in one way and worse in none, and its measure.
+
+    Those with a sentence in `rejected` are left out.
+    """
     for change in candidates.changes(spec, measure):
+        if change.sentence in rejected:
+            continue
         found = measuring.measure(change.transform(spec))
         if found.improves(measure):
             return change, found

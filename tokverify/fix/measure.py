@@ -89,6 +89,11 @@ class Measure:
         """Whether there is no difference at all, apart from the errors that audit finds."""
         return not any(count for name, count in self.counts.items() if name != FINDINGS)
 
+    @property
+    def total(self) -> int:
+        """How many differences there are that must not remain."""
+        return sum(count for name, count in self.counts.items() if name not in self.optional)
+
     def improves(self, other: Measure) -> bool:
         """Whether this is better in at least one way, and worse in none."""
         changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
