@@ -126,6 +126,16 @@ def test_the_search_stops_at_its_limit_and_names_what_was_not_tried():
     assert {"pre-tokenizer", "merges"} <= set(found.not_tried)
 
 
+def test_flags_are_added_to_the_best_change_even_if_the_budget_is_spent():
+    wrong = replace(BPE, pre="qwen2", add_eos=True)
+    actual, expected = Encoder(wrong), Encoder(BPE)
+    report = verify_tokenizers(actual, expected, cases("12", "a 12", "12ab", "1 12"))
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(120)).diagnosis
+    best = found.explanations[0]
+    assert best.sentence == "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre), and turning add_eos off"
+    assert (best.unexplained, found.stopped_early) == ((), False)
+
+
 def test_the_broken_sample_is_diagnosed():
     encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())

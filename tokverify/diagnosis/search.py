@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -31,6 +31,8 @@ _DEPTH = 3
 """At most this many changes are combined."""
 _BEAM = 3
 """Each round extends this many of the best combinations."""
+_FEW = ("flags", "special ids")
+"""The kinds with so few changes that they are tried even if the budget is spent."""
 _LISTED = 3
 """At most this many explanations are reported."""
 
@@ -108,6 +110,9 @@ class _Search(Generic[_Goal]):
             best = sorted(self._trials, key=lambda trial: trial.promise)[:_BEAM]
             parents = [trial for trial in best if trial in beam]
             beam = list(chain.from_iterable(map(self._extend, parents)))
+        if self._not_tried and self._trials:
+            list(self._extend(min(self._trials, key=lambda trial: trial.promise), only=_FEW))
+            self._not_tried = () if self._is_explained() else self._not_tried
         self._prune()
         ranked = self._rank_trials()
         diagnosis = Diagnosis(
@@ -120,15 +125,15 @@ class _Search(Generic[_Goal]):
         )
         return DiagnosisResult(diagnosis, tuple(trial.change for trial in ranked))
 
-    def _extend(self, trial: Trial | None = None) -> Iterator[Trial]:
-        """Try every change in addition to those of a trial."""
+    def _extend(self, trial: Trial | None = None, only: Collection[str] = ()) -> Iterator[Trial]:
+        """Try every change in addition to those of a trial; those of the kinds in `only` whatever the budget is."""
         spec = trial.change.expressible_part().transform(self._spec) if trial else self._spec
         encoder = trial.encoder if trial else self._encoder
         left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
         changes = self._problem.changes(spec, encoder, left)
-        for name in changes:
-            for change in changes[name]:
-                if self._budget.is_spent:
+        for name in only or changes:
+            for change in changes.get(name, ()):
+                if self._budget.is_spent and not only:
                     self._not_tried = _from(name, changes)
                     return
                 if found := self._try((*(trial.parts if trial else ()), change), trial):
