@@ -9,7 +9,8 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, spm_spec
 from tokverify.cases.case import Case
 from tokverify.diagnosis import Facts, diagnose
-from tokverify.diagnosis.shift_change import Shift, find_shift
+from tokverify.diagnosis.evidence import Evidence
+from tokverify.diagnosis.shift_change import Shift, find_shift, shifts
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec
 from tokverify.verify.comparison import verify_tokenizers
@@ -80,3 +81,13 @@ def test_a_shift_is_named_as_one_cause(damage: Callable[[TokenizerSpec], Tokeniz
     new = found.changes[0].transform(wrong)
     assert (new.tokens, new.types) == (list(SPM.tokens), list(SPM.types))
     assert len(BYTE_PIECES) < len(new.scores) == len(SPM.scores)
+
+
+@pytest.mark.parametrize(("moved", "ending"), [(False, ", but not the ids of special tokens"), (True, " back")])
+def test_the_ids_of_special_tokens_move_only_if_they_are_the_references_then(moved: bool, ending: str):
+    eos = len(SPM.tokens) - 2
+    right = replace(SPM, special_ids={"eos": eos})
+    wrong = replace(deleted(right), special_ids={"eos": eos - moved})
+    (change,) = shifts(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))
+    assert change.sentence.endswith(ending)
+    assert change.transform(wrong).special_ids == right.special_ids

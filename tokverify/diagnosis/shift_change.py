@@ -92,8 +92,19 @@ def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if shift:
         fill = _Fill(evidence, shift)
-        yield _undo(fill, shift, moves_roles=True)
-        yield _undo(fill, shift, moves_roles=False)
+        gain = _gain_by_moving_roles(evidence, shift)
+        if gain >= 0:
+            yield _undo(fill, shift, moves_roles=True)
+        if gain <= 0:
+            yield _undo(fill, shift, moves_roles=False)
+
+
+def _gain_by_moving_roles(evidence: Evidence, shift: Shift) -> int:
+    """Return how many more ids of special tokens are those of the reference if they move, too; 0 if it has none."""
+    ours, theirs = evidence.spec.special_ids, evidence.facts.special_ids
+    roles = [role for role in ours if role in theirs]
+    moved = sum(shift.move_id(ours[role]) == theirs[role] for role in roles)
+    return moved - sum(ours[role] == theirs[role] for role in roles)
 
 
 def _undo(fill: _Fill, shift: Shift, *, moves_roles: bool) -> TokenizerChange:
