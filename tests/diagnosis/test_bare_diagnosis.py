@@ -144,6 +144,23 @@ def test_byte_tokens_are_restored_by_their_place_among_the_others():
     assert result.changes[0].transform(wrong) == PLAMO
 
 
+def test_texts_are_restored_even_if_byte_tokens_are_among_them():
+    wrong = swapped(PLAMO, "<0x41>", "ab")
+    expected = Bare(Encoder(PLAMO))
+    results = verify_tokenizers(expected, expected, [Case(id="a", suite="s", text="abA")]).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    result = diagnose(wrong, Facts(expected), refused)
+    best = result.diagnosis.explanations[0]
+    assert best.sentence == "rewriting 2 tokens (ids 66, 259) to represent the same bytes as in the reference"
+    assert result.changes[0].transform(wrong).tokens == PLAMO.tokens
+
+
+def test_the_text_of_the_unknown_token_is_restored():
+    result = found(written(SPM, "<unk>", "<unk>~"), SPM, "a<unk>b", "b<unk>")
+    best = result.diagnosis.explanations[0]
+    assert best.sentence == 'rewriting token 0 "<unk>~" to represent the same bytes as in the reference'
+
+
 def test_words_that_the_merges_miss_are_not_called_added_tokens():
     right = bpe_spec(["a b", "ab c", "c d", "abc d"])
     diagnosis = found(replace(right, merges=right.merges[:1]), right, "abc", "abcd", "ab").diagnosis

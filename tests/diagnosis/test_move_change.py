@@ -1,5 +1,7 @@
 """Tokens in another order than in the reference move back together with their types and scores."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.bare_tokenizer import Bare
@@ -44,6 +46,18 @@ def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors
     assert [right.tokens[60], "8" in right.tokens] == ["<0x38>", True]
     (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right))), ()))
     assert change.transform(wrong) == right
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize("bare", [False, True])
+def test_tokens_move_back_even_if_some_of_them_have_other_texts(bare: bool):
+    right = unigram()
+    moved = reordered(last_half_first)(right)
+    wrong = replace(moved, tokens=[f"{text}~{id}" if id in {100, 700} else text for id, text in enumerate(moved.tokens)])
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right)) if bare else Encoder(right)), ()))
+    fixed = change.transform(wrong)
+    assert sum(left != right for left, right in zip(fixed.tokens, right.tokens, strict=True)) == 2
+    assert (fixed.types, fixed.scores) == (list(right.types), list(right.scores))
 
 
 def test_tokens_without_other_values_are_only_rewritten():

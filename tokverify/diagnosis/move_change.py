@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 _LEAST = 8
 """Of fewer tokens, the texts alone were probably exchanged."""
+_AGREEMENT = 0.9
+"""The share of the tokens that differ for which there must be the same ones elsewhere."""
 
 
 def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -47,15 +49,22 @@ def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]
 
 
 def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
-    """Return by id where each token that differs is now; nothing if they are not the same ones."""
+    """Return by id where each token that differs is now; nothing if too many are not the same ones.
+
+    The few that only one side has take the places that are left.
+    """
     differing = [id for id, (left, right) in enumerate(zip(ours, theirs, strict=False)) if left != right]
-    if Counter(ours[id] for id in differing) != Counter(theirs[id] for id in differing):
+    our_counts, their_counts = Counter(ours[id] for id in differing), Counter(theirs[id] for id in differing)
+    common = {key for key, count in their_counts.items() if our_counts[key] == count}
+    least = _AGREEMENT if len(ours) == len(theirs) else 1.0
+    if sum(theirs[id] in common for id in differing) < least * len(differing):
         return {}
     places: defaultdict[object, set[int]] = defaultdict(set)
     for id in differing:
-        places[ours[id]].add(id)
-    sources = {id: min(places[theirs[id]]) for id in differing if len(places[theirs[id]]) == 1}
-    _add_ambiguous(sources, {id: places[theirs[id]] for id in differing if id not in sources})
+        places[ours[id] if ours[id] in common else None].add(id)
+    choices = {id: places[theirs[id] if theirs[id] in common else None] for id in differing}
+    sources = {id: min(choice) for id, choice in choices.items() if len(choice) == 1}
+    _add_ambiguous(sources, {id: choice for id, choice in choices.items() if id not in sources})
     return dict(sorted(sources.items()))
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _NOT_ASCII = 0x80
 _BYTES = 0x100
 _REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
-_NEVER_DECODED = (Attribute.UNUSED | Attribute.UNKNOWN).value
 
 
 def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -153,15 +152,17 @@ def _byte_piece(data: bytes) -> str:
 
 
 def _settings(evidence: Evidence) -> Settings | None:
-    """Return our settings; if equal texts are what llama.cpp refuses, those without them."""
+    """Return our settings; if equal texts or lost byte tokens are what llama.cpp refuses, those without them."""
     if evidence.encoder is not None:
         return evidence.encoder.settings
-    first: dict[str, int] = {}
-    for id, text in enumerate(evidence.spec.tokens):
-        first.setdefault(text, id)
-    distinct = [text if first[text] == id else f"[PAD{id}]" for id, text in enumerate(evidence.spec.tokens)]
+    spec, first = evidence.spec, dict[str, int]()
+    restored = _lost_bytes_of_run(spec, evidence.facts.token_bytes)
+    for id in (*restored, *range(len(spec.tokens))):
+        first.setdefault(restored[id].text or "" if id in restored else spec.tokens[id], id)
+    texts = {id: text for text, id in first.items()}
+    distinct = [texts.get(id, f"[PAD{id}]") for id in range(len(spec.tokens))]
     try:
-        return resolve(replace(evidence.spec, tokens=distinct))
+        return resolve(replace(spec, tokens=distinct))
     except TokverifyError:
         return None
 
@@ -177,9 +178,9 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     patches: dict[int, TokenPatch] = {}
     for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
-        if not expected or settings.family.token_bytes(settings.pieces[id], attribute, settings) == expected:
+        if not expected or settings.family.token_bytes(spec.tokens[id], attribute, settings) == expected:
             continue
-        text = None if attribute & _NEVER_DECODED else spell_token(expected, attribute, settings)
+        text = None if attribute & Attribute.UNUSED.value else spell_token(expected, attribute, settings)
         if text is not None:
             patches[id] = TokenPatch(text)
     if patches:
