@@ -53,7 +53,8 @@ def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors
 def test_tokens_move_back_even_if_some_of_them_have_other_texts(bare: bool):
     right = unigram()
     moved = reordered(last_half_first)(right)
-    wrong = replace(moved, tokens=[f"{text}~{id}" if id in {100, 700} else text for id, text in enumerate(moved.tokens)])
+    texts = [f"{text}~{id}" if id in {100, 700} else text for id, text in enumerate(moved.tokens)]
+    wrong = replace(moved, tokens=texts)
     (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right)) if bare else Encoder(right)), ()))
     fixed = change.transform(wrong)
     assert sum(left != right for left, right in zip(fixed.tokens, right.tokens, strict=True)) == 2
