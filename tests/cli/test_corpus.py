@@ -274,11 +274,23 @@ def test_without_texts_the_columns_of_ids_are_named(tmp_path):
 
 
 def test_without_texts_and_ids_all_columns_are_named(tmp_path):
-    messages = [{"role": "user", "content": "Hello"}]
+    pa.parquet.write_table(pa.table({"id": [1], "sizes": [[{"n": 1}]]}), tmp_path / "a.parquet")
+    result = verify(MODEL, tmp_path / "a.parquet")
+    assert result.exit_code == 2
+    assert "no column contains texts; columns: id (int64), sizes.n (int64)\n" in result.stderr
+
+
+def test_the_messages_of_chats_are_documents(tmp_path):
+    messages = [{"role": "user", "content": "Hello  world"}, {"role": "assistant", "content": "Hi"}]
     pa.parquet.write_table(pa.table({"id": [1], "messages": [messages]}), tmp_path / "a.parquet")
     result = verify(MODEL, tmp_path / "a.parquet")
     assert result.exit_code == 2
-    assert "no column contains texts; columns: id (int64), messages (list<" in result.stderr
+    assert "only lists contain texts; choose with --text-column: messages.role, messages.content" in result.stderr
+    result = verify(MODEL, tmp_path / "a.parquet", "--text-column", "messages.content", "-f", "json")
+    assert (result.exit_code, json.loads(result.stdout)["documents"]) == (0, 2)
+    for columns in (("--text-column", "messages.content"), ()):
+        result = verify(MODEL, tmp_path / "a.parquet", "--ids-column", "messages.content", *columns)
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
 
 def test_flat_files_of_ids_between_others(data):

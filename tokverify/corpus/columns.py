@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.corpus.document import Columns
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
+from tokverify.corpus.source.source import ids_with_list
 from tokverify.errors import TokverifyError
 from tokverify.text.wording import list_items, quote
 
@@ -58,6 +59,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
         _require(path, columns, "--text-column", text, lambda column: column.has_text)
     if ids is not None:
         _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
+        _require_one_text(path, columns, text)
     if text is not None or ids is not None:
         return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
     name = _detect(path, columns)
@@ -96,15 +98,23 @@ def _require(path: str, columns: Sequence[Column], option: str, name: str, fits:
     raise TokverifyError(f"{path}: the column {quote(name)} {problem}; columns with {what}: {fitting} ({option})")
 
 
+def _require_one_text(path: str, columns: Sequence[Column], text: str | None) -> None:
+    if any(column.path == text and column.in_lists for column in columns):
+        raise TokverifyError(f"{path}: {ids_with_list(text)}; omit --text-column or --ids-column")
+
+
 def _detect(path: str, columns: Sequence[Column]) -> str:
-    candidates = [column.path for column in columns if column.has_text]
+    candidates = [column.path for column in columns if column.has_text and not column.in_lists]
     for usual in _USUAL_NAMES:
         if usual in candidates:
             return usual
     if len(candidates) == 1:
         return candidates[0]
-    if not candidates:
+    lists = [column.path for column in columns if column.has_text and column.in_lists]
+    if not candidates and not lists:
         raise TokverifyError(f"{path}: no column contains texts; {_other_columns(columns)}")
+    if not candidates:
+        raise TokverifyError(f"{path}: only lists contain texts; choose with --text-column: {list_items(lists)}")
     raise TokverifyError(
         f"{path}: several columns may contain the texts; choose with --text-column: {list_items(candidates)}"
     )
