@@ -173,6 +173,37 @@ def test_stored_results_can_be_distilled_and_judged_later(data, tmp_path):
     assert "segmentation" in suites[0].read_text()
 
 
+@pytest.mark.parametrize("option", ["-o", "--distill"])
+def test_no_file_of_the_corpus_is_overwritten(data, tmp_path, option):
+    model = tmp_path / "model.gguf"
+    model.write_bytes(Path(BROKEN).read_bytes())
+    state = tmp_path / "out"
+    assert verify(model, data, "--state", state, "--distill", tmp_path / "suite.yaml").exit_code == 1
+    for path in (model, *sorted(data.iterdir())):
+        before = path.read_bytes()
+        format_name = ("-f", "json") if option == "-o" else ()
+        for result in (
+            verify(model, data, option, path, *format_name),
+            corpus("merge", state, option, path, *format_name),
+            corpus("retry", state, option, path, *format_name),
+        ):
+            assert result.exit_code == 2
+            assert f"error: {path}: cannot be written: it is an input, {path}; name another file" in result.stderr
+        assert path.read_bytes() == before
+
+
+def test_the_suite_and_a_report_cannot_go_to_one_file(data, tmp_path):
+    result = verify(MODEL, data, "--distill", tmp_path / "x.yaml", "-o", tmp_path / "x.yaml")
+    assert (result.exit_code, "two reports go to" in result.stderr) == (2, True)
+
+
+def test_a_suite_that_could_not_be_written_is_an_error_before_any_work(data, tmp_path):
+    result = verify(MODEL, data, "--distill", tmp_path / "missing" / "suite.yaml", "--state", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "create it first" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_results_without_excerpts_cannot_be_distilled(data, tmp_path):
     verify(MODEL, data, "--state", tmp_path / "out")
     result = corpus("merge", tmp_path / "out", "--distill", tmp_path / "suite.yaml")
