@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_located_and_the_rest_is_compared(data):
     assert result.exit_code == 2
     groups = {group["reason"]: group["places"] for group in report["unreadable_groups"]}
     assert groups == {
-        "the file cannot be read (ArrowInvalid)": [f"{data}/d.parquet"],
+        "the file is corrupt or cut off, or has another format than its name says": [f"{data}/d.parquet"],
         "the line is not a JSON object": [f"{data}/c.jsonl: byte 17"],
     }
     assert (report["documents"], report["unreadable"]) == (81, 2)
@@ -302,6 +302,29 @@ def test_without_texts_the_columns_of_ids_are_named(tmp_path):
     assert result.exit_code == 2
     message = "no column contains texts; columns with lists of ids: input_ids, labels (--ids-column)"
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.parquet", b"", "the file is corrupt or cut off, or has another format than its name says"),
+        ("a.json", b'[{"text": "a"}]', "none of the first lines is a JSON object"),
+        ("a.jsonl.gz", b"garbage", "the file is not compressed as its name says"),
+    ],
+)
+def test_a_file_whose_columns_cannot_be_read(tmp_path, name, content, reason):
+    (tmp_path / name).write_bytes(content)
+    result = verify(MODEL, tmp_path)
+    assert result.exit_code == 2
+    assert f"error: {tmp_path / name}: {reason}; if other files are intact, name" in result.stderr
+
+
+def test_a_field_that_is_text_in_some_rows_is_text(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\nx\n{"text": 5}\n{"other": "b"}\n{"text": null}\n')
+    write_parquet(tmp_path / "b.parquet", ["b", "c"])
+    result = verify(MODEL, tmp_path, "-f", "json")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["documents"], report["unreadable"]) == (2, 3, 4)
 
 
 def test_without_texts_and_ids_all_columns_are_named(tmp_path):

@@ -186,7 +186,7 @@ def _verify(options: VerifyOptions) -> int:
             judge=options.judge,
             distilled=options.distill,
             timing=options.timing,
-            outputs=options.files(),
+            outputs=options.output_files(),
             on_progress=line.update,
         )
     return write_reports(options, present("corpus", report))
@@ -225,7 +225,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
         max_differences=given.max_differences,
         judge=given.judge,
         distilled=given.distill,
-        outputs=given.files(),
+        outputs=given.output_files(),
     )
     return write_reports(given, present("corpus", report))
 
@@ -251,7 +251,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
             jobs=given.jobs,
             judge=given.judge,
             distilled=given.distill,
-            outputs=given.files(),
+            outputs=given.output_files(),
             on_progress=line.update,
         )
     return write_reports(given, present("corpus", report))

@@ -71,7 +71,7 @@ class ReportOptions:
         is_unspecified = self.format_name is None and self.output is None
         return list(self.reports) if stdout_is_taken and is_unspecified else [main, *self.reports]
 
-    def files(self) -> list[Path]:
+    def output_files(self) -> list[Path]:
         """List the files that the reports are written to."""
         return [report.path for report in self.report_files() if report.path]
 
