@@ -14,6 +14,9 @@ const SHORTEST: usize = 64;
 const LONGEST: usize = 1 << 12;
 /// Once a part has fewer bytes left, the others wait no longer for the rest.
 const REST: usize = 8;
+/// In a run of one character, the tokens of two parts may never meet. The next blocks, up to this number, then have no
+/// parts.
+const LONGEST_PAUSE: usize = 64;
 
 /// The tokens of each part, in the order of the text: the end of a token in the upper half, its id plus one in the
 /// lower half.
@@ -59,12 +62,22 @@ impl Lanes {
         ids: &mut IdBuffer<'_>,
         take: impl Fn(usize, &mut IdBuffer<'_>) -> usize,
     ) -> usize {
-        let mut done = 0;
+        let (mut done, mut pause, mut waiting) = (0, 0, 0);
         while text.len() - done >= LANES * SHORTEST {
             let size = (text.len() - done).min(LANES * LONGEST) / LANES;
-            let block = &text[done..done + LANES * size];
-            let counts = self.search(trie, block, size);
-            done += self.join(size, counts, ids, |place, ids| take(done + place, ids) - done);
+            let end = done + LANES * size;
+            if waiting > 0 {
+                waiting -= 1;
+                while done < end {
+                    done = take(done, ids);
+                }
+                continue;
+            }
+            let counts = self.search(trie, &text[done..end], size);
+            let (length, joined) = self.join(size, counts, ids, |place, ids| take(done + place, ids) - done);
+            done += length;
+            pause = if joined * 2 > LANES { 0 } else { LONGEST_PAUSE.min(pause * 2 + 1) };
+            waiting = pause;
         }
         done
     }
@@ -92,7 +105,7 @@ impl Lanes {
         }
     }
 
-    /// Append the ids of all parts, and return the end of the last token.
+    /// Append the ids of all parts; return the end of the last token, and how many parts were of use.
     ///
     /// Between the last token of a part and the first one of the next that begins where another one ends, `take` is used.
     fn join(
@@ -101,8 +114,8 @@ impl Lanes {
         counts: [usize; LANES],
         ids: &mut IdBuffer<'_>,
         take: impl Fn(usize, &mut IdBuffer<'_>) -> usize,
-    ) -> usize {
-        let mut place = 0;
+    ) -> (usize, usize) {
+        let (mut place, mut joined) = (0, 0);
         for (index, (tokens, count)) in self.0.iter().zip(counts).enumerate() {
             let mut tokens = &tokens[..count];
             let mut start = index * size;
@@ -115,10 +128,13 @@ impl Lanes {
                     break;
                 }
             }
-            tokens.iter().for_each(|&token| ids.push(token as u32 - 1));
-            place = tokens.last().map_or(place, |&token| end_of(token));
+            if let Some(&last) = tokens.last() {
+                tokens.iter().for_each(|&token| ids.push(token as u32 - 1));
+                place = end_of(last);
+                joined += 1;
+            }
         }
-        place
+        (place, joined)
     }
 }
 
@@ -139,12 +155,13 @@ mod tests {
         let trie = Trie::new(strings.zip(0..));
         let longest = |text: &[u8]| trie.longest(trie.root(), text).expect("each byte is a token");
         let (mut lanes, mut state) = (Lanes::default(), 1_u32);
-        for size in (0..40_000).step_by(997) {
+        for size in (0..40_000).step_by(1_997) {
             let mut next = || {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 b"abc"[(state >> 24) as usize % 3]
             };
-            let text: Vec<u8> = (0..size).map(|_| next()).collect();
+            let run = b"b".repeat(size % 5 * 20_011);
+            let text: Vec<u8> = (0..size).map(|_| next()).chain(run).collect();
             let (mut ids, mut expected, mut place) = (Vec::new(), Vec::new(), 0);
             let done = lanes.encode(&trie, &text, &mut IdBuffer::new(&mut ids), |place, ids| {
                 let (length, id) = longest(&text[place..]);
