@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.corpus.document import Columns
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
+from tokverify.corpus.source.source import ids_with_list
 from tokverify.errors import TokverifyError
 from tokverify.text.wording import list_items, quote
 
@@ -50,14 +51,15 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
         if text or ids:
             raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text-column' if text else '--ids-column'}")
         return ChosenColumns(Columns(), "")
-    found = _first_columns(tables)
-    if found is None:
-        return _trust(tables, text, ids)
-    path, columns = found
+    try:
+        path, columns = _first_columns(tables)
+    except UnreadableFileError as error:
+        return _trust(tables, text, ids, str(error))
     if text is not None:
         _require(path, columns, "--text-column", text, lambda column: column.has_text)
     if ids is not None:
         _require(path, columns, "--ids-column", ids, lambda column: column.has_ids)
+        _require_one_text(path, columns, text)
     if text is not None or ids is not None:
         return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
     name = _detect(path, columns)
@@ -66,22 +68,24 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     )
 
 
-def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] | None:
-    """Return the first file whose columns can be read, and its columns."""
-    for file, _ in zip(files, range(_MAX_BROKEN_FILES), strict=False):
+def _first_columns(files: Sequence[CorpusFile]) -> tuple[str, Sequence[Column]]:
+    """Return the first file whose columns can be read, and its columns; if there is none, raise the first error."""
+    errors: list[UnreadableFileError] = []
+    for file in files[:_MAX_BROKEN_FILES]:
         read = SOURCES[file.format].columns
         try:
             if read is not None:
                 return file.path, read(file.path)
-        except UnreadableFileError:
-            continue
-    return None
+        except UnreadableFileError as error:
+            errors.append(error)
+    raise errors[0]
 
 
-def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
+def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None, reason: str) -> ChosenColumns:
+    """Choose the named columns without having seen any."""
     if text is None and ids is None:
         raise TokverifyError(
-            f"{files[0].path}: its columns cannot be read; name the one with the texts with --text-column"
+            f"{files[0].path}: {reason}; if other files are intact, name the column with the texts with --text-column"
         )
     return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
 
@@ -96,15 +100,23 @@ def _require(path: str, columns: Sequence[Column], option: str, name: str, fits:
     raise TokverifyError(f"{path}: the column {quote(name)} {problem}; columns with {what}: {fitting} ({option})")
 
 
+def _require_one_text(path: str, columns: Sequence[Column], text: str | None) -> None:
+    if any(column.path == text and column.in_lists for column in columns):
+        raise TokverifyError(f"{path}: {ids_with_list(text)}; omit --text-column or --ids-column")
+
+
 def _detect(path: str, columns: Sequence[Column]) -> str:
-    candidates = [column.path for column in columns if column.has_text]
+    candidates = [column.path for column in columns if column.has_text and not column.in_lists]
     for usual in _USUAL_NAMES:
         if usual in candidates:
             return usual
     if len(candidates) == 1:
         return candidates[0]
-    if not candidates:
+    lists = [column.path for column in columns if column.has_text and column.in_lists]
+    if not candidates and not lists:
         raise TokverifyError(f"{path}: no column contains texts; {_other_columns(columns)}")
+    if not candidates:
+        raise TokverifyError(f"{path}: only lists contain texts; choose with --text-column: {list_items(lists)}")
     raise TokverifyError(
         f"{path}: several columns may contain the texts; choose with --text-column: {list_items(candidates)}"
     )

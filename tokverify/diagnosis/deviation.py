@@ -94,7 +94,8 @@ class DeviatingEncoder(Encoder):
     def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
         settings = resolve(spec)
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
-        super().__init__(spec, settings=settings, model=_model(spec, settings, deviation, model))
+        model = _model(spec, settings, deviation, model)
+        super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
         self._deviation = deviation
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -114,11 +115,6 @@ class DeviatingEncoder(Encoder):
             return super().decode(ids, clean_up=clean_up)
         attributes = self.settings.attributes
         return self._deviation.join_words((self.token_bytes(id), bool(attributes[id] & VERBATIM)) for id in ids)
-
-    def _normalize(self, text: str) -> str:
-        for normalize in self._deviation.normalizers:
-            text = normalize(text)
-        return super()._normalize(text)
 
     def _replace_bytes(self, ids: Sequence[int]) -> list[int]:
         unknown = self.settings.special_ids.get("unk")

@@ -1,44 +1,28 @@
-"""Encoder: the in-house tokenizer, which returns the ids that llama.cpp returns.
-
-Source: `llama_vocab::impl::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
-"""
+"""Encoder: the in-house tokenizer, which returns the ids that llama.cpp returns, with one of two engines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
-from tokverify.engine import added_token
 from tokverify.engine.attribute import types_of
 from tokverify.engine.batch import EncodedBatch, encode_each
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
-from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.fingerprint import fingerprint
-from tokverify.engine.model import CuttableModel, TracingModel
-from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.native import build_native
-from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.piece_decoder import PieceDecoder
 from tokverify.engine.settings import resolve
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.text.utf8 import (
-    decode_leniently,
-    decode_utf8,
-    find_not_utf8,
-    from_utf8,
-    has_lone_byte,
-    replace_lone_bytes,
-    to_bytes,
-    to_utf8,
-)
+from tokverify.engine.text_pipeline import TextPipeline
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.text.utf8 import decode_utf8, find_not_utf8, from_utf8
 from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
     from tokverify.engine.native import NativeEncoder
-    from tokverify.engine.trace import EncoderTrace, Stretch
+    from tokverify.engine.trace import EncoderTrace
     from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 
 _LONG = 1 << 14
@@ -57,6 +41,7 @@ class Encoder(PieceDecoder):
         name: A short name for reports.
         settings: The effective settings, to replace those derived from `spec`.
         model: The model, to replace the one built from both; it is used by the Python engine.
+        normalizers: Changes to each stretch of text before llama.cpp's own; they are made by the Python engine.
         base: The encoder of a similar tokenizer, to share what depends only on identical objects.
         in_background: Let the native engine build its tables in another thread; the first text waits for them.
 
@@ -80,27 +65,27 @@ class Encoder(PieceDecoder):
         *,
         settings: Settings | None = None,
         model: Model | None = None,
+        normalizers: Sequence[Callable[[str], str]] = (),
         base: Encoder | None = None,
         in_background: bool = False,
     ) -> None:
         self.spec = spec
         self.name = name
         super().__init__(settings or resolve(spec))
-        self._given_model = model
-        self._refusal: TokverifyError | None = None
-        self._stretches = ChunkCache(self._encode_stretch)
-        self.engine = self._choose_engine(base, in_background=in_background)
+        self._python = TextPipeline(spec, self.settings, model=model, normalizers=normalizers)
+        is_modified = model is not None or bool(normalizers) or not self.can_be_native
+        self.engine = self._choose_engine(base, is_modified=is_modified, in_background=in_background)
         """The engine that encodes, and why it is not the native one."""
 
-    def _choose_engine(self, base: Encoder | None, *, in_background: bool) -> EngineChoice:
-        if self._given_model is not None or not self.can_be_native:
+    def _choose_engine(self, base: Encoder | None, *, is_modified: bool, in_background: bool) -> EngineChoice:
+        if is_modified:
             return EngineChoice(PYTHON, "only the Python engine can modify how a tokenizer works")
         choice = available_engine()
         if choice.name == NATIVE:
             choice = self._try_native(base, in_background=in_background)
         if choice.name == PYTHON:
             # The model reports what is wrong with the tokenizer.
-            self._given_model = self.model
+            _ = self.model
         return choice
 
     def _try_native(self, base: Encoder | None, *, in_background: bool) -> EngineChoice:
@@ -111,32 +96,14 @@ class Encoder(PieceDecoder):
             return EngineChoice(PYTHON, f"the native engine {error}")
         return EngineChoice(NATIVE)
 
-    @cached_property
+    @property
     def model(self) -> Model:
         """The Python engine's model, which encodes the text between added tokens.
 
         Raises:
-            TokverifyError: If there is no such model; a second access does not try to make it again.
+            TokverifyError: If there is no such model.
         """
-        if self._refusal:
-            raise self._refusal.with_traceback(None)
-        try:
-            return self._given_model or self.settings.family.make_model(self.spec, self.settings)
-        except TokverifyError as error:
-            self._refusal = error
-            raise
-
-    @cached_property
-    def _split_all(self) -> Callable[[str], list[added_token.Fragment]]:
-        return added_token.splitter(self.settings.added_tokens)
-
-    @cached_property
-    def _split_user_defined(self) -> Callable[[str], list[added_token.Fragment]]:
-        return added_token.splitter(self._added_tokens(parse_special=False))
-
-    @cached_property
-    def _splits_characters(self) -> bool:
-        return any(has_lone_byte(token.text) for token in self.settings.added_tokens)
+        return self._python.model
 
     @property
     def vocab_size(self) -> int:
@@ -187,10 +154,10 @@ class Encoder(PieceDecoder):
         if isinstance(text, bytes):
             valid = from_utf8(text)
             if valid is None:
-                return self._encode_broken_text(text, add_special=add_special, parse_special=parse_special)
+                return self._python.encode_broken(text, add_special=add_special, parse_special=parse_special)
             text = valid
         if self._native is None:
-            return self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+            return self._python.encode(text, add_special=add_special, parse_special=parse_special)
         try:
             if len(text) < _LONG:
                 ids = self._native.encode(text, add_special, parse_special)
@@ -255,110 +222,21 @@ class Encoder(PieceDecoder):
 
     def _explain_failure(self, text: str, add_special: bool, parse_special: bool) -> NoReturn:
         """Let the Python engine report why a text cannot be encoded."""
-        self._encode_in_python(text, add_special=add_special, parse_special=parse_special)
+        self._python.encode(text, add_special=add_special, parse_special=parse_special)
         raise RuntimeError(_ENGINES_DISAGREE)
-
-    def _encode_in_python(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        to_utf8(text)
-        split = self._split_all if parse_special else self._split_user_defined
-        prefix, suffix = self._special_affixes() if add_special else ([], [])
-        return prefix + self._encode_fragments(split(text)) + suffix
-
-    def _encode_broken_text(self, data: bytes, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Encode a text that is not valid UTF-8, in the Python engine."""
-        prefix, suffix = self._special_affixes() if add_special else ([], [])
-        ids: list[int] = []
-        for fragment in added_token.split_bytes(data, self._added_tokens(parse_special=parse_special)):
-            if isinstance(fragment, int):
-                ids.append(fragment)
-            else:
-                ids += self._encode_broken(fragment) if has_lone_byte(fragment) else self._encode_stretch(fragment)
-        return prefix + ids + suffix
-
-    def _added_tokens(self, *, parse_special: bool) -> list[AddedToken]:
-        return [token for token in self.settings.added_tokens if parse_special or not token.special]
-
-    def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
-        # Whole texts hardly ever repeat, but the stretches between added tokens do.
-        encode = self._stretches.__getitem__ if len(fragments) > 1 else self._encode_stretch
-        ids: list[int] = []
-        for fragment in fragments:
-            if isinstance(fragment, int):
-                ids.append(fragment)
-            else:
-                ids += encode(fragment)
-        return ids
-
-    def _encode_stretch(self, fragment: str) -> list[int]:
-        if self._splits_characters and has_lone_byte(fragment):
-            return self._encode_broken(fragment)
-        return self.model.encode(self._prepare(fragment))
-
-    def _encode_broken(self, fragment: str) -> list[int]:
-        text = self._prepare(fragment)
-        if isinstance(self.model, CuttableModel):
-            return self.model.encode_cut(text)
-        return self.model.encode(decode_leniently(to_bytes(text)))
-
-    def _prepare(self, fragment: str) -> str:
-        # Each stretch begins the text or follows an added token: in both cases a space is added.
-        return self._normalize((" " if self._prefixes_space else "") + fragment)
 
     def encode_unsplit(self, text: str) -> list[int]:
         """Encode `text` without looking for added tokens, in the Python engine."""
-        return self._encode_fragments([text] if text else [])
+        return self._python.encode_unsplit(text)
 
     def trace(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
-        """Encode `text` and record what each stage does; slower than `encode`.
+        """Encode `text` in the Python engine and record what each stage does; slower than `encode`.
 
         Raises:
             EncodeError: As `encode` does.
+            UnsupportedError: If the model cannot record it, or an added token cuts a character.
         """
-        from tokverify.engine.trace import EncoderTrace, Match
-
-        data = to_utf8(text)
-        split = self._split_all if parse_special else self._split_user_defined
-        pieces = {token.id: token.text for token in self.settings.added_tokens}
-        prefix, suffix = self._special_affixes() if add_special else ([], [])
-        fragments = [
-            Match(fragment, start, end) if isinstance(fragment, int) else self._trace(fragment, start, end)
-            for fragment, start, end in added_token.locate(data, split(text), pieces)
-        ]
-        return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
-
-    def _trace(self, text: str, start: int, end: int) -> Stretch:
-        from tokverify.engine.rewriting import Rewriting
-        from tokverify.engine.trace import Stretch
-
-        if not isinstance(self.model, TracingModel):
-            raise UnsupportedError(f"{self.name}: its model cannot record how it encodes a text")
-        if isinstance(self.model, CuttableModel) and has_lone_byte(text):
-            raise UnsupportedError("an added token splits a character, which cannot be traced")
-        rewriting = Rewriting()
-        rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
-        for character in text:
-            rewriting.replace(character, replace_lone_bytes(self._normalize(character)))
-        traced = self.model.trace(rewriting.result.decode())
-        return Stretch(start, end, text, replace(traced, rewriting=rewriting.then(traced.rewriting)))
-
-    @property
-    def _prefixes_space(self) -> bool:
-        # subtle: most models ignore the flag when they encode, and use it only to decode.
-        return self.settings.add_space_prefix and self.settings.family.prefixes_space
-
-    def _normalize(self, text: str) -> str:
-        escapes = self.settings.family.space_escaping is SpaceEscaping.IN_ENCODER
-        return escape_spaces(text) if escapes and self.settings.escape_whitespaces else text
-
-    def _special_affixes(self) -> tuple[list[int], list[int]]:
-        before, after = self.settings.family.affix_roles(self.settings)
-        return list(map(self._require_id, before)), list(map(self._require_id, after))
-
-    def _require_id(self, role: str) -> int:
-        id = self.settings.special_ids.get(role)
-        if id is None:
-            raise EncodeError(f"add_{role} is on but tokenizer.ggml.{role}_token_id is missing; llama.cpp aborts here")
-        return id
+        return self._python.trace(text, add_special=add_special, parse_special=parse_special)
 
     def warnings(self, ids: Sequence[int]) -> list[str]:
         """Return likely mistakes in ids encoded with `add_special`: a doubled BOS or EOS."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError
-from tokverify.corpus.source.source import Column
+from tokverify.corpus.source.source import Column, ids_with_list
 from tokverify.errors import MissingLibraryError
 
 if TYPE_CHECKING:
@@ -36,15 +36,18 @@ def list_columns(schema: pa.Schema) -> list[Column]:
     return [column for field in schema for column in _fields(field, "")]
 
 
-def _fields(field: pa.Field, prefix: str) -> Iterator[Column]:
+def _fields(field: pa.Field, prefix: str, *, in_lists: bool = False) -> Iterator[Column]:
     from pyarrow import types
 
-    if types.is_struct(field.type):
-        for inner in field.type:
-            yield from _fields(inner, f"{prefix}{field.name}.")
+    type, path = field.type, prefix + field.name
+    has_ids = _is_list(type) and types.is_integer(type.value_type) and not in_lists
+    while _is_list(type):
+        type, in_lists = type.value_type, True
+    if types.is_struct(type):
+        for inner in type:
+            yield from _fields(inner, f"{path}.", in_lists=in_lists)
     else:
-        has_ids = _is_list(field.type) and types.is_integer(field.type.value_type)
-        yield Column(prefix + field.name, str(field.type), is_text(field.type), has_ids)
+        yield Column(path, str(field.type), is_text(type), has_ids, in_lists)
 
 
 def is_text(type: pa.DataType) -> bool:
@@ -75,21 +78,36 @@ def require_columns(schema: pa.Schema, columns: Columns) -> list[str]:
         if path is not None and not getattr(known[path], quality):
             wanted = "text" if quality == "has_text" else "lists of ids"
             raise UnreadableFileError(f"the column {path!r} contains {known[path].type}, not {wanted}")
-    return [path for path in (columns.text, columns.ids) if path is not None]
+    if columns.text is not None and columns.ids is not None and known[columns.text].in_lists:
+        raise UnreadableFileError(ids_with_list(columns.text))
+    return [_stored_path(schema, known[path]) for path in (columns.text, columns.ids) if path is not None]
+
+
+def _stored_path(schema: pa.Schema, column: Column) -> str:
+    """Return what to read; how a Parquet file names the parts of a list depends on its writer, so all of it."""
+    return _root(schema, column.path) if column.has_text and column.in_lists else column.path
+
+
+def _root(schema: pa.Schema, path: str) -> str:
+    """Return the name of the column that contains a field."""
+    return path if path in schema.names else path.partition(".")[0]
 
 
 def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Reading:
     """Yield the documents of a record batch."""
-    texts = None if columns.text is None else _texts(_values(batch, columns.text))
+    texts = [[None]] * batch.num_rows if columns.text is None else _texts_by_row(batch, columns.text)
     ids = None if columns.ids is None else _values(batch, columns.ids).to_pylist()
-    for index in range(batch.num_rows):
-        text = texts[index] if texts is not None else None
-        if isinstance(text, Exception) or (texts is not None and text is None):
-            yield Unreadable(first_row + index, "the text is not UTF-8" if text else f"{columns.text!r} is null")
-        elif ids is None:
-            yield Document(first_row + index, text)
-        else:
-            yield _with_ids(first_row + index, text, ids[index], columns)
+    for index, texts_of_row in enumerate(texts):
+        row = first_row + index
+        if texts_of_row is None:
+            yield Unreadable(row, f"{columns.text!r} is null")
+        for text in texts_of_row or ():
+            if isinstance(text, UnicodeDecodeError):
+                yield Unreadable(row, "the text is not UTF-8")
+            elif ids is None:
+                yield Document(row, text)
+            else:
+                yield _with_ids(row, text, ids[index], columns)
 
 
 def _with_ids(row: int, text: str | None, ids: list[int] | None, columns: Columns) -> Document | Unreadable:
@@ -109,6 +127,36 @@ def _values(batch: pa.RecordBatch, path: str) -> pa.Array:
         return batch.column(path)
     names = path.split(".")
     return pc.struct_field(batch.column(names[0]), names[1:])
+
+
+def _texts_by_row(batch: pa.RecordBatch, path: str) -> Sequence[Sequence[Any] | None]:
+    """Return the texts of each row, or the errors of those that are not UTF-8; None for a row that is null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    root = _root(batch.schema, path)
+    values, names = _enter(batch.column(root), [] if root == path else path.split(".")[1:])
+    if not _is_list(values.type):
+        return [None if text is None else [text] for text in _texts(values)]
+    found: list[list[Any] | None] = [None if null else [] for null in values.is_null().to_pylist()]
+    rows = pa.array(range(len(values)))
+    while _is_list(values.type):
+        rows = rows.take(pc.list_parent_indices(values))
+        values, names = _enter(pc.list_flatten(values), names)
+    for row, text in zip(rows.to_pylist(), _texts(values), strict=True):
+        texts = found[row]
+        if text is not None and texts is not None:
+            texts.append(text)
+    return found
+
+
+def _enter(values: pa.Array, names: list[str]) -> tuple[pa.Array, list[str]]:
+    """Go into fields, as far as the next list; return the values there, and the names that are left."""
+    import pyarrow.compute as pc
+
+    while names and not _is_list(values.type):
+        values, names = pc.struct_field(values, names[:1]), names[1:]
+    return values, names
 
 
 def _texts(values: pa.Array) -> Sequence[Any]:

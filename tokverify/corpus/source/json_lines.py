@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,8 +10,9 @@ import msgspec
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError
+from tokverify.corpus.source.json_field import UnfitError, ids_at, list_fields, texts_at
 from tokverify.corpus.source.lines import TOO_LONG, byte_ranges, read_lines
-from tokverify.corpus.source.source import Column, Source
+from tokverify.corpus.source.source import Column, Source, ids_with_list
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 _MAX_SAMPLED_LINES = 100
@@ -31,22 +31,26 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
         if line is None:
             yield Unreadable(start, TOO_LONG)
         elif not line.isspace():
-            yield _document(decoder, start, line, columns)
+            yield from _documents(decoder, start, line, columns)
 
 
-def _document(
-    decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns
-) -> Document | Unreadable:
+def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns) -> Reading:
     try:
         fields = decoder.decode(line)
     except _DECODE_ERRORS:
-        return Unreadable(row, _explain(decoder, line))
+        yield Unreadable(row, _explain(decoder, line))
+        return
     try:
-        text = None if columns.text is None else _text(find_field(fields, columns.text), columns.text)
-        ids = None if columns.ids is None else _ids(find_field(fields, columns.ids), columns.ids)
-    except _UnfitError as error:
-        return Unreadable(row, str(error))
-    return Document(row, text, ids)
+        texts = [None] if columns.text is None else texts_at(fields, columns.text)
+        ids = None if columns.ids is None else ids_at(fields, columns.ids)
+    except UnfitError as error:
+        yield Unreadable(row, str(error))
+        return
+    if ids is not None and len(texts) != 1:
+        yield Unreadable(row, ids_with_list(columns.text))
+        return
+    for text in texts:
+        yield Document(row, text, ids)
 
 
 def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
@@ -56,36 +60,6 @@ def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
     except _DECODE_ERRORS:
         return "the line is not a JSON object"
     return "the line contains a lone surrogate, which is not valid text"
-
-
-class _UnfitError(Exception):
-    pass
-
-
-def find_field(fields: Any, path: str) -> Any:  # noqa: ANN401 - a value in JSON is anything
-    """Return the value at a path; a name that contains dots itself is found too."""
-    if path in fields:
-        return fields[path]
-    first, dot, rest = path.partition(".")
-    if not dot or not isinstance(fields.get(first), dict):
-        raise _UnfitError(f"there is no field {path!r}")
-    try:
-        return find_field(fields[first], rest)
-    except _UnfitError:
-        raise _UnfitError(f"there is no field {path!r}") from None
-
-
-def _text(value: object, name: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise _UnfitError(f"{name!r} is null" if value is None else f"{name!r} is not text")
-
-
-def _ids(value: object, name: str) -> array[int]:
-    try:
-        return array("I", value if isinstance(value, list) else [None])
-    except (TypeError, OverflowError):
-        raise _UnfitError(f"{name!r} is not a list of ids") from None
 
 
 def _columns(path: str) -> Sequence[Column]:
@@ -98,20 +72,12 @@ def _columns(path: str) -> Sequence[Column]:
             fields = msgspec.json.decode(line or b"", type=dict[str, Any])
         except _DECODE_ERRORS:
             continue
-        found |= {column.path: column for column in _fields(fields, "")}
+        for column in list_fields(fields):
+            if column.path not in found or column.has_text or column.has_ids:
+                found[column.path] = column
     if not found:
-        raise UnreadableFileError("no line is a JSON object")
+        raise UnreadableFileError("none of the first lines is a JSON object")
     return list(found.values())
-
-
-def _fields(fields: dict[str, Any], prefix: str) -> Iterator[Column]:
-    for name, value in fields.items():
-        path = prefix + name
-        if isinstance(value, dict):
-            yield from _fields(value, f"{path}.")
-        else:
-            has_ids = isinstance(value, list) and all(type(item) is int for item in value)
-            yield Column(path, type(value).__name__, isinstance(value, str), has_ids)
 
 
 JSON_LINES = Source(suffixes=(".jsonl", ".ndjson", ".json"), place="byte", units=_units, read=_read, columns=_columns)

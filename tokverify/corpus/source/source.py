@@ -20,6 +20,13 @@ class Column(NamedTuple):
     """The type, as its format calls it."""
     has_text: bool
     has_ids: bool
+    in_lists: bool
+    """Whether the field is a list, or inside one, so that a row can contain several texts."""
+
+
+def ids_with_list(path: str | None) -> str:
+    """Say why documents cannot be read from a field that is a list of texts together with ids."""
+    return f"{path!r} is a list of texts, and ids belong to one text"
 
 
 @dataclass(frozen=True, slots=True)

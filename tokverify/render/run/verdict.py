@@ -57,14 +57,19 @@ def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:
 
 def reservations(report: Report) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict."""
-    if any(result.case.parse_special and not result.parse_special for result in report.results):
-        yield "control tokens inside texts were not compared"
-    if any(result.case.add_special and not result.add_special for result in report.results):
-        yield "tokens around texts were not compared"
+    if omitted := list(_omitted_tokens(report)):
+        yield f"{' and '.join(omitted)} were not compared"
     if report.expected.caveat:
         yield caveat(report)
     if report.rules:
         yield f"{plural(report.rules, 'static rule')} checked that data instead"
+
+
+def _omitted_tokens(report: Report) -> Iterator[str]:
+    if any(result.case.parse_special and not result.parse_special for result in report.results):
+        yield "control tokens inside texts"
+    if any(result.case.add_special and not result.add_special for result in report.results):
+        yield "tokens around texts"
 
 
 def caveat(report: Report) -> str:
