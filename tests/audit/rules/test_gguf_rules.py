@@ -67,7 +67,7 @@ TRIGGERS = [
     ("TV100", declared(BPE, refusal=BrokenFileError("eos")), ERROR, "the file contradicts itself: eos"),
     ("TV101", replace(BPE, pre=None), ERROR, "tokenizer.ggml.pre is missing"),
     ("TV101", replace(BPE, pre="default"), ERROR, "is default"),
-    ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; it knows qwen2'),
+    ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; did you mean qwen2'),
     ("TV102", replace(BPE, model="gpt3"), ERROR, 'tokenizer.ggml.model is "gpt3"'),
     ("TV103", replace(SPM, types=types(SPM, id264=1)), WARNING, "declared NORMAL, effective NORMAL|CONTROL"),
     ("TV103", replace(SPM, add_bos=None), INFO, "add_bos: not declared, effective True"),
