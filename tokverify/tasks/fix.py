@@ -85,8 +85,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
 def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
     if is_of_other_model(spec, facts):
         raise TokverifyError(
-            f"{model}: the reference {facts.name} belongs to another model: nearly all of its tokens differ from those "
-            "with the same ids here; name the right one with -r, or convert the model again"
+            f"{model}: the reference ({facts.name}) belongs to another model: nearly all of its tokens differ from "
+            "those with the same ids here; name the right one with -r, or convert the model again"
         )
 
 

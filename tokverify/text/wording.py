@@ -79,6 +79,11 @@ def suggest_name(name: str, known: Collection[str]) -> str:
     return f"did you mean {similar[0]!r}?" if similar else f"use one of {', '.join(known)}"
 
 
+def overrides_title(count: int) -> str:
+    """Introduce a list of settings in which llama.cpp does not follow the file."""
+    return f"llama.cpp uses {plural(count, 'setting')} that the file declares differently or not at all"
+
+
 def percentage(part: float, whole: float, digits: int = 2) -> str:
     """Write a share in percent; only nothing is 0%, and only everything is 100%."""
     percent = 100 * part / whole if whole else 0.0
