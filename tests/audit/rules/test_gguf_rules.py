@@ -101,6 +101,7 @@ TRIGGERS = [
         for role in ("fim_pad", "fim_rep", "fim_sep")
     ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
+    ("TV106", replace(SPM, special_ids={"bos": 999}), ERROR, "is 999, but there are only"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
     (
         "TV106",
@@ -346,10 +347,18 @@ def test_out_of_range_id_is_found_in_a_file_that_is_refused():
 
     subject = declared(replace(SPM, special_ids={"eos": 999}), refusal=BrokenFileError("eos is out of range"))
     report = audit(subject, RULES.values())
-    assert "TV106 tokenizer.ggml.eos_token_id is 999, but there are only 265 tokens" in {
-        f"{finding.code} {finding.message}" for finding in report.findings
-    }
+    [found] = [finding for finding in report.findings if finding.code == "TV106"]
+    assert found.message.startswith("tokenizer.ggml.eos_token_id is 999, but there are only 265 tokens")
     assert "TV111" in {rule.code for rule in report.not_evaluated}
+
+
+@pytest.mark.parametrize("has_name", [True, False])
+def test_an_out_of_range_id_is_repaired_only_if_a_token_is_named_like_the_role(has_name):
+    name = "<|im_end|>" if has_name else "other"
+    spec = replace(bpe_spec([], {name: 3}), special_ids={"eos": 999})
+    [found] = findings_so_far("TV106", declared(spec, refusal=BrokenFileError("eos is out of range")))
+    assert ("--special-token-by-id eos" in found.repair) is has_name
+    assert found.message.endswith("; if tokens are missing, convert the model again") is not has_name
 
 
 def test_phi3_shows_both_encodings():
