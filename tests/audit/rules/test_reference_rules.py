@@ -252,7 +252,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
 def test_ordinary_in_the_reference_too_is_no_warning(tmp_path):
     plain = replace(BPE, types=[*BPE.types[:260], 1, *BPE.types[261:]], chat_template=None)
     [found] = findings("TV111", against(plain, bpe_json(plain), tmp_path))
-    assert (found.severity, "ordinary in the reference as well" in found.message) == (INFO, True)
+    assert (found.severity, "typed NORMAL, as in the reference" in found.message) == (INFO, True)
 
 
 def test_missing_pre_tokenizer_that_cuts_alike_is_only_a_warning(tmp_path):
