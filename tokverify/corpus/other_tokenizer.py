@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokverify.corpus.result import Example, Tally
 
 NOTE = (
-    "the tokenizer would not return the ids of nearly all documents, which were probably made with another tokenizer; "
+    "nearly all documents have ids that the tokenizer would not return: they were probably made with another one; "
     "name its file as MODEL"
 )
 _CAUSES = (CorpusCause.NOT_CANONICAL, CorpusCause.OUTSIDE_VOCABULARY, CorpusCause.OTHER)
