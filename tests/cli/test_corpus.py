@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_located_and_the_rest_is_compared(data):
     assert result.exit_code == 2
     groups = {group["reason"]: group["places"] for group in report["unreadable_groups"]}
     assert groups == {
-        "the file cannot be read (ArrowInvalid)": [f"{data}/d.parquet"],
+        "the file is corrupt or cut off, or has another format than its name says": [f"{data}/d.parquet"],
         "the line is not a JSON object": [f"{data}/c.jsonl: byte 17"],
     }
     assert (report["documents"], report["unreadable"]) == (81, 2)
@@ -171,6 +171,37 @@ def test_stored_results_can_be_distilled_and_judged_later(data, tmp_path):
     assert corpus("retry", state, "--distill", suites[2], *judged).stdout == whole
     assert suites[0].read_text() == suites[1].read_text() == suites[2].read_text()
     assert "segmentation" in suites[0].read_text()
+
+
+@pytest.mark.parametrize("option", ["-o", "--distill"])
+def test_no_file_of_the_corpus_is_overwritten(data, tmp_path, option):
+    model = tmp_path / "model.gguf"
+    model.write_bytes(Path(BROKEN).read_bytes())
+    state = tmp_path / "out"
+    assert verify(model, data, "--state", state, "--distill", tmp_path / "suite.yaml").exit_code == 1
+    for path in (model, *sorted(data.iterdir())):
+        before = path.read_bytes()
+        format_name = ("-f", "json") if option == "-o" else ()
+        for result in (
+            verify(model, data, option, path, *format_name),
+            corpus("merge", state, option, path, *format_name),
+            corpus("retry", state, option, path, *format_name),
+        ):
+            assert result.exit_code == 2
+            assert f"error: {path}: cannot be written: it is an input, {path}; name another file" in result.stderr
+        assert path.read_bytes() == before
+
+
+def test_the_suite_and_a_report_cannot_go_to_one_file(data, tmp_path):
+    result = verify(MODEL, data, "--distill", tmp_path / "x.yaml", "-o", tmp_path / "x.yaml")
+    assert (result.exit_code, "two reports go to" in result.stderr) == (2, True)
+
+
+def test_a_suite_that_could_not_be_written_is_an_error_before_any_work(data, tmp_path):
+    result = verify(MODEL, data, "--distill", tmp_path / "missing" / "suite.yaml", "--state", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "create it first" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_results_without_excerpts_cannot_be_distilled(data, tmp_path):
@@ -271,6 +302,29 @@ def test_without_texts_the_columns_of_ids_are_named(tmp_path):
     assert result.exit_code == 2
     message = "no column contains texts; columns with lists of ids: input_ids, labels (--ids-column)"
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.parquet", b"", "the file is corrupt or cut off, or has another format than its name says"),
+        ("a.json", b'[{"text": "a"}]', "none of the first lines is a JSON object"),
+        ("a.jsonl.gz", b"garbage", "the file is not compressed as its name says"),
+    ],
+)
+def test_a_file_whose_columns_cannot_be_read(tmp_path, name, content, reason):
+    (tmp_path / name).write_bytes(content)
+    result = verify(MODEL, tmp_path)
+    assert result.exit_code == 2
+    assert f"error: {tmp_path / name}: {reason}; if other files are intact, name" in result.stderr
+
+
+def test_a_field_that_is_text_in_some_rows_is_text(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\nx\n{"text": 5}\n{"other": "b"}\n{"text": null}\n')
+    write_parquet(tmp_path / "b.parquet", ["b", "c"])
+    result = verify(MODEL, tmp_path, "-f", "json")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["documents"], report["unreadable"]) == (2, 3, 4)
 
 
 def test_without_texts_and_ids_all_columns_are_named(tmp_path):

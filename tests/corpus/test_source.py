@@ -232,14 +232,25 @@ def test_a_line_that_would_fill_the_memory(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("rows.parquet", "ArrowInvalid"), ("rows.feather", "ArrowInvalid"), ("rows.jsonl.gz", "EOFError")],
+    [
+        ("rows.parquet", "the file is corrupt or cut off, or has another format than its name says"),
+        ("rows.feather", "the file is corrupt or cut off, or has another format than its name says"),
+        ("rows.jsonl.gz", "the file ends too early"),
+    ],
 )
 def test_a_broken_file(tmp_path, name, reason):
     WRITERS[name](tmp_path / name, TEXTS)
     data = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(data[: len(data) - 9])
-    with pytest.raises(UnreadableFileError, match=f"cannot be read \\({reason}\\)"):
+    with pytest.raises(UnreadableFileError, match=reason):
         read(tmp_path / name)
+
+
+def test_a_file_that_is_not_compressed(tmp_path):
+    for name, reason in (("a.jsonl.gz", "not compressed as its name says"), ("a.jsonl.zst", "cannot be decompressed")):
+        (tmp_path / name).write_bytes(json_lines(TEXTS))
+        with pytest.raises(UnreadableFileError, match=reason):
+            read(tmp_path / name)
 
 
 UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"

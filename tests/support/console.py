@@ -26,6 +26,8 @@ _EXAMPLE = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _MARK = "\x1e"
 _CONTINUATION = re.compile("^> ", re.MULTILINE)
 _ELISION = "...\n"
+_ENGINE = re.compile(r"^engine +python .*\n", re.MULTILINE)
+"""What reports show only if there is no native engine."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def run(commands: list[str], directory: Path) -> list[str]:
         stderr=subprocess.STDOUT,
         check=False,
     )
-    return done.stdout.decode("utf-8").split(_MARK)[1:]
+    return _ENGINE.sub("", done.stdout.decode("utf-8")).split(_MARK)[1:]
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from support.mutation_trial import intact
 from support.paths import SAMPLE
 from tokverify import load_gguf
 from tokverify.cli import main
@@ -100,3 +101,12 @@ def test_only_run_has_cases_that_expect_something(command):
     result = CliRunner().invoke(main, [*command, "-r", "expect"])
     assert result.exit_code == 2
     assert "works only with `tokverify run`" in result.stderr
+
+
+def test_no_repair_is_offered_that_fix_refuses():
+    arguments = (str(intact("made-wordpiece")), "-r", MODEL.replace("sample.gguf", "sample.tokenizer.model"))
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "the reference (sentencepiece) belongs to another model" in result.stdout
+    assert "tokverify fix" not in result.stdout
+    assert CliRunner().invoke(main, ["fix", *arguments, "--dry-run"]).exit_code == 2

@@ -167,7 +167,7 @@ def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 def _verify(options: VerifyOptions) -> int:
     from tokverify.tasks.corpus import verify_corpus
 
-    check_reports(options, FORMATS["corpus"], [options.model, options.reference, *options.data])
+    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
     with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
         report = verify_corpus(
             options.model,
@@ -186,6 +186,7 @@ def _verify(options: VerifyOptions) -> int:
             judge=options.judge,
             distilled=options.distill,
             timing=options.timing,
+            outputs=options.output_files(),
             on_progress=line.update,
         )
     return write_reports(options, present("corpus", report))
@@ -218,9 +219,13 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
     from tokverify.tasks.corpus_state import merge_corpus
 
     given = CorpusOptions(**options)
-    check_reports(given, FORMATS["corpus"])
+    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
     report = merge_corpus(
-        directories, max_differences=given.max_differences, judge=given.judge, distilled=given.distill
+        directories,
+        max_differences=given.max_differences,
+        judge=given.judge,
+        distilled=given.distill,
+        outputs=given.output_files(),
     )
     return write_reports(given, present("corpus", report))
 
@@ -238,7 +243,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
     from tokverify.tasks.corpus_state import retry_corpus
 
     given = CorpusOptions(**options)
-    check_reports(given, FORMATS["corpus"])
+    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
     with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
         report = retry_corpus(
             directory,
@@ -246,6 +251,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
             jobs=given.jobs,
             judge=given.judge,
             distilled=given.distill,
+            outputs=given.output_files(),
             on_progress=line.update,
         )
     return write_reports(given, present("corpus", report))

@@ -71,6 +71,10 @@ class ReportOptions:
         is_unspecified = self.format_name is None and self.output is None
         return list(self.reports) if stdout_is_taken and is_unspecified else [main, *self.reports]
 
+    def output_files(self) -> list[Path]:
+        """List the files that the reports are written to."""
+        return [report.path for report in self.report_files() if report.path]
+
     def as_recorded(self) -> dict[str, object]:
         """Return the options that determine the result, to record them in the report."""
         recorded = [option for option in fields(self) if option.metadata.get("recorded", True)]

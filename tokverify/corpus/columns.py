@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.corpus.document import Columns
@@ -51,10 +51,10 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
         if text or ids:
             raise TokverifyError(f"{files[0].path}: has no columns; omit {'--text-column' if text else '--ids-column'}")
         return ChosenColumns(Columns(), "")
-    found = _first_columns(tables)
-    if found is None:
-        return _trust(tables, text, ids)
-    path, columns = found
+    try:
+        path, columns = _first_columns(tables)
+    except UnreadableFileError as error:
+        return _trust(tables, text, ids, str(error))
     if text is not None:
         _require(path, columns, "--text-column", text, lambda column: column.has_text)
     if ids is not None:
@@ -68,22 +68,24 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
     )
 
 
-def _first_columns(files: Iterable[CorpusFile]) -> tuple[str, Sequence[Column]] | None:
-    """Return the first file whose columns can be read, and its columns."""
-    for file, _ in zip(files, range(_MAX_BROKEN_FILES), strict=False):
+def _first_columns(files: Sequence[CorpusFile]) -> tuple[str, Sequence[Column]]:
+    """Return the first file whose columns can be read, and its columns; if there is none, raise the first error."""
+    errors: list[UnreadableFileError] = []
+    for file in files[:_MAX_BROKEN_FILES]:
         read = SOURCES[file.format].columns
         try:
             if read is not None:
                 return file.path, read(file.path)
-        except UnreadableFileError:
-            continue
-    return None
+        except UnreadableFileError as error:
+            errors.append(error)
+    raise errors[0]
 
 
-def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None) -> ChosenColumns:
+def _trust(files: Sequence[CorpusFile], text: str | None, ids: str | None, reason: str) -> ChosenColumns:
+    """Choose the named columns without having seen any."""
     if text is None and ids is None:
         raise TokverifyError(
-            f"{files[0].path}: its columns cannot be read; name the one with the texts with --text-column"
+            f"{files[0].path}: {reason}; if other files are intact, name the column with the texts with --text-column"
         )
     return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
 

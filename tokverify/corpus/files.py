@@ -19,6 +19,13 @@ COMPRESSED = (".gz", ".zst")
 """The suffixes of files that can be read only from their beginning."""
 
 _BLOCK_BYTES = 1 << 23
+_BROKEN = {
+    "ArrowInvalid": "the file is corrupt or cut off, or has another format than its name says",
+    "BadGzipFile": "the file is not compressed as its name says",
+    "EOFError": "the file ends too early",
+    "ZstdError": "the file cannot be decompressed",
+}
+"""What the errors of libraries mean, by the names of their types."""
 _CONNECT_SECONDS, _READ_SECONDS = 20, 60
 
 
@@ -143,5 +150,6 @@ def _describe(error: BaseException) -> str:
         return "the server does not answer"
     if status := getattr(error, "status", None):
         return "the file does not exist" if status == HTTPStatus.NOT_FOUND else f"the server answers {status}"
+    name = type(error).__name__
     reason = error.strerror if isinstance(error, OSError) else ""
-    return f"the file cannot be read ({reason or type(error).__name__})"
+    return _BROKEN.get(name) or f"the file cannot be read ({reason or name})"

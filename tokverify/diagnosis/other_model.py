@@ -42,5 +42,13 @@ def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
     return len(distinct & others) < _SHARED * max(len(distinct), len(others))
 
 
+def describe_other_model(reference: str) -> str:
+    """Say that a reference, given its name, belongs to another model, and what to do."""
+    return (
+        f"the reference ({reference}) belongs to another model: nearly all of its tokens differ from those with the"
+        " same ids here; name the right one with -r, or convert the model again"
+    )
+
+
 def _simplify(token: str) -> str:
     return unicodedata.normalize("NFKC", token.strip(_MARKS)).casefold()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tokverify.diagnosis.budget import Budget
 from tokverify.diagnosis.change import TokenizerChange, shares_model
 from tokverify.diagnosis.evidence import Goal
-from tokverify.diagnosis.other_model import has_other_tokens
+from tokverify.diagnosis.other_model import has_other_tokens, is_of_other_model
 from tokverify.diagnosis.problem import Problem, decoding_problem, id_problem
 from tokverify.diagnosis.trial import BROKEN_WEIGHT, Trial, distance, is_reached
 from tokverify.errors import TokverifyError
@@ -55,9 +55,9 @@ def diagnose(
 ) -> DiagnosisResult | None:
     """Explain the failing cases, or if none fails, the cases whose ids decode differently.
 
-    Returns None if there are neither, or no change on our side could fix them. Differences in decoding that nothing
-    explains are not reported, because many references decode some tokens in their own way. If nearly all tokens of the
-    reference differ, only changes that explain most failing cases are reported.
+    Returns None if there are neither, no change on our side could fix them, or the reference belongs to another model.
+    Differences in decoding that nothing explains are not reported, because many references decode some tokens in their
+    own way. If nearly all tokens of the reference differ, only changes that explain most failing cases are reported.
 
     Args:
         spec: What our side declares.
@@ -72,6 +72,8 @@ def diagnose(
     if ids:
         if not has_other_tokens(spec, facts.spec.tokens if facts.spec else ()):
             return _Search(spec, encoder, ids, budget).result()
+        if is_of_other_model(spec, facts):
+            return None
         # Parts of another model's tokenizer also make some texts match, but explain nothing.
         most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
         return most if most.changes else None

@@ -36,8 +36,8 @@ def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None
     Raises:
         TokverifyError: If the path is a directory or one of the `inputs`, or nothing can be written there.
     """
-    for given in inputs:
-        if given and path.exists() and Path(given).exists() and path.samefile(given):
+    for given in inputs if path.exists() else ():
+        if given and Path(given).exists() and path.samefile(given):
             raise TokverifyError(f"{path}: cannot be written: it is an input, {given}; name another file")
     if path.is_dir():
         raise TokverifyError(f"{path}: cannot be written: it is a directory; name a file in it")

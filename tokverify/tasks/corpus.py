@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus import Throughput
-from tokverify.system.output_file import write_file
+from tokverify.system.output_file import check_writable, write_file
 from tokverify.tasks.corpus_sides import open_request, start_worker
 from tokverify.text.wording import list_items, plural
 
@@ -54,6 +54,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     judge: str | None = None,
     distilled: Path | None = None,
     timing: bool = False,
+    outputs: Sequence[Path] = (),
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Encode all documents of a corpus with a model and its reference, and find those that differ.
@@ -77,13 +78,15 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         judge: The location of a third tokenizer, which encodes the examples too.
         distilled: The file to write a suite to that covers what occurs in the corpus.
         timing: Record how long the workers were busy, which differs from run to run.
+        outputs: Files that will be written afterwards, which must not be inputs.
         on_progress: Called after each part.
 
     Returns:
         The report.
 
     Raises:
-        TokverifyError: If a tokenizer or the corpus cannot be opened, or the state is that of another plan.
+        TokverifyError: If a tokenizer or the corpus cannot be opened, the state is that of another plan, or a file
+            would overwrite an input.
     """
     request = Request(
         model=str(model),
@@ -95,6 +98,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         keeps_excerpts=distilled is not None,
     )
     opened, plan = make_plan(request, text, ids)
+    check_outputs(plan, distilled, outputs)
     units = shard.select(plan.units) if shard else plan.units
     stored = StateDirectory(state) if state else None
     busy_seconds = 0.0
@@ -127,6 +131,17 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
     units = tuple(divide(found.files, choose_unit_bytes(found.files)))
     notes = tuple(note for note in (chosen.note, ignored) if note)
     return opened, Plan(opened.request, opened.identity(), units, notes)
+
+
+def check_outputs(plan: Plan, distilled: Path | None, outputs: Iterable[Path]) -> None:
+    """Fail before the work is done if a file could not be written afterwards, or would overwrite an input.
+
+    Raises:
+        TokverifyError: As `check_writable` does.
+    """
+    inputs = [plan.request.model, plan.request.reference, *{unit.file.path: None for unit in plan.units}]
+    for path in outputs if distilled is None else (distilled, *outputs):
+        check_writable(path, inputs)
 
 
 def run_plan(  # noqa: PLR0913 - the optional ones are keywords

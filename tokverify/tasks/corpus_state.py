@@ -12,7 +12,7 @@ from tokverify.corpus.plan import describe_changes
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
-from tokverify.tasks.corpus import conclude_plan, run_plan, write_suite
+from tokverify.tasks.corpus import check_outputs, conclude_plan, run_plan, write_suite
 from tokverify.tasks.corpus_sides import open_request
 
 if TYPE_CHECKING:
@@ -39,16 +39,22 @@ def corpus_status(state: Path) -> CorpusProgress:
 
 
 def merge_corpus(
-    states: Sequence[Path], *, max_differences: int = 0, judge: str | None = None, distilled: Path | None = None
+    states: Sequence[Path],
+    *,
+    max_differences: int = 0,
+    judge: str | None = None,
+    distilled: Path | None = None,
+    outputs: Sequence[Path] = (),
 ) -> CorpusReport:
     """Make the report of everything that is stored in state directories of the same plan.
 
-    `judge` and `distilled` are as for `verify_corpus`.
+    `judge`, `distilled` and `outputs` are as for `verify_corpus`.
 
     Raises:
         TokverifyError: If they belong to different plans, a tokenizer cannot be opened, or there is nothing to distill.
     """
     plan = _common_plan(states)
+    check_outputs(plan, distilled, outputs)
     counter = ProgressCounter(plan.units)
     for state in states:
         counter.take_all(StateDirectory(state).results(plan))
@@ -64,17 +70,19 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     jobs: int | None = 1,
     judge: str | None = None,
     distilled: Path | None = None,
+    outputs: Sequence[Path] = (),
     on_progress: Callable[[CorpusProgress], None] = lambda _: None,
 ) -> CorpusReport:
     """Repeat the units in which something could not be read, and do those that have no result yet.
 
-    `judge` and `distilled` are as for `verify_corpus`.
+    `judge`, `distilled` and `outputs` are as for `verify_corpus`.
 
     Raises:
         TokverifyError: If it is not a state directory, a file of the corpus has changed, or nothing can be distilled.
     """
     stored = StateDirectory(state)
     plan = stored.plan()
+    check_outputs(plan, distilled, outputs)
     opened = _open(plan)
     comparison = opened.compare(plan, judge)
     failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}

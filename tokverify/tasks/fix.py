@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.cases.loading import load_cases
 from tokverify.diagnosis import Facts
 from tokverify.diagnosis.budget import ENCODINGS, THOROUGH
-from tokverify.diagnosis.other_model import is_of_other_model
+from tokverify.diagnosis.other_model import describe_other_model, is_of_other_model
 from tokverify.errors import TokverifyError
 from tokverify.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.fix.other_reference import compare_with_others
@@ -84,10 +84,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
 
 def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
     if is_of_other_model(spec, facts):
-        raise TokverifyError(
-            f"{model}: the reference {facts.name} belongs to another model: nearly all of its tokens differ from those "
-            "with the same ids here; name the right one with -r, or convert the model again"
-        )
+        raise TokverifyError(f"{model}: {describe_other_model(facts.name)}")
 
 
 def _compare_with_others(

@@ -110,9 +110,12 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.diagnosis import Facts, diagnose
     from tokverify.diagnosis.budget import ENCODINGS, THOROUGH, Budget
+    from tokverify.diagnosis.other_model import describe_other_model, is_of_other_model
     from tokverify.diagnosis.repair import add_repairs
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
+    if is_of_other_model(model.spec, facts):
+        return replace(report, undiagnosed=describe_other_model(facts.name))
     budget = Budget(THOROUGH if thorough else ENCODINGS)
     result = diagnose(model.spec, facts, report.results, encoder=model.encoder, budget=budget)
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report

@@ -118,3 +118,10 @@ def test_junit_has_a_test_for_each_cause_and_one_for_the_corpus():
     root = etree.fromstring(FORMATS["corpus"]["junit"](clean(), RenderOptions()).encode())
     (test,) = root.iter("testcase")
     assert not test.xpath("failure | error | skipped")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS["corpus"] if name != "gitlab"])  # one line for each cause
+def test_every_format_shows_what_the_judge_says(name):
+    report = hostile_corpus()
+    examples = tuple(replace(example, judgment="llama.cpp agrees with actual") for example in report.examples)
+    assert "llama.cpp agrees with actual" in FORMATS["corpus"][name](replace(report, examples=examples), WIDE)

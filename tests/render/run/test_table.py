@@ -157,3 +157,13 @@ def test_long_decode_differences_are_cut_around_their_start():
 def test_color_only_where_asked():
     assert "\x1b[" not in table(report(Status.MATCH))
     assert "\x1b[" in table(report(Status.MATCH), color=True)
+
+
+@pytest.mark.parametrize(
+    ("engine", "verbose", "shown"),
+    [("python (why)", False, True), ("python (why)", True, True), ("native", False, False), ("native", True, True)],
+)
+@pytest.mark.parametrize("name", ["table", "markdown"])
+def test_the_engine_is_named_if_it_is_slow(engine: str, verbose: bool, shown: bool, name: str):
+    text = FORMATS["run"][name](report(Status.MATCH, versions={"engine": engine}), RenderOptions(verbose=verbose))
+    assert (engine in text.replace("\\", "")) is shown

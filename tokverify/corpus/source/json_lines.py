@@ -76,7 +76,7 @@ def _columns(path: str) -> Sequence[Column]:
             if column.path not in found or column.has_text or column.has_ids:
                 found[column.path] = column
     if not found:
-        raise UnreadableFileError("no line is a JSON object")
+        raise UnreadableFileError("none of the first lines is a JSON object")
     return list(found.values())
 
 

@@ -40,12 +40,12 @@ def render(verified: CorpusReport) -> str:
 
 
 def _causes_by_case(verified: CorpusReport) -> Causes:
-    """Return the causes and the document of each example, by which readers filter them."""
+    """Return the causes and the document of each example, and what the judge says; readers filter by all of them."""
     found: dict[str, list[str]] = {}
-    places = {example.case: visible_message(example.place) for example in verified.examples}
-    for result in verified.report.results:
-        causes = [str(cause.cause) for cause in verified.causes if result.case.id in cause.cases]
-        found[result.case.name] = [*causes, places[result.case.id]]
+    for example, result in zip(verified.examples, verified.report.results, strict=True):
+        causes = [str(cause.cause) for cause in verified.causes if example.case in cause.cases]
+        judgment = [visible_message(example.judgment)] if example.judgment else []
+        found[result.case.name] = [*causes, visible_message(example.place), *judgment]
     return found
 
 

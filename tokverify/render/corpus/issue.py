@@ -59,10 +59,11 @@ def _cause_issue(cause: CauseCount, verified: CorpusReport, level: Level) -> Iss
 
 
 def example_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
-    """Yield the examples of a cause: where each was found, its text, and both tokenizations."""
+    """Yield the examples of a cause: where each was found, its text, what the judge says, and both tokenizations."""
     for example, result in zip(verified.examples, verified.report.results, strict=True):
         if example.case in cause.cases:
-            yield f"{visible_message(example.place)}: {headline(result)}"
+            judgment = f" ({visible_message(example.judgment)})" if example.judgment else ""
+            yield f"{visible_message(example.place)}: {headline(result)}{judgment}"
             if result.difference:
                 yield from alignment_lines(result.difference, other_side(result))
 

@@ -45,9 +45,16 @@ _STATUS_STYLES = {
 
 
 def sides_section(report: Report, *, verbose: bool) -> Section:
-    """Describe the two sides: what they are, why they were chosen, and what that cannot prove."""
+    """Describe the two sides: what they are, why they were chosen, and what that cannot prove; and the engine."""
     sides = {"actual": report.actual, "expected": report.expected}
-    return Section([Fields([line for role, side in sides.items() for line in side_lines(role, side, verbose=verbose)])])
+    lines = [line for role, side in sides.items() for line in side_lines(role, side, verbose=verbose)]
+    return Section([Fields([*lines, *_engine_lines(report.versions.get("engine", ""), verbose=verbose)])])
+
+
+def _engine_lines(engine: str, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+    """Name the engine if it is not the fast one, for which there is a reason."""
+    if engine and (verbose or "(" in engine):
+        yield "engine", message(engine, Style.DIM)
 
 
 def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
