@@ -88,7 +88,7 @@ def test_a_text_that_another_fault_changes_is_no_proof():
 def test_tokens_of_other_types_are_not_ranked():
     right = spm_spec({"ab": -1.0, "bc": -2.0, "dx": 0.0, **LETTERS}, {"dx": USER_DEFINED}, add_space_prefix=False)
     typed = replace(right, types=[TokenType.NORMAL] * len(right.tokens))
-    scores = [-20.0 if token == "dx" else score for token, score in zip(right.tokens, right.scores, strict=True)]
+    scores = [-20.0 if piece == "dx" else score for piece, score in zip(right.tokens, right.scores, strict=True)]
     wrong = replace(typed, scores=scores)
     assert differences(wrong, right) == []
 
