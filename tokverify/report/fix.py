@@ -71,6 +71,8 @@ class FileRepair:
     """How many of these follow from other tokens of the same kind, and were neither declared nor verified."""
     types: tuple[TypeRange, ...] = ()
     """The types that it changes, for people who want to set them with another program."""
+    left_out: tuple[str, ...] = ()
+    """Changes that the diagnosis names and that are not made, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
@@ -37,6 +38,11 @@ class _Join(NamedTuple):
 
     left: str
     right: str
+
+    @property
+    def piece(self) -> str:
+        """What they become."""
+        return self.left + self.right
 
 
 class _Ranks(NamedTuple):
@@ -85,6 +91,16 @@ class CompetingTexts:
         texts = (_text(each, actual) for each in pieces)
         return list(dict.fromkeys(filter(None, texts)))
 
+    def make_around(self, actual: Encoder, moved: Collection[str]) -> list[str]:
+        """Return the texts in which joins that make one of the moved pieces compete with any others, at most `MOST`."""
+        ranking = actual.settings.family.ranking
+        if self._declared is None:
+            return []
+        ours, theirs = (_joins_around(spec, ranking, moved) for spec in (actual.spec, self._declared))
+        found = chain(_flipped_around(ours, theirs, moved), _flipped_around(theirs, ours, moved))
+        texts = (_text(one.pieces, actual) for one in nsmallest(MOST, found))
+        return list(dict.fromkeys(filter(None, texts)))
+
     def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[_Pieces]:
         declared = self._declared
         if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
@@ -110,6 +126,30 @@ def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Co
         yield from (one for one in others if _has_other_winner(one, ours, theirs.joins))
 
 
+def _flipped_around(
+    ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
+) -> Iterator[_Competition]:
+    """Yield competitions of the joins that make moved pieces, if they have another winner."""
+    chosen = [join for join in theirs if join.piece in moved]
+    competitions = _Competitors(theirs).of(chosen, len(theirs))
+    return (one for one in competitions if _has_other_winner(one, ours, theirs))
+
+
+def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces, and those that compete with them; to list all would take long."""
+    is_sum = ranking is Ranking.SCORE_SUM
+    scores = _scores(spec) if ranking.uses_scores else {}
+    joins = _joins_of_scores(scores, moved, is_sum=is_sum) if scores else _joins_of_merges(spec.merges or ())
+    made = [join for join in joins if join.piece in moved]
+    lefts, rights = {join.left for join in made}, {join.right for join in made}
+    if scores:
+        starts, ends = tuple(rights), tuple(lefts)
+        near = [piece for piece in scores if piece.startswith(starts) or piece.endswith(ends)]
+        joins = {**joins, **_joins_of_scores(scores, near, is_sum=is_sum)}
+    competing = (join for join in joins if join.left in rights or join.right in lefts or join.piece in moved)
+    return {join: joins[join] for join in competing}
+
+
 def _rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
     """Whether two variants of a tokenizer share the arrays that decide the order of joins."""
     names = ("model", "tokens", "scores", "merges")
@@ -129,7 +169,7 @@ def _joins(spec: TokenizerSpec, ranking: Ranking) -> Mapping[_Join, _Ranks]:
     if not ranking.uses_scores:
         return {}
     scores = _scores(spec)
-    return _joins_of_scores(scores, is_sum=ranking is Ranking.SCORE_SUM)
+    return _joins_of_scores(scores, scores, is_sum=ranking is Ranking.SCORE_SUM)
 
 
 def _joins_of_merges(merges: Sequence[str]) -> Mapping[_Join, _Ranks]:
@@ -149,10 +189,11 @@ def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
     return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
 
 
-def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
-    """Return the joins of all pieces; if sums decide, a join ranks by what it adds to the scores of its parts."""
+def _joins_of_scores(scores: Mapping[str, float], pieces: Iterable[str], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts."""
     joins: dict[_Join, _Ranks] = {}
-    for piece, score in scores.items():
+    for piece in pieces:
+        score = scores[piece]
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
             left, right = scores.get(piece[:at]), scores.get(piece[at:])
             if left is not None and right is not None:

@@ -151,9 +151,9 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         'nothing after a text, but 261 "<|im_end|>" in the reference',
     ),
-    ("TV207", gguf(merges=[MERGES[1], MERGES[0], *MERGES[2:]]), ERROR, "the first difference is at rank 0"),
-    ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 missing, 0 extra"),
-    ("TV207", gguf(document=bpe_json(BPE, merges=MERGES[:3])), ERROR, f'at rank 3: "{MERGES[3]}" instead of nothing'),
+    ("TV207", gguf(merges=[MERGES[1], MERGES[0], *MERGES[2:]]), ERROR, "1 in another place"),
+    ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 missing ("),
+    ("TV207", gguf(document=bpe_json(BPE, merges=MERGES[:3])), ERROR, f'1 extra ("{MERGES[3]}")'),
     (
         "TV207",
         gguf(document=bpe_json(BPE, merges=MERGES[:3]), merges=MERGES[:3], pre="llama-bpe"),

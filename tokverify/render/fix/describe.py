@@ -86,6 +86,7 @@ def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[_Line]:
     if repair.inferred_tokens:
         lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
     yield from (("" if index else "repair", message(line)) for index, line in enumerate(lines))
+    yield from (("" if index else "left out", message(line)) for index, line in enumerate(repair.left_out))
 
 
 def _describe_other(other: OtherReference) -> str:
