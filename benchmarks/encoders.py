@@ -10,7 +10,6 @@ that is not installed is left out, and a peer that cannot load a vocabulary has 
 from __future__ import annotations
 
 import argparse
-import random
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +21,8 @@ from typing import TYPE_CHECKING
 import checkout  # noqa: F401
 from installation import find_versions, peer_and_interpreter
 from measurement import Measurement, measure_in_turns
-from peer import PEERS, Peer
+from peer import PEERS
+from scaling import scaling_table
 from vocabulary import REAL, REWRITTEN, VOCABS, reference_of
 
 from support.real_data import SHARED
@@ -34,8 +34,6 @@ DOCUMENT = 8_000
 """The size of a document in characters."""
 OURS = "tokverify"
 ALL = [*PEERS, "llama.cpp"]
-SIZES = (1, 8)
-"""The sizes of the texts that are compared to see how time grows, in MB."""
 _TURNS = 5
 """How often two commands take turns."""
 
@@ -72,53 +70,6 @@ def ratios_to_best(best: dict[str, Measurement]) -> str:
         return ""
     cold, new = (min(rival.cold for rival in rivals) / ours.cold, min(rival.new for rival in rivals) / ours.new)
     return f"{cold:.2f} / {new:.2f}"
-
-
-def scaling_table(names: list[str]) -> None:
-    """Print the time per MB at 8 MB divided by that at 1 MB, right after loading and for the same text again."""
-    print("| vocabulary | text | cold | warm |\n|---|---|--:|--:|")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            for kind, text in scaling_texts().items():
-                small, large = (fastest(name, Path(folder), cut(text, size * 1_000_000)) for size in SIZES)
-                cold, warm = (ours / theirs * SIZES[0] / SIZES[1] for ours, theirs in zip(large, small, strict=True))
-                print(f"| {name} | {kind} | {cold:.2f} | {warm:.2f} |", flush=True)
-
-
-def cut(text: str, size: int) -> str:
-    """Return the beginning of a text, as many bytes as given."""
-    return text[:size].encode()[:size].decode(errors="ignore")
-
-
-def scaling_texts() -> dict[str, str]:
-    """Return texts of 8 MB or more."""
-    characters = texts()
-    letters = random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=SIZES[1] * 1_000_000)  # noqa: S311
-    units = {
-        "en": characters["en"],
-        "unicode": characters["unicode"],
-        "one line": "".join(characters["en"].split()),
-        "random letters": "".join(letters),
-        "one letter": "a",
-        "spaces": " ",
-    }
-    return {kind: unit * (SIZES[1] * 1_000_000 // len(unit) + 1) for kind, unit in units.items()}
-
-
-def fastest(name: str, folder: Path, text: str) -> tuple[float, float]:
-    """Return the CPU seconds in which a newly loaded encoder of ours encodes a text, and encodes it again."""
-    times = []
-    for _ in range(3):
-        peer = PEERS[OURS](name, folder)
-        times.append((seconds(peer, text), seconds(peer, text)))
-    cold, warm = zip(*times, strict=True)
-    return min(cold), min(warm)
-
-
-def seconds(peer: Peer, text: str) -> float:
-    start = time.process_time()
-    peer.encode([text])
-    return time.process_time() - start
 
 
 def run_table(names: list[str]) -> None:
@@ -166,8 +117,11 @@ def main() -> None:
         size = 0 if arguments.whole else DOCUMENT
         speed_table(names, interpreters | dict(arguments.python), arguments.text or list(texts()), size)
     else:
-        tables = {"scaling": scaling_table, "run": run_table}
-        tables[arguments.table](arguments.names or ["gpt-2", "llama-spm", "gemma-3"])
+        names = arguments.names or ["gpt-2", "llama-spm", "gemma-3"]
+        if arguments.table == "scaling":
+            scaling_table(names, texts())
+        else:
+            run_table(names)
 
 
 if __name__ == "__main__":

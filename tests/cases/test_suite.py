@@ -85,6 +85,7 @@ BAD_SUITES = {
         5,
         ["1,000,000", "aliases expanded"],
     ),
+    "too many values": ("cases: [" + "x," * 1_000_001 + "]\n", 1, ["more than 1,000,000 values; split the file"]),
 }
 
 

@@ -71,7 +71,7 @@ TABLE = [
     ),
     (["run", MODEL, "-r", "{tmp}/absent.json"], 2, [], ["absent.json: no such file; "]),
     (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
-    (["run", "{tmp}"], 2, [], ["error: {tmp}/empty.gguf: is empty"]),
+    (["run", "{tmp}"], 2, [], ["error: {tmp}/empty.gguf: the file is empty"]),
     (["run", ""], 2, [], ["the name is empty"]),
     (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),

@@ -122,7 +122,7 @@ def test_the_match_of_the_pre_tokenizer_is_shown(run):
         ([MODEL, "-o", "folder.gguf", "--force"], "folder.gguf: not a regular file"),
         ([MODEL, "-o", "nowhere/x.gguf"], "nowhere/x.gguf: cannot be written: nowhere is not a directory"),
         (["suite.yaml", "-o", "x.gguf"], "suite.yaml: not a GGUF file"),
-        (["/dev/null", "-o", "x.gguf"], "/dev/null: is not a regular file"),
+        (["/dev/null", "-o", "x.gguf"], "/dev/null: not a regular file"),
         ([GGUF, "-o", "x.json", "--with-config"], "x.json: a tokenizer_config.json is found only beside"),
         ([MODEL, "-o", "x.gguf", "--with-config"], "x.gguf: a tokenizer_config.json is found only beside"),
     ],

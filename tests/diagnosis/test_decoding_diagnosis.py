@@ -223,10 +223,10 @@ def test_run_fails_and_reports_the_diagnosis(mistyped: Path):
 def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     code, output = invoke("fix", mistyped, "--dry-run")
     assert code == 1
-    assert " cases match, 0 do not; 223 decode differently" in output
+    assert " cases match; 223 decode differently" in output
     code, output = invoke("fix", mistyped, "-o", str(tmp_path / "fixed.gguf"))
     assert code == 0, output
-    assert " cases match, 0 do not" in output
+    assert " cases match" in output
     assert (tmp_path / "fixed.gguf").read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
 
 
@@ -248,6 +248,6 @@ def test_fix_repairs_ids_and_decoding_together(tmp_path: Path):
 def test_fix_reports_that_it_cannot_repair_the_decoding():
     report = FixReport(Verification(3, 0, 1), checks=(FixCheck("decoding", 1, 1),))
     text = FORMATS["fix"]["table"](report, RenderOptions())
-    assert text.startswith("before  3 cases match, 0 do not; 1 decodes differently\n")
+    assert text.startswith("before  3 cases match; 1 decodes differently\n")
     assert "\nrepair  none found for the decoding\n" in text
     assert fix_exit_code(report) == 1

@@ -63,7 +63,7 @@ def test_changes_are_annotated_in_the_current_file(versions, clone, monkeypatch,
         (work / "model.gguf").unlink()
         lines = CliRunner().invoke(main, command).stdout.splitlines()
         assert lines[0].startswith("::error title=changed%3A types::")
-        assert "in ../model.gguf, which is no file of this repository%0A" in lines[0]
+        assert "in ../model.gguf, which is not a file in this repository%0A" in lines[0]
 
 
 @pytest.mark.parametrize("location", ["localhost:8080", "http:/127.0.0.1:8080"])

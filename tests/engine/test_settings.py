@@ -78,6 +78,12 @@ def test_an_unknown_pre_tokenizer_is_unsupported():
         resolve(bpe_spec([], pre="new"))
 
 
+def test_a_known_pre_tokenizer_is_suggested_regardless_of_case_and_separators():
+    for pre in ("gpt2-typo", "GPT-2", "gpt_2"):
+        with pytest.raises(UnsupportedError, match=r"; did you mean gpt-2\b"):
+            resolve(bpe_spec([], pre=pre))
+
+
 def test_only_byte_pair_models_look_at_the_pre_tokenizer():
     assert resolve(spm_spec({"a": 0}, pre="new")).pre == "default"
 

@@ -44,6 +44,12 @@ def test_a_file_is_recognized_by_its_content_or_else_by_its_name(write, name, co
     assert identify(path, KINDS) == (kind, path)
 
 
+def test_a_file_named_like_a_gguf_file_that_is_none_is_called_so(write):
+    path = write("fox.gguf", b"some text")
+    with pytest.raises(BrokenFileError, match="not a GGUF file, in spite of its name"):
+        identify(path, KINDS)
+
+
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [

@@ -206,7 +206,9 @@ def test_a_command_to_be_pasted_calls_a_known_program():
     report = document()
     command = {"label": "repair", "arguments": ["curl", "-s", "example.org"]}
     report["diagnosis"]["explanations"][0]["repair"]["commands"] = [command]
-    with pytest.raises(TokverifyError, match="expected a command line of tokverify fix or gguf-new-metadata"):
+    with pytest.raises(
+        TokverifyError, match="a command line of tokverify fix, gguf-new-metadata, or gguf-set-metadata"
+    ):
         decode(report)
 
 

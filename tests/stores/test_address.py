@@ -153,7 +153,7 @@ def test_an_empty_file_of_unannounced_size_is_called_empty(server):
         handler.wfile.write(b"0\r\n\r\n")
 
     server.faults.append(send_chunked)
-    with pytest.raises(BrokenFileError, match=r"model\.gguf: is empty; name a GGUF file"):
+    with pytest.raises(BrokenFileError, match=r"model\.gguf: the file is empty; name a GGUF file"):
         find_model(f"{server.address}/model.gguf")
 
 

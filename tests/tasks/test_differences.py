@@ -78,6 +78,7 @@ ROWS: dict[str, Callable[[], Pair]] = {
     "none": Pair,
     "a text is encoded to other ids, because a merge is lost": changed(merges=MERGES[1:]),
     "a merge is lost that no case needs": changed(merges=[merge for merge in MERGES if merge != "Ġ ab"]),
+    "merges in another order that no text shows": changed(merges=[*MERGES[:2], MERGES[3], MERGES[2]]),
     "an id represents different bytes": swapped,
     "a token that only the reference has": changed(tokens=BPE.tokens[:-1], types=BPE.types[:-1]),
     "a token that only the model has": more("extra", USER_DEFINED),

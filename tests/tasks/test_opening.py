@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import tokverify
+from support.gguf_maker import make_gguf, string, strings
 from support.paths import ROOT, SAMPLE
+from tokverify import OpenedReference
 from tokverify.errors import TokverifyError
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
@@ -102,6 +104,19 @@ def test_an_opened_reference_is_used_as_it_is():
 def test_the_side_of_a_large_model_has_no_digest(monkeypatch):
     monkeypatch.setattr("tokverify.tasks.opening._MAX_HASHED_BYTES", 10)
     assert tokverify.open_model(MODEL).description.sha256 is None
+
+
+def open_reference(path: Path) -> OpenedReference:
+    return tokverify.open_reference(tokverify.open_model(MODEL), path)
+
+
+@pytest.mark.parametrize("open_file", [tokverify.open_model, open_reference])
+def test_an_error_in_the_declared_settings_names_the_file(open_file, tmp_path):
+    path = tmp_path / "unknown.gguf"
+    path.write_bytes(make_gguf({"tokenizer.ggml.model": string("new"), "tokenizer.ggml.tokens": strings(["a"])}))
+    with pytest.raises(TokverifyError) as caught:
+        open_file(path)
+    assert str(caught.value).startswith(f"{path}: tokenizer.ggml.model is 'new'; ")
 
 
 def test_an_unreadable_model_is_an_error(tmp_path):

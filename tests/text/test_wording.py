@@ -3,7 +3,15 @@
 import pytest
 
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import encode_options, list_items, list_tokens, plural, quote
+from tokverify.text.wording import (
+    encode_options,
+    find_similar_names,
+    list_alternatives,
+    list_items,
+    list_tokens,
+    plural,
+    quote,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +32,16 @@ def test_lists():
     assert list_items("abcde") == "a, b, c, d, e"
     assert list_items("abcdefg", 2) == "a, b and 5 more"
     assert list_tokens([1, 0, 2], ["<s>", "\x00", "  "]) == '1 "\\x00", 0 "<s>", 2 "··"'
+
+
+@pytest.mark.parametrize(("items", "shown"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b, or c")])
+def test_alternatives(items, shown):
+    assert list_alternatives(items) == shown
+
+
+def test_similar_names_are_found_regardless_of_case_and_separators():
+    assert find_similar_names("GPT2.typo", ["default", "gpt-4o", "gpt-2"]) == ["gpt-2", "gpt-4o"]
+    assert find_similar_names("other", ["gpt-2"]) == []
 
 
 def test_options():

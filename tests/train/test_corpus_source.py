@@ -47,7 +47,7 @@ def test_a_directory_without_text_is_an_error(tmp_path: Path):
 def test_a_damaged_compressed_file_is_an_error(tmp_path: Path, data: bytes):
     (tmp_path / "a.gz").write_bytes(data)
     with (
-        pytest.raises(TokverifyError, match=r"a\.gz: is not a gzip file, or is damaged"),
+        pytest.raises(TokverifyError, match=r"a\.gz: not a gzip file, or damaged"),
         open_corpus([tmp_path / "a.gz"]),
     ):
         pass

@@ -3,7 +3,7 @@
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
-from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
@@ -269,3 +269,13 @@ def test_an_undefined_type_is_an_unused_token_only_if_other_types_are_known(know
     actual.types = (known, TokenType.UNDEFINED)
     expected.types = (known, TokenType.NORMAL)
     assert len(differences(actual, expected, Aspect.TYPES)) == count
+
+
+def test_a_role_under_another_name_is_named_as_the_model_names_it():
+    tokens = ["[UNK]", "▁a", "[SEP]", "[PAD]"]
+    reference = Complete(*tokens, special_ids={"eos": 2})
+    types = {"[UNK]": CONTROL, "[SEP]": CONTROL, "[PAD]": CONTROL}
+    actual = Encoder(spec_of("bert", tokens, types, special_ids={"unk": 0, "sep": 3, "bos": 0}))
+    messages = [found.message for found in differences(actual, reference, Aspect.SPECIAL_IDS)]
+    assert 'sep is 3 "[PAD]" in the model, but 2 "[SEP]" in the reference' in messages
+    assert not any("the model has no eos" in message for message in messages)

@@ -46,10 +46,12 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
     findings: list[Finding] = []
     not_evaluated: list[NotEvaluated] = []
     for rule in rules:
+        count = len(findings)
         try:
             findings.extend(rule.findings(subject))
         except (NotEvaluatedError, TokverifyError) as error:
-            not_evaluated.append(NotEvaluated(rule.code, rule.name, truncate(str(error))))
+            extent = "evaluated only in part: " if len(findings) > count else ""
+            not_evaluated.append(NotEvaluated(rule.code, rule.name, f"{extent}{truncate(str(error))}"))
     findings.sort(key=lambda finding: finding.code)
     findings.sort(key=lambda finding: finding.severity, reverse=True)
     return findings, not_evaluated

@@ -23,7 +23,7 @@ FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 
 _KEYS = dict(reversed(SPECIAL_IDS))
 _REMARKS = {
-    "tokverify fix": "repairs what the shipped cases reveal; use your own with --cases",
+    "tokverify fix": "this repairs what the shipped cases reveal; add your own with --cases",
     "gguf-new-metadata": "",
     "gguf-set-metadata": "modifies the file in place",
 }

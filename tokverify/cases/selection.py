@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.text.wording import list_items
+from tokverify.text.wording import find_similar_names, list_alternatives, list_items
 
 if TYPE_CHECKING:
     from tokverify.cases.case import Case
@@ -89,7 +89,7 @@ def _suggest_names(kind: str, names: Collection[str], known: Collection[str]) ->
 
 def _suggest_name(kind: str, name: str, known: Collection[str]) -> str:
     candidates = sorted(known)[:_MAX_CANDIDATES]
-    similar = get_close_matches(name, candidates, n=3) or [other for other in candidates if name in other][:3]
+    similar = find_similar_names(name, candidates) or [other for other in candidates if name in other][:3]
     if similar:
         return f"did you mean {_join(similar)}?"
     return f"known {kind}s: {list_items(sorted(known), _MAX_LISTED) or 'none'}"
@@ -117,4 +117,4 @@ def _suggest_pattern(pattern: str, cases: Sequence[Case]) -> str:
 
 
 def _join(names: Iterable[str]) -> str:
-    return " or ".join(map(repr, names))
+    return list_alternatives(map(repr, names))

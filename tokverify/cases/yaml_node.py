@@ -135,6 +135,7 @@ class _Builder:
         self._resolver: Any = Resolver()
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Node, int]] = {}
+        self._has_aliases = False
 
     def feed(self, event: yaml.Event) -> None:
         line: int = event.start_mark.line + 1 if event.start_mark else 1
@@ -166,6 +167,7 @@ class _Builder:
     def _expand(self, name: str | None, line: int) -> tuple[Node, None, int]:
         if name is None or name not in self._anchors:
             raise YamlError(line, "an alias (*) has no finished anchor (&) of the same name above it; write one")
+        self._has_aliases = True
         node, size = self._anchors[name]
         return node, None, size
 
@@ -184,4 +186,5 @@ class _Builder:
         parent.node.items.append(node)
         parent.size += size
         if parent.size > _MAX_NODES:
-            raise YamlError(node.line, f"more than {_MAX_NODES:,} values with aliases expanded; split the file")
+            expanded = " with aliases expanded" if self._has_aliases else ""
+            raise YamlError(node.line, f"more than {_MAX_NODES:,} values{expanded}; split the file")

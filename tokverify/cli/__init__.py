@@ -87,7 +87,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     callback=_set_engine,
     expose_value=False,
     is_eager=True,
-    help=f"Encode with this engine; their ids are identical (default: auto, or the variable {VARIABLE}).",
+    help=f"Encode with this engine; all give the same ids (default: auto, or the variable {VARIABLE}).",
 )
 @click.option(
     "--version",

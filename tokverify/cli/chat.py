@@ -38,7 +38,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 
     Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
     BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
-    is nothing worse than a hint (or what --fail-on says), 1 if there is, and 2 if there is no template.
+    is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
     reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
     return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from tokverify.corpus.plan import Shard
 
 _ALL_PERCENT = 100
+_OTHER_COMMANDS = """\b
+Other commands, which work on the directories given with --state:
+  tokverify corpus status DIR    Show the progress of a run.
+  tokverify corpus retry DIR     Retry what could not be read.
+  tokverify corpus merge DIR...  Write the report of all stored results.
+"""
 
 
 class _CorpusGroup(click.Group):
@@ -118,7 +124,7 @@ def corpus() -> None:
     """Compare a model and its reference on a training corpus."""
 
 
-@corpus.command()
+@corpus.command(epilog=_OTHER_COMMANDS)
 @click.argument("model", type=MODEL)
 @click.argument("data", nargs=-1, required=True)
 @reference_option("to compare with")
@@ -158,8 +164,7 @@ def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
     would read the equivalent GGUF file. DATA are files, directories, patterns and URLs (s3://, https://, ...) of
     Parquet, JSON Lines (also .gz and .zst), Arrow, Feather and text files.
 
-    The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared. `tokverify
-    corpus status|merge|retry DIR` work on the directories given with --state.
+    The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared.
     """
     return _verify(VerifyOptions(**options))
 

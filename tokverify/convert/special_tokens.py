@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.text.wording import quote
+from tokverify.text.wording import list_alternatives, quote
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -58,7 +58,7 @@ def _find_token(spec: TokenizerSpec, role: str, token: str) -> int:
     if token in spec.tokens:
         return spec.tokens.index(token)
     near = get_close_matches(token, spec.tokens, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "name one by its text or its id"
+    hint = f"did you mean {list_alternatives(near)}?" if near else "name one by its text or its id"
     raise TokverifyError(f"--{role}-token {token}: there is no such token among {len(spec.tokens):,}; {hint}")
 
 

@@ -64,7 +64,7 @@ def choose_columns(files: Sequence[CorpusFile], text: str | None, ids: str | Non
         return ChosenColumns(Columns(text, ids), "", reads_ids=ids is not None)
     name = _detect(path, columns)
     return ChosenColumns(
-        Columns(name), f"the texts are read from the column {quote(name)}, which --text-column can change"
+        Columns(name), f"the texts are read from the column {quote(name)}; choose another with --text-column"
     )
 
 

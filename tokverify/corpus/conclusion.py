@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.example import FoundExample, make_example
+from tokverify.corpus.other_tokenizer import NOTE, has_ids_of_other_tokenizer
 from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
 from tokverify.report.corpus_cause import MEANINGS, CorpusCause
@@ -28,6 +29,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
     """
     found = _merge_same(_make_examples(tally, comparison))
     results = tuple(example.result for example in found)
+    is_of_other = comparison.reads_ids and has_ids_of_other_tokenizer(tally)
     report = Report(
         *comparison.sides,
         vocabulary=None if comparison.reads_ids else compare_vocabularies(comparison.actual, comparison.expected),
@@ -54,7 +56,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
             for reason, found in sorted(tally.reasons.items())
         ),
         coverage=comparison.coverage.describe(tally.coverage) if tally.coverage else None,
-        notes=comparison.notes,
+        notes=(*comparison.notes, NOTE) if is_of_other else comparison.notes,
     )
 
 

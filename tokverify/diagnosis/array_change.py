@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.diagnosis import cost
 from tokverify.diagnosis.change import TokenizerChange
+from tokverify.engine.family import Ranking
 from tokverify.text.sequence import common_length
+from tokverify.text.wording import plural
+from tokverify.verify.ranking_difference import moved_tokens
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -86,14 +89,23 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         expected, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
     else:
         return
-    current = spec.scores or [0.0] * len(expected)
-    count = sum(old != new for old, new in zip_longest(current, expected))
     yield TokenizerChange(
         kind="scores",
-        sentence=f"using {description} ({count:,} {'differs' if count == 1 else 'differ'})",
+        sentence=f"using {description} ({_compare_scores(evidence, expected)})",
         cost=cost.discount(cost.SCORES, confirmed=True),
         transform=lambda spec: replace(spec, scores=expected),
     )
+
+
+def _compare_scores(evidence: Evidence, expected: Sequence[float]) -> str:
+    """Count the scores that matter: if only their order does, the tokens that rank in another one."""
+    encoder, reference = evidence.encoder, evidence.facts.ranking
+    if encoder and reference and encoder.settings.family.ranking is Ranking.SCORE and encoder.spec.scores is not None:
+        moved = len(moved_tokens(encoder, reference))
+        return f"{plural(moved, 'token')} {'ranks' if moved == 1 else 'rank'} in another order"
+    current = evidence.spec.scores or [0.0] * len(expected)
+    count = sum(old != new for old, new in zip_longest(current, expected))
+    return f"{count:,} {'differs' if count == 1 else 'differ'}"
 
 
 def _scores_by_rank(reference: TokenizerSpec) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.diagnosis.deviation import DeviatingEncoder, Deviation
@@ -72,6 +73,12 @@ class TokenizerChange:
     def expressible_part(self) -> TokenizerChange:
         """Return the part of it that a GGUF file can express."""
         return replace(self, deviation=Deviation())
+
+    def split(self) -> tuple[TokenizerChange, TokenizerChange] | None:
+        """Return the changes that a GGUF file can express, and those that it cannot; None if all are of one kind."""
+        can = [step for step in self.steps if step.expressible]
+        cannot = [step for step in self.steps if not step.expressible]
+        return (reduce(TokenizerChange.then, can), reduce(TokenizerChange.then, cannot)) if can and cannot else None
 
     def encoder(self, spec: TokenizerSpec, base: Encoder | None = None) -> Encoder:
         """Return the encoder of the changed tokenizer, reusing parts of `base`, the encoder of the unchanged one.

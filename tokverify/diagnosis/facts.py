@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, TypeListing, pieces_of
+from tokverify.verify.reference_ranking import read_ranking
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.probing import Probing
@@ -105,6 +106,11 @@ class Facts:
             return _convert(self.document) if self.document else None
         except TokverifyError:
             return None
+
+    @cached_property
+    def ranking(self) -> TokenizerSpec | None:
+        """A specification with the scores or merges by which the reference ranks pieces."""
+        return read_ranking(self.expected) if self.expected else None
 
     @cached_property
     def lists_all_tokens(self) -> bool:

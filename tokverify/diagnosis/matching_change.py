@@ -16,7 +16,7 @@ from tokverify.diagnosis.deviation import Deviation
 from tokverify.diagnosis.token_patch import types_of
 from tokverify.engine.attribute import Attribute
 from tokverify.spec import TokenType
-from tokverify.text.wording import quote
+from tokverify.text.wording import list_alternatives, quote
 
 if TYPE_CHECKING:
     from tokverify.diagnosis.evidence import Evidence
@@ -76,7 +76,7 @@ def _name(evidence: Evidence, ids: Mapping[int, Matching]) -> str:
         texts = [*texts[:_SHOWN], f"{len(texts) - _SHOWN} more"]
     names = f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
     declared = {TokenType(types_of(evidence.spec)[id]).name for id in ids}
-    return f"{names} (declared {' or '.join(sorted(declared))})"
+    return f"{names} (declared {list_alternatives(sorted(declared))})"
 
 
 def _reference_matching(facts: Facts, size: int) -> Sequence[Matching] | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokverify.report.diagnosis import Explanation
     from tokverify.report.run import Report
 
+_PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
@@ -31,7 +32,8 @@ def add_repairs(report: Report) -> Report:
     if diagnosis is None:
         return report
     # This is the one that `tokverify fix` writes.
-    fixed = next((each for each in diagnosis.explanations if each.expressible), None)
+    by_part = sorted(diagnosis.explanations, key=lambda each: not each.expressible)
+    fixed = next((each for each in by_part if each.expressible or each.expressible_part), None)
     explanations = tuple(
         replace(each, repair=_repair(each, report, is_fixed=each is fixed)) for each in diagnosis.explanations
     )
@@ -39,12 +41,18 @@ def add_repairs(report: Report) -> Report:
 
 
 def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repair:
-    if not explanation.expressible:
+    part = explanation.expressible_part
+    if not explanation.expressible and not part:
         return Repair(remark="GGUF cannot express it: the runtime would have to do it")
     model = _model(report)
+    left = f"; the runtime would have to do the rest: {explanation.inexpressible_part}" if part else ""
     if model and _NO_GGUF.search(model):
-        return Repair(remark="GGUF can express it; tokverify fix repairs only GGUF files")
+        return Repair(remark=f"GGUF can express {part or 'it'}{left}; tokverify fix repairs only GGUF files")
     commands = tuple(_commands(explanation, report, model, is_fixed=is_fixed))
+    if part:
+        return Repair(commands, f"GGUF can express only a part: {part}{left}")
+    if is_fixed and "+" in explanation.kind:
+        return Repair(commands, _PARTS)
     return Repair(commands, "" if commands else "GGUF can express it, too")
 
 

@@ -218,6 +218,7 @@ class _Search(Generic[_Goal]):
     def _explanation(self, trial: Trial) -> Explanation:
         left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
         change = trial.change
+        parts = change.split()
         return Explanation(
             kind=change.kind,
             sentence=change.sentence,
@@ -226,7 +227,9 @@ class _Search(Generic[_Goal]):
             unexplained=left,
             broken=len(trial.broken),
             expressible=change.expressible,
-            gguf_command=change.gguf_command,
+            expressible_part=parts[0].sentence if parts else "",
+            inexpressible_part=parts[1].sentence if parts else "",
+            gguf_command=parts[0].gguf_command if parts else change.gguf_command,
         )
 
 

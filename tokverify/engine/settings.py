@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,13 +23,12 @@ from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken
-from tokverify.text.wording import short_repr
+from tokverify.text.wording import find_similar_names, list_alternatives, short_repr
 
 if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 
-_MAX_COMPARED = 40
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""
 
@@ -232,5 +230,5 @@ def _contains_any(text: str, *parts: str) -> bool:
 
 def near_matches(name: str, known: Collection[str]) -> str:
     """Suggest known names that resemble `name`, as the end of an error message."""
-    near = get_close_matches(name[:_MAX_COMPARED], known, n=3)
-    return f"did you mean {' or '.join(near)}?" if near else f"tokverify knows {', '.join(known)}"
+    near = find_similar_names(name, known)
+    return f"did you mean {list_alternatives(near)}?" if near else f"tokverify knows {', '.join(known)}"

@@ -112,6 +112,8 @@ def kind_of(path: Path) -> str:
     # A sentencepiece model begins with field 1 (a piece), which begins with its own field 1 (the text).
     if path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n"):
         return "sentencepiece"
+    if path.suffix.lower() == ".gguf":
+        raise BrokenFileError(f"{path}: not a GGUF file, in spite of its name; download or copy the file again")
     raise BrokenFileError(f"{path}: neither a HuggingFace tokenizer.json nor a sentencepiece model")
 
 

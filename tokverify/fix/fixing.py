@@ -21,6 +21,7 @@ from tokverify.files.gguf.values import changed_values
 from tokverify.fix.candidate import Candidates
 from tokverify.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.fix.every_token import EveryToken
+from tokverify.fix.left_out import explain_left_out
 from tokverify.fix.measure import Measuring, to_checks
 from tokverify.fix.pruning import prune
 from tokverify.fix.target_text import general_cases, target_cases
@@ -150,6 +151,7 @@ def make_plan(
         changed_tokens=len(changed_ids(spec, current)),
         inferred_tokens=len(unverified_ids(spec, current, facts, measure)),
         types=type_ranges(spec, current),
+        left_out=tuple(explain_left_out(result, parts, measuring, current, measure)),
     )
     return Plan(measuring, before, measure, diagnosis, change, values, repair, stopped_early)
 

@@ -19,7 +19,7 @@ from tokverify.fix.certain import adds_bos_twice, begins_with_bos
 from tokverify.fix.target_text import is_generated
 from tokverify.fix.token_list import TokenList
 from tokverify.report.finding import Severity
-from tokverify.report.fix import UNCONFIRMED, FixCheck, Verification
+from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
 from tokverify.verify.comparison import compare_cases
 
@@ -43,7 +43,6 @@ TYPES = "types of tokens"
 ROLES = "special tokens"
 TEMPLATE = "chat template"
 DOUBLE_BOS = "BOS added by tokenizer and template"
-FINDINGS = "errors found by audit"
 AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
 
 _ALL = (

@@ -26,5 +26,7 @@ def load(request: Request) -> FoundReference:
     """
     file = find_model(request.location)
     with file.named_in_errors():
-        encoder = Encoder(read_spec(file.path), file.name, in_background=True)
+        spec = read_spec(file.path)
+    with file.prefixed_to_errors():
+        encoder = Encoder(spec, file.name, in_background=True)
     return FoundReference(encoder, source=file.location, sha256=file.sha256, caveat=CAVEAT, path=file.path)

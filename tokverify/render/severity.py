@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from tokverify.render.document import Style
 from tokverify.report.finding import Severity
 
-NOUNS: Mapping[Severity, str] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
+NOUNS: Mapping[Severity, str] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "informational finding",
+}
 """Severity -> what to call a finding, in the order of summaries."""
 
 SEVERITY_STYLES: Mapping[Severity, Style] = {

@@ -42,7 +42,7 @@ from tokverify.report.versions import VersionsReport, check_versions, summarize_
 from tokverify.system.input_file import read_bytes
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import quote
+from tokverify.text.wording import list_alternatives, quote
 from tokverify.tokenizer import HexBytes
 
 SCHEMA_VERSION = 6
@@ -255,7 +255,7 @@ def _check_envelope(document: object, kinds: Collection[str], file: str) -> str:
     if name not in KINDS:
         raise UnsupportedError(f"{file}: reports of kind {quote(name)} are unknown to this tokverify; update it")
     if name not in kinds:
-        known = " or ".join(f"`tokverify {known}`" for known in kinds)
+        known = list_alternatives(f"`tokverify {known}`" for known in kinds)
         raise UnsupportedError(f"{file}: this is a report of `tokverify {name}`; give one of {known}")
     if version != SCHEMA_VERSION:
         older = version < SCHEMA_VERSION

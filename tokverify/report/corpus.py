@@ -117,7 +117,7 @@ class CorpusReport:
     throughput: Throughput | None = None
     """Measured on request only."""
     notes: tuple[str, ...] = ()
-    """What was compared differently than requested, and why."""
+    """What was compared differently than requested, and why; and what nearly all documents suggest."""
 
 
 def corpus_exit_code(verified: CorpusReport) -> int:

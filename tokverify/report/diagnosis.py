@@ -46,6 +46,10 @@ class Explanation:
     """The failing cases that it leaves, as suite/id."""
     expressible: bool
     """Whether a GGUF file can express it."""
+    expressible_part: str = ""
+    """If a GGUF file can express only some of its changes, these, as a gerund phrase."""
+    inexpressible_part: str = ""
+    """The others in that case."""
     broken: int = 0
     """How many cases no longer match with it; each of them weighs as much as several explained ones."""
     gguf_command: str | None = None

@@ -9,6 +9,8 @@ from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fields import Count
 from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
+FINDINGS = "errors found by audit"
+"""The name of the check for errors that the reference does not have."""
 UNCONFIRMED = "audit errors in what the reference does not declare"
 """The name of the check for errors that no comparison with the reference can confirm or refute."""
 
@@ -69,6 +71,8 @@ class FileRepair:
     """How many of these follow from other tokens of the same kind, and were neither declared nor verified."""
     types: tuple[TypeRange, ...] = ()
     """The types that it changes, for people who want to set them with another program."""
+    left_out: tuple[str, ...] = ()
+    """Changes that the diagnosis names and that are not made, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)

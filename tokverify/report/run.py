@@ -110,7 +110,7 @@ class Side:
     settings: Mapping[str, object] = field(default_factory=dict)
     """The effective settings, by name."""
     overrides: tuple[str, ...] = ()
-    """One sentence for each declared setting that llama.cpp overrides."""
+    """One sentence for each setting of llama.cpp that the file declares differently or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from tokverify.report.diagnosis import Diagnosis, Repair, command_line
 from tokverify.report.difference import Difference
 from tokverify.report.run import CaseResult, Report, Status
+from tokverify.text.wording import list_alternatives
 
 _GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
 _COMMANDS = ("tokverify fix ", *_GGUF_COMMANDS)
@@ -81,4 +82,4 @@ def _is_quoted(text: str) -> bool:
 
 
 def _list(programs: tuple[str, ...]) -> str:
-    return " or ".join(program.strip() for program in programs)
+    return list_alternatives(program.strip() for program in programs)

@@ -20,6 +20,7 @@ class Aspect(StrEnum):
     PADDING = "padding"
     SIZE = "size"
     TYPES = "types"
+    RANKING = "ranking"
     SPECIAL_IDS = "special-ids"
     ENDS = "ends"
     AFFIXES = "affixes"
@@ -34,6 +35,7 @@ ASPECTS: Mapping[Aspect, str] = {
     Aspect.PADDING: "only one side has a token with this id, and it is padding or reserved",
     Aspect.SIZE: "the vocabularies have different sizes",
     Aspect.TYPES: "a token is matched in a text on one side only, or under other conditions",
+    Aspect.RANKING: "scores or merges rank tokens in another order; an error if a text shows it",
     Aspect.SPECIAL_IDS: "a role such as BOS, EOS or UNK belongs to different tokens",
     Aspect.ENDS: "different tokens end a generation",
     Aspect.AFFIXES: "different tokens are added around a text",

@@ -52,6 +52,14 @@ class ModelFile:
                 raise
             raise self.rename(error) from error
 
+    @contextmanager
+    def prefixed_to_errors(self) -> Iterator[None]:
+        """Prefix the location to errors that are raised in the block by code that knows no files."""
+        try:
+            yield
+        except TokverifyError as error:
+            raise type(error)(f"{self.location}: {error}") from error
+
     def rename(self, error: _Error) -> _Error:
         """Return an error that names the location instead of the local path."""
         return type(error)(str(error).replace(str(self.path), self.location))

@@ -159,7 +159,7 @@ class RemoteFile:
 
     def _without_ranges(self, response: Response) -> TokverifyError:
         if not response.data and not response.is_too_large:
-            return BrokenFileError(f"{self._name}: is empty; name a GGUF file")
+            return BrokenFileError(f"{self._name}: the file is empty; name a GGUF file")
         return UnsupportedError(
             f"{self._name}: the server can only send the complete file; download the file and name it"
         )

@@ -137,7 +137,8 @@ def open_model(model: ModelSource) -> OpenedModel:
     with file.named_in_errors():
         kind = kind_of_model(file.path)
         spec = read_spec_of_kind(file.path, kind)
-    encoder = Encoder(spec, file.name, in_background=True)
+    with file.prefixed_to_errors():
+        encoder = Encoder(spec, file.name, in_background=True)
     require_requested(encoder.engine)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import ne
@@ -29,3 +30,22 @@ def split_batches(texts: Sequence[str], max_texts: int, max_characters: int) -> 
         characters += len(text)
     if start < len(texts):
         yield texts[start:]
+
+
+def find_moved(keys: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the indices of the fewest items without which the others are in strictly ascending order."""
+    lowest: list[tuple[float, ...]] = []
+    """The last item of the best ascending sequence of each length."""
+    ends: list[int] = []
+    before: list[int] = []
+    for index, key in enumerate(keys):
+        length = bisect_left(lowest, key)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [key]
+        ends[length : length + 1] = [index]
+    kept: set[int] = set()
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        kept.add(index)
+        index = before[index]
+    return [index for index in range(len(keys)) if index not in kept]

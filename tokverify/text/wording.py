@@ -14,6 +14,7 @@ _MAX_TEXT = 60
 _MAX_LISTED = 5
 _MAX_SENTENCE = 500
 _MAX_COMPARED = 40
+_SEPARATORS = str.maketrans("", "", "-_. ")
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
@@ -55,10 +56,32 @@ def list_tokens(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -
     return list_items(f"{id} {quote(pieces[id], mark_spaces=True)}" for id in ids)
 
 
+def list_alternatives(items: Iterable[str]) -> str:
+    """Join items of which one applies, as in `a`, `a or b` and `a, b, or c`."""
+    *others, last = items
+    comma = "," if len(others) > 1 else ""
+    return f"{', '.join(others)}{comma} or {last}" if others else last
+
+
+def find_similar_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return the known names most similar to an unknown one, regardless of case and separators, best first."""
+    names = {_fold(other): other for other in known}
+    return [names[similar] for similar in get_close_matches(_fold(name[:_MAX_COMPARED]), names, n=most)]
+
+
+def _fold(name: str) -> str:
+    return name.casefold().translate(_SEPARATORS)
+
+
 def suggest_name(name: str, known: Collection[str]) -> str:
     """Suggest the known name most similar to an unknown one, or list all known names."""
-    similar = get_close_matches(name[:_MAX_COMPARED], known, n=1)
+    similar = find_similar_names(name, known, 1)
     return f"did you mean {similar[0]!r}?" if similar else f"use one of {', '.join(known)}"
+
+
+def overrides_title(count: int) -> str:
+    """Introduce a list of settings in which llama.cpp does not follow the file."""
+    return f"llama.cpp uses {plural(count, 'setting')} that the file declares differently or not at all"
 
 
 def percentage(part: float, whole: float, digits: int = 2) -> str:

@@ -110,7 +110,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
             while data := file.read(BLOCK_BYTES):
                 yield data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise TokverifyError(f"{path}: is not a gzip file, or is damaged: {error}; compress it again") from error
+        raise TokverifyError(f"{path}: not a gzip file, or damaged: {error}; compress it again") from error
     except OSError as error:
         raise TokverifyError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import chain
 from string import punctuation
@@ -40,6 +40,11 @@ class _Join(NamedTuple):
 
     left: str
     right: str
+
+    @property
+    def piece(self) -> str:
+        """What they become."""
+        return self.left + self.right
 
 
 class _Ranks(NamedTuple):
@@ -85,9 +90,16 @@ class CompetingTexts:
         if last is None or not _rank_alike(last, actual.spec):
             pieces = self._find(actual.spec, actual.settings.family.ranking)
             self._last = (actual.spec, pieces)
-        before = _separator(actual) if actual.settings.family.ranking is Ranking.SCORE_SUM else ""
-        texts = (_text(each, actual) for each in pieces)
-        return [before + text for text in dict.fromkeys(filter(None, texts))]
+        return _texts(pieces, actual)
+
+    def make_around(self, actual: Encoder, moved: Collection[str]) -> list[str]:
+        """Return the texts in which joins that make one of the moved pieces compete with any others, at most `MOST`."""
+        ranking = actual.settings.family.ranking
+        if self._declared is None:
+            return []
+        ours, theirs = (_joins_around(spec, ranking, moved) for spec in (actual.spec, self._declared))
+        found = chain(_flipped_around(ours, theirs, moved), _flipped_around(theirs, ours, moved))
+        return _texts((one.pieces for one in nsmallest(MOST, found)), actual)
 
     def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
         declared = self._declared
@@ -117,6 +129,30 @@ def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Co
         yield from (one for one in others if _has_other_winner(one, ours, theirs.joins))
 
 
+def _flipped_around(
+    ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
+) -> Iterator[_Competition]:
+    """Yield competitions of the joins that make moved pieces, if they have another winner."""
+    chosen = [join for join in theirs if join.piece in moved]
+    competitions = _Competitors(theirs).of(chosen, len(theirs))
+    return (one for one in competitions if _has_other_winner(one, ours, theirs))
+
+
+def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces, and those that compete with them; to list all would take long."""
+    is_sum = ranking is Ranking.SCORE_SUM
+    scores = _scores(spec) if ranking.uses_scores else {}
+    joins = _joins_of_scores(scores, moved, is_sum=is_sum) if scores else _joins_of_merges(spec.merges or ())
+    made = [join for join in joins if join.piece in moved]
+    lefts, rights = {join.left for join in made}, {join.right for join in made}
+    if scores:
+        starts, ends = tuple(rights), tuple(lefts)
+        near = [piece for piece in scores if piece.startswith(starts) or piece.endswith(ends)]
+        joins = {**joins, **_joins_of_scores(scores, near, is_sum=is_sum)}
+    competing = (join for join in joins if join.left in rights or join.right in lefts or join.piece in moved)
+    return {join: joins[join] for join in competing}
+
+
 def _rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
     """Whether two variants of a tokenizer share the arrays that decide the order of joins."""
     names = ("model", "tokens", "scores", "merges")
@@ -136,7 +172,7 @@ def _joins(spec: TokenizerSpec, ranking: Ranking) -> Mapping[_Join, _Ranks]:
     if not ranking.uses_scores:
         return {}
     scores = _scores(spec)
-    return _joins_of_scores(scores, is_sum=ranking is Ranking.SCORE_SUM)
+    return _joins_of_scores(scores, scores, is_sum=ranking is Ranking.SCORE_SUM)
 
 
 def _joins_of_merges(merges: Sequence[str]) -> Mapping[_Join, _Ranks]:
@@ -156,10 +192,11 @@ def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
     return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
 
 
-def _joins_of_scores(scores: Mapping[str, float], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
-    """Return the joins of all pieces; if sums decide, a join ranks by what it adds to the scores of its parts."""
+def _joins_of_scores(scores: Mapping[str, float], pieces: Iterable[str], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts."""
     joins: dict[_Join, _Ranks] = {}
-    for piece, score in scores.items():
+    for piece in pieces:
+        score = scores[piece]
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
             left, right = scores.get(piece[:at]), scores.get(piece[at:])
             if left is not None and right is not None:
@@ -203,6 +240,12 @@ def _has_other_winner(one: _Competition, ours: Mapping[_Join, _Ranks], theirs: M
 def _left_wins(one: _Competition, joins: Mapping[_Join, _Ranks]) -> bool:
     """Whether the first of two joins is made; of equal ones, the left one is."""
     return joins.get(one.first, _NEVER).by_right <= joins.get(one.second, _NEVER).by_left
+
+
+def _texts(pieces: Iterable[tuple[str, ...]], actual: Encoder) -> list[str]:
+    before = _separator(actual) if actual.settings.family.ranking is Ranking.SCORE_SUM else ""
+    texts = (_text(each, actual) for each in pieces)
+    return [before + text for text in dict.fromkeys(filter(None, texts))]
 
 
 def _separator(actual: Encoder) -> str:

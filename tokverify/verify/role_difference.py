@@ -41,7 +41,12 @@ def find_role_differences(
         message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
         yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
-        message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
+        synonym = _SYNONYMS.get(role, "")
+        if synonym in actual.special_ids and synonym not in expected.special_ids:
+            here = _name(actual, actual.special_ids[synonym])
+            message = f"{synonym} is {here} in the model, but {_name(expected, id)} in the reference"
+        else:
+            message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
         yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
     for role, id in _find_missing(expected, actual):
         message = f"{role} is {_name(actual, id)} in the model, but the reference has none"

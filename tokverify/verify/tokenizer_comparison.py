@@ -15,6 +15,7 @@ from tokverify.verify.affix import find_affix_differences
 from tokverify.verify.digest import make_difference
 from tokverify.verify.failure import NotComparedError
 from tokverify.verify.piece_difference import find_piece_differences
+from tokverify.verify.ranking_difference import find_ranking_differences
 from tokverify.verify.role_difference import find_end_differences, find_role_differences
 from tokverify.verify.type_difference import find_type_differences
 
@@ -52,6 +53,7 @@ def compare_tokenizers(
         steps = [
             partial(find_piece_differences, vocabulary),
             partial(find_type_differences, actual, expected),
+            partial(find_ranking_differences, actual, expected),
             partial(find_role_differences, actual, expected, vocabulary.special_ids),
             *steps,
         ]

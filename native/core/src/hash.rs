@@ -11,6 +11,19 @@ pub fn fold(low: u64, high: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// The tag of a slot of a hash table that is free.
+pub const FREE: u8 = 0;
+
+/// Return the tag of what is stored under a hash.
+///
+/// Most of what is looked up in the tables of large vocabularies is not there. Tags in an array of their own tell this
+/// without loading the slots, and fit into a processor's cache.
+#[must_use]
+#[inline]
+pub fn tag(hash: u64) -> u8 {
+    (hash >> 56) as u8 | 1
+}
+
 /// Hash bytes, eight at a time.
 #[must_use]
 #[inline]

@@ -1,12 +1,14 @@
 //! Look up the pieces of a text by its bytes, to merge neighbors that form a piece.
 
-use crate::hash::{fold, hash, pack};
+use crate::hash::{FREE, fold, hash, pack, tag};
 use crate::vocabulary::Strings;
 
 /// No piece; also the rank of a pair that is not a piece.
 pub const NONE: u32 = u32::MAX;
 /// The longest piece that is compared as one number.
 const PACKED: usize = 8;
+/// The number of ASCII characters.
+const ASCII: usize = 0x80;
 const LENGTH_SHIFT: u32 = 28;
 const ID_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
@@ -26,7 +28,7 @@ pub const MISSING: Found = Found { id: NONE, rank: NONE };
 struct Slot {
     /// The bytes of a short piece, the hash of a long one.
     key: u64,
-    /// The id, and above it the length, or 9 for a long piece; `NONE` in an empty slot.
+    /// The id, and above it the length, or 9 for a long piece.
     id: u32,
     rank: u32,
 }
@@ -37,6 +39,10 @@ const EMPTY: Slot = Slot { key: 0, id: NONE, rank: NONE };
 #[derive(Debug)]
 pub struct PieceTable {
     slots: Box<[Slot]>,
+    /// The tag of the piece in each slot, or `FREE`.
+    tags: Box<[u8]>,
+    /// The pieces of two ASCII characters, with which most merges begin: by the second character and the first.
+    pairs: Box<[[Found; ASCII]; ASCII]>,
     pieces: Strings,
 }
 
@@ -48,7 +54,12 @@ impl PieceTable {
     #[must_use]
     pub fn new(pieces: Strings, ranks: &[u32]) -> Self {
         let size = (pieces.len() * 2).next_power_of_two().max(16);
-        let mut table = Self { slots: vec![EMPTY; size].into(), pieces };
+        let mut table = Self {
+            slots: vec![EMPTY; size].into(),
+            tags: vec![FREE; size].into(),
+            pairs: Box::new([[MISSING; ASCII]; ASCII]),
+            pieces,
+        };
         for (id, &rank) in ranks.iter().enumerate() {
             table.insert(id, rank);
         }
@@ -60,12 +71,18 @@ impl PieceTable {
         if piece.is_empty() {
             return;
         }
-        let key = key_of(piece);
-        let mut slot = self.first_slot(key);
-        while self.slots[slot].id != NONE {
-            slot = (slot + 1) & (self.slots.len() - 1);
+        if let &[first @ ..0x80, second @ ..0x80] = piece {
+            let pair = &mut self.pairs[usize::from(second)][usize::from(first)];
+            *pair = if *pair == MISSING { Found { id: id as u32, rank } } else { *pair };
         }
-        self.slots[slot] = Slot { key, id: id as u32 | tag(piece.len()), rank };
+        let key = key_of(piece);
+        let (hash, mask) = (fold(key, 0), self.slots.len() - 1);
+        let mut slot = hash as usize & mask;
+        while self.tags[slot] != FREE {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = Slot { key, id: id as u32 | length_bits(piece.len()), rank };
+        self.tags[slot] = tag(hash);
     }
 
     /// Look up the bytes from `start` to `end`; eight bytes must be readable at `start`.
@@ -73,31 +90,32 @@ impl PieceTable {
     #[inline]
     pub fn find(&self, padded: &[u8], start: usize, end: usize) -> Found {
         let length = end - start;
+        if let &[first @ ..0x80, second @ ..0x80] = &padded[start..end] {
+            return self.pairs[usize::from(second)][usize::from(first)];
+        }
         let key = if length <= PACKED { load(padded, start, length) } else { hash(&padded[start..end]) };
-        let tag = tag(length);
-        let mut slot = self.first_slot(key);
+        let length_bits = length_bits(length);
+        let (hash, mask) = (fold(key, 0), self.slots.len() - 1);
+        let mut slot = hash as usize & mask;
         loop {
-            let known = self.slots[slot];
-            if known.id == NONE {
+            if self.tags[slot] == FREE {
                 return MISSING;
             }
-            if known.key == key && known.id & !ID_MASK == tag {
+            if self.tags[slot] == tag(hash) {
+                let known = self.slots[slot];
                 let id = known.id & ID_MASK;
-                if length <= PACKED || self.pieces.get(id as usize) == &padded[start..end] {
+                let is_equal = known.key == key && known.id & !ID_MASK == length_bits;
+                if is_equal && (length <= PACKED || self.pieces.get(id as usize) == &padded[start..end]) {
                     return Found { id, rank: known.rank };
                 }
             }
-            slot = (slot + 1) & (self.slots.len() - 1);
+            slot = (slot + 1) & mask;
         }
-    }
-
-    #[inline]
-    fn first_slot(&self, key: u64) -> usize {
-        fold(key, 0) as usize & (self.slots.len() - 1)
     }
 }
 
-fn tag(length: usize) -> u32 {
+/// Return the bits of a slot for the length of its piece.
+fn length_bits(length: usize) -> u32 {
     (length.min(PACKED + 1) as u32) << LENGTH_SHIFT
 }
 

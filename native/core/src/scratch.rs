@@ -4,6 +4,7 @@ use crate::added_token::Fragment;
 use crate::chunk_cache::ChunkCache;
 use crate::models::merge::MergeScratch;
 use crate::models::plamo2::Step;
+use crate::models::rwkv_lanes::Lanes;
 use crate::models::spm_merge::Symbols;
 use crate::models::unigram::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +24,8 @@ pub struct Scratch {
     pub(crate) cells: Vec<Cell>,
     /// The cheapest segmentations from each place on.
     pub(crate) steps: Vec<Step>,
+    /// The tokens of parts of the text.
+    pub(crate) lanes: Lanes,
     /// The word at hand.
     pub(crate) word: Vec<u8>,
     /// The ids of chunks, by text.

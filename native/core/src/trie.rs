@@ -28,7 +28,14 @@ impl Node {
     #[must_use]
     #[inline]
     pub fn value(self) -> Option<u32> {
-        ((self.0 >> VALUE_SHIFT) as u32).checked_sub(1)
+        self.value_or_zero().checked_sub(1)
+    }
+
+    /// Return the value plus one, or 0.
+    #[must_use]
+    #[inline]
+    pub fn value_or_zero(self) -> u32 {
+        (self.0 >> VALUE_SHIFT) as u32
     }
 
     /// Return whether no longer string continues here.
@@ -70,8 +77,16 @@ impl Trie {
     #[must_use]
     #[inline]
     pub fn child(&self, node: Node, byte: u8) -> Option<Node> {
+        let (child, exists) = self.slot(node, byte);
+        exists.then_some(child)
+    }
+
+    /// Return what is in the place of the node after `node` for a byte, and whether it is that node.
+    #[must_use]
+    #[inline]
+    pub fn slot(&self, node: Node, byte: u8) -> (Node, bool) {
         let child = self.slots[node.base() ^ usize::from(byte)];
-        (child.0 & LABEL_MASK == u64::from(byte)).then_some(child)
+        (child, child.0 & LABEL_MASK == u64::from(byte))
     }
 
     /// Return the node at the end of `string`.

@@ -67,7 +67,7 @@ TRIGGERS = [
     ("TV100", declared(BPE, refusal=BrokenFileError("eos")), ERROR, "the file contradicts itself: eos"),
     ("TV101", replace(BPE, pre=None), ERROR, "tokenizer.ggml.pre is missing"),
     ("TV101", replace(BPE, pre="default"), ERROR, "is default"),
-    ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; it knows qwen2'),
+    ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; did you mean qwen2'),
     ("TV102", replace(BPE, model="gpt3"), ERROR, 'tokenizer.ggml.model is "gpt3"'),
     ("TV103", replace(SPM, types=types(SPM, id264=1)), WARNING, "declared NORMAL, effective NORMAL|CONTROL"),
     ("TV103", replace(SPM, add_bos=None), INFO, "add_bos: not declared, effective True"),
@@ -101,6 +101,7 @@ TRIGGERS = [
         for role in ("fim_pad", "fim_rep", "fim_sep")
     ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
+    ("TV106", replace(SPM, special_ids={"bos": 999}), ERROR, "is 999, but there are only"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),
     (
         "TV106",
@@ -141,8 +142,8 @@ TRIGGERS = [
         '1 token of no type that exists, which are decoded to nothing: 260 "a"',
     ),
     ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template contains 1 token that looks special"),
-    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "falls apart into pieces"),
-    ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, which falls apart into pieces: 6 "<extra_id_0>'),
+    ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "split into pieces"),
+    ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, so it is split into pieces: 6 "<extra_id_0>'),
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),
     ("TV112", replace(SPM, chat_template=CHATML), WARNING, "for which there is no token"),
     ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that marks a beginning"),
@@ -161,9 +162,25 @@ TRIGGERS = [
     ("TV114", replace(SPM, chat_template="{% if x %}{% endif %}\n{{- bos_token }}"), ERROR, "BOS is added to texts"),
     ("TV114", replace(SPM, chat_template="{{ '<s>[INST]' }}"), ERROR, "BOS is added to texts"),
     ("TV114", replace(SPM, chat_template="<s>{{ messages }}"), ERROR, "BOS is added to texts"),
-    ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 1}), ERROR, "also the token of bos"),
-    ("TV121", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'bos is 2 "</s>", which is named like eos'),
-    ("TV121", replace(T5, special_ids={"eos": 0, "unk": 2}), ERROR, 'eos is 0 "<pad>", which is named like pad'),
+    ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 1}), ERROR, "already the token of bos"),
+    (
+        "TV121",
+        replace(SPM, special_ids={"bos": 2, "eos": 1}),
+        ERROR,
+        '2 "</s>", which is usually the name of the eos token',
+    ),
+    (
+        "TV121",
+        replace(SPM, special_ids={"bos": 2, "eos": 1, "pad": 2}),
+        ERROR,
+        "eos token and already the token of pad",
+    ),
+    (
+        "TV121",
+        replace(T5, special_ids={"eos": 0, "unk": 2}),
+        ERROR,
+        'eos is 0 "<pad>", which is already the token of pad',
+    ),
     ("TV121", replace(T5, special_ids={"eos": 1, "unk": 0}), ERROR, 'unk is 0 "<pad>"'),
     ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 2, "pad": 2}), INFO, 'pad is 2 "</s>"'),
     ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED if converted from Qwen/"),
@@ -330,10 +347,18 @@ def test_out_of_range_id_is_found_in_a_file_that_is_refused():
 
     subject = declared(replace(SPM, special_ids={"eos": 999}), refusal=BrokenFileError("eos is out of range"))
     report = audit(subject, RULES.values())
-    assert "TV106 tokenizer.ggml.eos_token_id is 999, but there are only 265 tokens" in {
-        f"{finding.code} {finding.message}" for finding in report.findings
-    }
+    [found] = [finding for finding in report.findings if finding.code == "TV106"]
+    assert found.message.startswith("tokenizer.ggml.eos_token_id is 999, but there are only 265 tokens")
     assert "TV111" in {rule.code for rule in report.not_evaluated}
+
+
+@pytest.mark.parametrize("has_name", [True, False])
+def test_an_out_of_range_id_is_repaired_only_if_a_token_is_named_like_the_role(has_name):
+    name = "<|im_end|>" if has_name else "other"
+    spec = replace(bpe_spec([], {name: 3}), special_ids={"eos": 999})
+    [found] = findings_so_far("TV106", declared(spec, refusal=BrokenFileError("eos is out of range")))
+    assert ("--special-token-by-id eos" in found.repair) is has_name
+    assert found.message.endswith("; if tokens are missing, convert the model again") is not has_name
 
 
 def test_phi3_shows_both_encodings():

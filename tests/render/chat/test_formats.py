@@ -47,7 +47,7 @@ def test_little_is_written_too(name: str):
 
 
 def test_the_verdict_counts_what_was_tried():
-    assert verdict(hostile_chat()) == "2 templates, 2 conversations: 3 errors, 1 warning, 2 hints"
+    assert verdict(hostile_chat()) == "2 templates, 2 conversations: 3 errors, 1 warning, 2 informational findings"
     assert written("table", quiet=True) == f"{verdict(hostile_chat())}\n"
 
 

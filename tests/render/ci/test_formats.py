@@ -356,7 +356,7 @@ def test_a_file_outside_the_repository_is_not_reported_as_part_of_it(
     results = tuple(CaseResult(case, Status.ERROR, message="no\nmore") for case in cases)
     report = Report(Side("a", "a.gguf"), Side("b", "b"), None, results)
     options = RenderOptions(root=str(Path.cwd()), stand_in="tokverify.toml")
-    place = f"in {visible_message(path or 'a.gguf')}:7, which is no file of this repository"
+    place = f"in {visible_message(path or 'a.gguf')}:7, which is not a file in this repository"
 
     (_, own, _), (_, other, message) = map(runner_reads, FORMATS["run"]["github"](report, options).splitlines())
     assert own == {"file": "own.yaml", "line": "7", "title": "error: s/b"}

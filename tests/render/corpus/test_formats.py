@@ -35,7 +35,7 @@ def clean(**changes: object) -> CorpusReport:
             "200,000 documents, 1.2 GB: 2 differ, 0 causes; up to 2 are accepted",
         ),
         (clean(differing=3, max_differences=2), 1, None),
-        (clean(unreadable=1), 2, "200,000 documents, 1.2 GB: all agree; 1 could not be read or stored"),
+        (clean(unreadable=1), 2, "200,000 documents, 1.2 GB: all agree; 1 could not be verified"),
         (clean(unreadable=1, differing=1), 2, None),
         (clean(remaining_bytes=5), 2, "200,000 documents, 1.2 GB: all agree; 5 bytes remain to be verified"),
         (clean(documents=0, bytes=0), 2, "0 documents, 0 bytes: nothing was compared"),

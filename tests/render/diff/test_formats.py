@@ -111,6 +111,15 @@ def test_ids_in_a_proof_are_separated_by_spaces_and_decoded_texts_are_exact():
     assert consequence_lines(replace(ids, level=Affected.TEXT))[-1] == "new: 1714·1714"
 
 
+def test_an_empty_text_in_a_proof_is_named():
+    witness = Witness("", add_special=True, parse_special=False, old="", new="a")
+    text = Consequence(Affected.TEXT, Outcome.BROKEN, "decoded differently", witness=witness)
+    shown = written("table", replace(hostile_change(), consequences=(text,)))
+    for lines in (consequence_lines(text), [" ".join(line.split()) for line in shown.splitlines()]):
+        assert "proof: the empty text (add_special on, parse_special off)" in lines
+        assert "old: the empty text" in lines
+
+
 # JUnit
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
@@ -49,9 +49,8 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
 
 def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> Finding:
     settings = subject.settings
-    others = " and ".join(other for other, its in settings.special_ids.items() if its == id and other != role)
-    shared = f", which is also the token of {others}" if others else ""
-    message = f"{role} is {id} {quote(settings.pieces[id])}, which is named like {natural[0]}{shared}"
+    others = [other for other, its in settings.special_ids.items() if its == id and other != role]
+    message = f"{role} is {id} {quote(settings.pieces[id])}, which is {_describe_owner(natural, others)}"
     if _is_shared_by_reference(subject, role, id):
         return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
     severity = _severity(settings, role, natural)
@@ -66,6 +65,14 @@ def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severi
     if role in {"bos", "eos", "eot", "eom"}:
         return ERROR
     return INFO if natural in {BEGINNING, ENDING} else WARNING
+
+
+def _describe_owner(natural: tuple[str, ...], others: Sequence[str]) -> str:
+    taken = f"already the token of {' and '.join(others)}" if others else ""
+    if set(natural) & set(others):
+        return taken
+    named = f"usually the name of the {natural[0]} token"
+    return f"{named} and {taken}" if taken else named
 
 
 def _is_shared_by_reference(subject: Subject, role: str, id: int) -> bool:

@@ -31,7 +31,7 @@ def lost_marker(subject: Subject) -> Iterator[Finding]:
         id. Reserved and padding tokens are reported for information.
 
     Why it is bad:
-        The marker falls apart into pieces, so the model does not recognize a tool call, the beginning of its reasoning
+        The marker is split into pieces, so the model does not recognize a tool call, the beginning of its reasoning
         or the place of an image, as it was trained to.
 
     Example:

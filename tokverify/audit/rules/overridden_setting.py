@@ -1,4 +1,4 @@
-"""TV103: declared settings that llama.cpp overrides."""
+"""TV103: settings of llama.cpp that the file declares differently or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPE = re.compile("type of ([0-9]+) ")
 
 @rule(code="TV103", name="overridden-setting", severity=WARNING)
 def overridden_setting(subject: Subject) -> Iterator[Finding]:
-    """List the declared settings that llama.cpp overrides.
+    """List settings of llama.cpp that the file declares differently or not at all.
 
     What it does:
         Loads the tokenizer as llama.cpp does and records each setting that differs from what the file declares, with

@@ -33,7 +33,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         warning in all other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
-        A NORMAL token is not matched before the text is split and merged, so in a chat it usually falls apart. The
+        A NORMAL token is not matched before the text is split and merged, so in a chat it is usually split. The
         model does not see where a turn begins or ends.
 
     Example:
@@ -56,7 +56,7 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
-        message = f"the chat template contains {_count(written)} typed NORMAL, {_in_pieces(written)}: "
+        message = f"the chat template contains {_count(written, 'that ')}, {_in_pieces(written)}: "
         yield Finding(
             ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
         )
@@ -80,8 +80,8 @@ def _is_encoded_whole(subject: Subject, id: int) -> bool:
 
 def _check_unwritten(subject: Subject, ids: Sequence[int]) -> Finding:
     is_intended = subject.original is not None and _are_plain(subject, ids)
-    effect = "ordinary in the reference as well" if is_intended else _in_pieces(ids)
-    message = f"{_count(ids)} typed NORMAL, {effect}: {list_tokens(ids, subject.settings.pieces)}"
+    effect = "as in the reference" if is_intended else _in_pieces(ids)
+    message = f"{_count(ids)}, {effect}: {list_tokens(ids, subject.settings.pieces)}"
     severity, repair = (INFO, "") if is_intended else (WARNING, FIX)
     return Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=repair)
 
@@ -91,9 +91,10 @@ def _are_plain(subject: Subject, ids: Sequence[int]) -> bool:
     return find_differing(subject, (f"a{subject.settings.pieces[id]}a" for id in ids[:_MOST_TRIED])) is None
 
 
-def _count(ids: Sequence[int]) -> str:
-    return plural(len(ids), "token") + (" that looks special" if len(ids) == 1 else " that look special")
+def _count(ids: Sequence[int], that: str = "") -> str:
+    verbs = "looks special but is" if len(ids) == 1 else "look special but are"
+    return f"{plural(len(ids), 'token')} {that}{verbs} typed NORMAL"
 
 
 def _in_pieces(ids: Sequence[int]) -> str:
-    return f"which {'falls' if len(ids) == 1 else 'fall'} apart into pieces"
+    return f"so {'it is' if len(ids) == 1 else 'they are'} split into pieces"

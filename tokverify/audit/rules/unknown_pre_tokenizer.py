@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import set_pre_tokenizer
@@ -12,12 +11,10 @@ from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MODEL, PRE
 from tokverify.report.finding import ERROR, Finding
-from tokverify.text.wording import quote
+from tokverify.text.wording import find_similar_names, list_alternatives, quote
 
 if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
-
-_MAX_COMPARED = 100
 
 
 @rule(code="TV102", name="unknown-pre-tokenizer", severity=ERROR)
@@ -57,5 +54,5 @@ def unknown_pre_tokenizer(subject: Subject) -> Iterator[Finding]:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name[:_MAX_COMPARED], known)
-    return f"; it knows {', '.join(near)}" if near else ""
+    near = find_similar_names(name, known)
+    return f"; did you mean {list_alternatives(near)}?" if near else ""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tokverify.audit.subject import Subject
 
 _EFFECTS = {
-    (TokenType.NORMAL, TokenType.CONTROL): (ERROR, "not matched in a chat, which falls apart into pieces"),
-    (TokenType.NORMAL, TokenType.USER_DEFINED): (ERROR, "not matched in a chat, which falls apart into pieces"),
+    (TokenType.NORMAL, TokenType.CONTROL): (ERROR, "split into pieces in a chat instead of matched"),
+    (TokenType.NORMAL, TokenType.USER_DEFINED): (ERROR, "split into pieces in a chat instead of matched"),
     (TokenType.USER_DEFINED, TokenType.CONTROL): (ERROR, "matched in the texts of users too, who can forge it"),
     (TokenType.CONTROL, TokenType.USER_DEFINED): (WARNING, "not shown in an answer, so that programs miss it"),
 }
@@ -40,7 +40,7 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
         warning.
 
     Why it is bad:
-        A NORMAL marker falls apart into pieces. A USER_DEFINED marker is matched even if special tokens are not parsed,
+        A NORMAL marker is split into pieces. A USER_DEFINED marker is matched even if special tokens are not parsed,
         so a user can forge one, such as the end of a turn. A CONTROL token is not shown, so a program that looks for
         `<tool_call>` in the answer does not find it.
 

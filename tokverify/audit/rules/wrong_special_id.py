@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.audit.repair import key_of, set_special_id
 from tokverify.audit.role_name import natural_id
 from tokverify.audit.rule import rule
 from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import ENDING_FIM_ROLES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
@@ -44,15 +45,22 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#7898, ggml-org/llama.cpp#3635, ggml-org/llama.cpp#8597, ggml-org/llama.cpp#2711
     """
-    count = len(subject.spec.tokens)
     for role, id in subject.spec.special_ids.items():
-        if id >= count:
-            message = f"{key_of(role)} is {id}, but there are only {count:,} tokens"
-            yield Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=set_special_id(role))
+        if id >= len(subject.spec.tokens):
+            yield _report_outside(role, id, subject.spec.tokens)
     yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
         if not _is_special(subject.settings, id):
             yield from _check_ordinary(subject, role, id)
+
+
+def _report_outside(role: str, id: int, tokens: Sequence[str]) -> Finding:
+    message = f"{key_of(role)} is {id}, but there are only {len(tokens):,} tokens"
+    natural = natural_id(index_pieces(tokens), role)
+    if natural is None:
+        message += "; if tokens are missing, convert the model again"
+    repair = "" if natural is None else set_special_id(role, natural)
+    return Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=repair)
 
 
 def _find_missing(settings: Settings) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ from tokverify.files.gguf.keys import (
 from tokverify.files.gguf.metadata import read_file, read_metadata
 from tokverify.spec import MAX_TOKENS, TokenizerSpec
 from tokverify.text.visible import visible
+from tokverify.text.wording import list_alternatives
 
 if TYPE_CHECKING:
     from tokverify.files.gguf.metadata import Value
@@ -187,7 +188,7 @@ class _Fields:
         if value is None:
             return None
         if value.type_name not in type_names:
-            self.refuse(key, f"is {value.type_name}, must be {' or '.join(type_names)}")
+            self.refuse(key, f"is {value.type_name}, must be {list_alternatives(type_names)}")
             return None
         return value.data
 

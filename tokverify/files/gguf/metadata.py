@@ -141,12 +141,12 @@ def _check_version(cursor: Cursor, version: int) -> None:
         raise cursor.damaged("GGUF version 0")
     if version == 1:
         raise UnsupportedError(
-            f"{cursor.path}: is GGUF version 1, which llama.cpp has not read since 2023; "
+            f"{cursor.path}: this is GGUF version 1, which llama.cpp has not read since 2023; "
             "convert the original model again, or download a newer file"
         )
     if version not in {2, 3}:
         raise UnsupportedError(
-            f"{cursor.path}: is GGUF version {version}, but tokverify reads versions 2 and 3; update tokverify"
+            f"{cursor.path}: this is GGUF version {version}, but tokverify reads versions 2 and 3; update tokverify"
         )
 
 

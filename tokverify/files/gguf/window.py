@@ -119,5 +119,5 @@ def open_gguf(path: Path) -> GgufFile:
     if stat.S_ISDIR(status.st_mode):
         raise TokverifyError(f"{path}: is a directory; name the .gguf file inside it")
     if not stat.S_ISREG(status.st_mode):
-        raise TokverifyError(f"{path}: is not a regular file; copy its content into one")
-    raise BrokenFileError(f"{path}: is empty; download or copy the file again")
+        raise TokverifyError(f"{path}: not a regular file; copy its content into one")
+    raise BrokenFileError(f"{path}: the file is empty; download or copy the file again")

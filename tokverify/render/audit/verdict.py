@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def verdict(report: AuditReport) -> str:
-    """Sum up an audit, such as `31 rules: 1 error, 2 hints; 4 rules not evaluated`."""
+    """Sum up an audit, such as `31 rules: 1 error, 2 informational findings; 4 rules not evaluated`."""
     counts = {noun: count_severity(report, severity) for severity, noun in NOUNS.items()}
     found = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
     parts = [f"{plural(len(report.rules), 'rule')}: {found or 'no findings'}"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_CHARACTERS = 10_000
 _OUTCOMES = {
-    0: ("Passed", "nothing worse than a hint was found"),
+    0: ("Passed", "nothing worse than INFO was found"),
     1: ("Failed", "an error or a warning was found"),
 }
 

@@ -20,7 +20,7 @@ _UNCHECKED = "not checked"
 
 
 def render(report: ChatReport) -> str:
-    """Write the findings as JUnit XML; hints do not make a test fail."""
+    """Write the findings as JUnit XML; those of severity INFO do not make a test fail."""
     return document(suites_of(report))
 
 

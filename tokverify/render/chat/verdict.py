@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def verdict(report: ChatReport) -> str:
-    """Summarize a report, such as `1 template, 14 conversations: 1 error, 2 hints`."""
+    """Summarize a report, such as `1 template, 14 conversations: 1 error, 2 informational findings`."""
     counts = {noun: count_findings(report, severity) for severity, noun in NOUNS.items()}
     found = [plural(count, noun) for noun, count in counts.items() if count]
     templates = sum(template.actual is not None for template in report.templates)

@@ -37,7 +37,7 @@ def _place_issue(issue: Issue, root: str, stand_in: str) -> Issue:
         return replace(issue, path=path_from(root, issue.path))
     place = visible_message(issue.path) + (f":{issue.line}" if issue.line > 1 else "")
     first, *others = issue.message.split("\n")
-    message = "\n".join([first, f"in {place}, which is no file of this repository", *others])
+    message = "\n".join([first, f"in {place}, which is not a file in this repository", *others])
     return replace(issue, path=stand_in, line=1, message=message)
 
 

@@ -25,7 +25,7 @@ from tokverify.render.run.sections import vocabulary_sections
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status
 from tokverify.report.run_summary import vocabularies_differ
-from tokverify.text.wording import plural
+from tokverify.text.wording import overrides_title, plural
 
 if TYPE_CHECKING:
     from tokverify.render.document import Inline
@@ -66,8 +66,8 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         lines += _describe_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)
     yield Section([Fields(lines)])
     if overrides := conversion.report.actual.overrides:
-        count = plural(len(overrides), "declared setting")
-        yield Section([Paragraph(f"llama.cpp overrides {count}:"), Bullets([message(line) for line in overrides])])
+        title = f"{overrides_title(len(overrides))}:"
+        yield Section([Paragraph(title), Bullets([message(line) for line in overrides])])
     if conversion.untransportable:
         yield Section([_tabulate_lost(conversion)])
     if vocabularies_differ(conversion.report.vocabulary):

@@ -31,7 +31,7 @@ def verdict(verified: CorpusReport) -> str:
 def _reservations(verified: CorpusReport) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict."""
     if verified.unreadable:
-        yield f"{verified.unreadable:,} could not be read or stored"
+        yield f"{verified.unreadable:,} could not be verified"
     if verified.remaining_bytes:
         yield f"{format_bytes(verified.remaining_bytes)} remain to be verified"
     if verified.shard:

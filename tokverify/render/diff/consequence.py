@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Column, Fields, Section, Style, Table, exact, message
+from tokverify.render.document import Column, Fields, Section, Span, Style, Table, exact, message
 from tokverify.report.consequence import Level, Outcome
-from tokverify.text.visible import visible, visible_message
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import encode_options
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline, Span
+    from tokverify.render.document import Inline
     from tokverify.report.consequence import Consequence, Witness
     from tokverify.report.diff import ChangeReport
 
@@ -46,14 +46,18 @@ def _list_evidence(report: ChangeReport) -> Iterator[tuple[str, Inline]]:
         yield str(consequence.level), message(consequence.reason)
         witness = consequence.witness
         if witness:
-            yield "", ["proof: ", exact(witness.text), f" ({_options(witness)})"]
+            yield "", ["proof: ", _show_text(witness.text), f" ({_options(witness)})"]
             yield "", ["old: ", _describe_side(consequence, witness.old, Style.EXPECTED)]
             yield "", ["new: ", _describe_side(consequence, witness.new, Style.ACTUAL)]
 
 
 def _describe_side(consequence: Consequence, value: str, style: Style) -> Span:
     # Only decoded texts contain spaces and characters that matter; ids are plain words.
-    return exact(_shorten(value), style) if consequence.level is Level.TEXT else message(_shorten(value), style)
+    return _show_text(_shorten(value), style) if consequence.level is Level.TEXT else message(_shorten(value), style)
+
+
+def _show_text(text: str, style: Style = Style.PLAIN) -> Span:
+    return exact(text, style) if text else Span("the empty text", Style.DIM)
 
 
 def _options(witness: Witness) -> str:
@@ -76,7 +80,7 @@ def consequence_lines(consequence: Consequence) -> list[str]:
         lines.append(f"required: {visible_message(consequence.action)}")
     witness = consequence.witness
     if witness:
-        lines.append(f"proof: {visible(witness.text)} ({_options(witness)})")
+        lines.append(f"proof: {_show_text(witness.text).text} ({_options(witness)})")
         lines.append(f"old: {_describe_side(consequence, witness.old, Style.EXPECTED).text}")
         lines.append(f"new: {_describe_side(consequence, witness.new, Style.ACTUAL).text}")
     return lines

@@ -10,7 +10,7 @@ from tokverify.render.document import CommandLine, Document, Fields, Section, St
 from tokverify.render.fix.verdict import verdict
 from tokverify.render.run.verdict import effect
 from tokverify.report.diagnosis import Command
-from tokverify.report.fix import fix_exit_code, remaining
+from tokverify.report.fix import FINDINGS, UNCONFIRMED, fix_exit_code, remaining
 from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.wording import plural
 
@@ -86,6 +86,7 @@ def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[_Line]:
     if repair.inferred_tokens:
         lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
     yield from (("" if index else "repair", message(line)) for index, line in enumerate(lines))
+    yield from (("" if index else "left out", message(line)) for index, line in enumerate(repair.left_out))
 
 
 def _describe_other(other: OtherReference) -> str:
@@ -134,11 +135,12 @@ def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -
 def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[_Line]:
     for name, count in counts.items():
         if count or verbose:
-            yield "", message(f"{name}: {plural(count, 'difference')}")
+            noun = "error" if name in {FINDINGS, UNCONFIRMED} else "difference"
+            yield "", message(f"{name}: {plural(count, noun)}")
 
 
 def _format_counts(found: Verification) -> str:
     match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
-    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not"
+    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not" if found.fail else match
     differing = found.decoded_differently
     return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tokverify.render.layout import DIM, bulleted, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.text.visible import visible
-from tokverify.text.wording import plural
+from tokverify.text.wording import overrides_title, plural
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
@@ -220,4 +220,4 @@ def _format_flag(value: bool | None) -> str:
 
 def _overrides(inspection: Inspection) -> RenderableType:
     lines = bulleted(words(_fold(override.sentence)) for override in inspection.overrides)
-    return Group(Text(f"llama.cpp overrides {plural(len(inspection.overrides), 'declared setting')}:", "yellow"), lines)
+    return Group(Text(f"{overrides_title(len(inspection.overrides))}:", "yellow"), lines)

@@ -23,7 +23,7 @@ from tokverify.render.run.verdict import effect, limit_note
 from tokverify.report.run import NEARLY_ALL, Status
 from tokverify.report.run_summary import vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.text.wording import plural
+from tokverify.text.wording import overrides_title, plural
 
 if TYPE_CHECKING:
     from tokverify.report.diagnosis import Diagnosis, Explanation
@@ -71,8 +71,7 @@ def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[tuple[str, I
     if verbose:
         yield from (("", message(f"{name} = {value}", Style.DIM)) for name, value in side.settings.items())
     if side.overrides:
-        count = plural(len(side.overrides), "declared setting")
-        yield "", message(f"llama.cpp overrides {count}:", Style.NOTICE)
+        yield "", message(f"{overrides_title(len(side.overrides))}:", Style.NOTICE)
         yield from (("", line) for line in _limit([message(f"- {line}") for line in side.overrides], verbose))
 
 

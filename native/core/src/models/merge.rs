@@ -6,8 +6,7 @@
 
 use crate::level_queue::LevelQueue;
 use crate::models::merge_few::{FEW, merge_few};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::pair_queue::{HeapQueue, MANY, PairQueue};
 
 /// The rank of a pair that cannot be merged.
 pub const NO_RANK: u32 = u32::MAX;
@@ -33,7 +32,7 @@ pub struct MergeScratch {
     /// The symbols before, and after merging.
     pub symbols: Vec<Symbol>,
     tables: Tables,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    heap: HeapQueue,
     levels: LevelQueue,
 }
 
@@ -43,39 +42,6 @@ struct Tables {
     /// The pair that it forms with the next symbol.
     pairs: Vec<Pair>,
     links: Vec<Link>,
-}
-
-/// Pairs by rank, and from left to right if ranks are equal.
-trait PairQueue {
-    /// Add the pair at `index`.
-    fn push(&mut self, rank: u32, index: u32);
-
-    /// Remove and return the rank and the index of the first pair.
-    fn pop(&mut self) -> Option<(u32, u32)>;
-}
-
-impl PairQueue for BinaryHeap<Reverse<(u32, u32)>> {
-    #[inline]
-    fn push(&mut self, rank: u32, index: u32) {
-        self.push(Reverse((rank, index)));
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(u32, u32)> {
-        self.pop().map(|Reverse(pair)| pair)
-    }
-}
-
-impl PairQueue for LevelQueue {
-    #[inline]
-    fn push(&mut self, rank: u32, index: u32) {
-        self.push(rank, index);
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(u32, u32)> {
-        self.pop()
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,9 +55,6 @@ struct Link {
     previous: u32,
     next: u32,
 }
-
-/// From this number of symbols on, a heap is slower than a queue that keeps the order of the text.
-const MANY: usize = 1 << 12;
 
 /// Merge `scratch.symbols` until no adjacent pair can be merged.
 pub fn merge(merges: &impl Merges, scratch: &mut MergeScratch) {
@@ -205,7 +168,7 @@ mod tests {
 
     #[test]
     fn all_ways_of_merging_agree() {
-        let (mut heap, mut levels) = (BinaryHeap::new(), LevelQueue::default());
+        let (mut heap, mut levels) = (HeapQueue::new(), LevelQueue::default());
         let mut state = 1_u32;
         for length in (1..=FEW).cycle().take(1000) {
             let mut next = || {

@@ -2,7 +2,7 @@
 //!
 //! Symbols are numbers: the ids of pieces, and further numbers for strings that occur only in merges.
 
-use crate::hash::fold;
+use crate::hash::{FREE, fold, tag};
 use crate::models::merge::{Merges, NO_RANK};
 use crate::vocabulary::{Strings, Vocabulary};
 use rustc_hash::FxHashMap;
@@ -30,6 +30,8 @@ pub const NO_MERGE: Merge = Merge { left: UNKNOWN, right: UNKNOWN, rank: NO_RANK
 #[derive(Debug)]
 pub struct MergeTable {
     slots: Box<[Merge]>,
+    /// The tag of the pair in each slot, or `FREE`.
+    tags: Box<[u8]>,
     /// The number of pieces: symbols from here on are in `others`.
     pieces: u32,
     /// The strings that are not pieces.
@@ -45,8 +47,13 @@ impl MergeTable {
     pub fn new(vocabulary: &Vocabulary, merges: &Strings) -> Self {
         let size = (merges.len() * 3 / 2).next_power_of_two().max(16);
         let pieces = u32::try_from(vocabulary.len()).expect("ids fit in 32 bits");
-        let mut table =
-            Self { slots: vec![NO_MERGE; size].into(), pieces, others: Vec::new(), numbers: FxHashMap::default() };
+        let mut table = Self {
+            slots: vec![NO_MERGE; size].into(),
+            tags: vec![FREE; size].into(),
+            pieces,
+            others: Vec::new(),
+            numbers: FxHashMap::default(),
+        };
         let mut joined = Vec::new();
         for (merge, rank) in merges.iter().zip(0..) {
             if let Some((left, right)) = parts(merge) {
@@ -103,14 +110,16 @@ impl MergeTable {
 
     fn insert(&mut self, slot: Merge) {
         let mask = self.slots.len() - 1;
-        let mut index = hash(slot.left, slot.right) & mask;
-        while self.slots[index].rank != NO_RANK {
+        let hash = hash(slot.left, slot.right);
+        let mut index = hash as usize & mask;
+        while self.tags[index] != FREE {
             if self.slots[index].left == slot.left && self.slots[index].right == slot.right {
                 return;
             }
             index = (index + 1) & mask;
         }
         self.slots[index] = slot;
+        self.tags[index] = tag(hash);
     }
 }
 
@@ -118,11 +127,17 @@ impl Merges for MergeTable {
     #[inline]
     fn find(&self, left: u32, right: u32) -> (u32, u32) {
         let mask = self.slots.len() - 1;
-        let mut index = hash(left, right) & mask;
+        let hash = hash(left, right);
+        let mut index = hash as usize & mask;
         loop {
-            let slot = self.slots[index];
-            if (slot.left == left && slot.right == right) || slot.rank == NO_RANK {
-                return (slot.rank, slot.merged);
+            let known = self.tags[index];
+            if known == tag(hash) {
+                let slot = self.slots[index];
+                if slot.left == left && slot.right == right {
+                    return (slot.rank, slot.merged);
+                }
+            } else if known == FREE {
+                return (NO_RANK, UNKNOWN);
             }
             index = (index + 1) & mask;
         }
@@ -139,10 +154,8 @@ pub fn parts(merge: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 #[inline]
-fn hash(left: u32, right: u32) -> usize {
-    #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
-    let hash = fold(u64::from(left), u64::from(right)) as usize;
-    hash
+fn hash(left: u32, right: u32) -> u64 {
+    fold(u64::from(left), u64::from(right))
 }
 
 #[cfg(test)]

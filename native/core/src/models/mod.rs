@@ -12,6 +12,7 @@ pub mod plamo2;
 pub mod plamo2_reach;
 pub mod plamo3;
 pub mod rwkv;
+pub mod rwkv_lanes;
 pub mod score_sum;
 pub mod spm;
 pub mod spm_merge;

@@ -7,9 +7,10 @@
 
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
+use crate::models::rwkv_lanes::Lanes;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
-use crate::trie::Trie;
+use crate::trie::{Node, Trie};
 use crate::trie_starts::TrieStarts;
 use crate::vocabulary::{Strings, Vocabulary};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct Rwkv {
     vocabulary: Arc<Vocabulary>,
     search: Arc<Search>,
     unknown_id: u32,
+    /// Whether each byte is a token, so that there is one at every position.
+    has_bytes: bool,
 }
 
 /// Finds the longest token at a position.
@@ -38,12 +41,14 @@ impl Rwkv {
         let previous = previous.filter(|previous| Arc::ptr_eq(&previous.vocabulary, &spec.vocabulary));
         let search =
             previous.map_or_else(|| Arc::new(Search::new(&spec.vocabulary)), |previous| previous.search.clone());
-        let needs_unknown = (0..=255).any(|byte| search.trie.child(search.trie.root(), byte).is_none());
+        let child = |byte| search.trie.child(search.trie.root(), byte);
+        let needs_unknown = (0..=255).any(|byte| child(byte).is_none());
+        let has_bytes = (0..=255).all(|byte| child(byte).and_then(Node::value).is_some());
         if needs_unknown && spec.unknown_id.is_none() {
             return Err(BuildError::Unsupported("needs an unknown token".into()));
         }
         let unknown_id = spec.unknown_id.unwrap_or_default();
-        let model = Self { vocabulary: spec.vocabulary.clone(), search, unknown_id };
+        let model = Self { vocabulary: spec.vocabulary.clone(), search, unknown_id, has_bytes };
         // As llama.cpp does when it loads a vocabulary.
         model
             .encode(b"\n", &mut Scratch::default(), &mut Vec::new())
@@ -55,22 +60,38 @@ impl Rwkv {
     ///
     /// # Errors
     /// If llama.cpp never finishes encoding it.
-    pub fn encode(&self, text: &[u8], _scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
         let mut ids = IdBuffer::new(ids);
-        let Search { trie, starts } = &*self.search;
-        let mut rest = text;
+        let done = if self.has_bytes { self.encode_most(text, &mut scratch.lanes, &mut ids) } else { 0 };
+        let mut rest = &text[done..];
         while let Some(&first) = rest.first() {
-            let (length, id) = match starts.longest(trie, rest) {
+            let (length, id) = match self.longest(rest) {
                 Some(found) => found,
                 // subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the
                 // text, again and again until it runs out of memory.
-                None if trie.child(trie.root(), first).is_some() => return Err(EncodeError::Endless(first)),
+                None if self.search.trie.child(self.search.trie.root(), first).is_some() => {
+                    return Err(EncodeError::Endless(first));
+                }
                 None => (1, self.unknown_id),
             };
             ids.push(id);
             rest = &rest[length..];
         }
         Ok(())
+    }
+
+    /// Append the ids of all but the end of `text` if each byte is a token; return how many bytes these are.
+    fn encode_most(&self, text: &[u8], lanes: &mut Lanes, ids: &mut IdBuffer<'_>) -> usize {
+        lanes.encode(&self.search.trie, text, ids, |place, ids| {
+            let (length, id) = self.longest(&text[place..]).unwrap_or((1, self.unknown_id));
+            ids.push(id);
+            place + length
+        })
+    }
+
+    #[inline]
+    fn longest(&self, text: &[u8]) -> Option<(usize, u32)> {
+        self.search.starts.longest(&self.search.trie, text)
     }
 
     /// Append the ids of `text`, which has bytes of cut characters at its ends.

@@ -11,7 +11,7 @@ use crate::chunk_cache::PADDING;
 use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::late::Late;
-use crate::models::spm_merge::{Merger, Symbols};
+use crate::models::spm_merge::{Symbols, merge};
 use crate::piece_table::{Found, NONE, PieceTable};
 use crate::scratch::Scratch;
 use crate::space::Spaces;
@@ -101,7 +101,7 @@ impl Spm {
     }
 
     fn merge(&self, padded: &[u8], symbols: &mut Symbols, ids: &mut IdBuffer<'_>) -> Result<(), EncodeError> {
-        Merger::new(symbols, |start, end| self.tables.pieces.find(padded, start, end)).run();
+        merge(symbols, |start, end| self.tables.pieces.find(padded, start, end));
         symbols.iter().try_for_each(|(start, end, id)| {
             let Found { id, .. } =
                 if id == NONE { self.tables.pieces.find(padded, start, end) } else { Found { id, rank: 0 } };

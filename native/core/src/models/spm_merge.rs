@@ -5,6 +5,7 @@
 //! Source: the work queue of `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 
 use crate::level_queue::LevelQueue;
+use crate::pair_queue::{HeapQueue, MANY, PairQueue};
 use crate::piece_table::{Found, MISSING, NONE};
 use crate::utf8::character_size;
 
@@ -29,7 +30,8 @@ struct Symbol {
 pub struct Symbols {
     /// The symbols, and one after them that marks the end.
     symbols: Vec<Symbol>,
-    queue: LevelQueue,
+    heap: HeapQueue,
+    levels: LevelQueue,
 }
 
 impl Symbols {
@@ -67,25 +69,28 @@ impl Symbols {
     }
 }
 
-/// Merges symbols; `find` looks up the piece between two offsets.
-pub struct Merger<'a, Find> {
+/// Merge finished `symbols` until no adjacent pair forms a piece; `find` looks up the piece between two offsets.
+pub fn merge(symbols: &mut Symbols, find: impl Fn(usize, usize) -> Found) {
+    let Symbols { symbols, heap, levels } = symbols;
+    let mut merger = Merger { symbols, find };
+    merger.find_pairs();
+    match merger.symbols.len() {
+        0..=FEW => merger.merge_few(),
+        count if count < MANY => merger.merge_many(heap),
+        _ => merger.merge_many(levels),
+    }
+}
+
+struct Merger<'a, Find> {
     symbols: &'a mut Vec<Symbol>,
-    queue: &'a mut LevelQueue,
     find: Find,
 }
 
-impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
-    /// Prepare to merge finished `symbols`.
-    pub fn new(symbols: &'a mut Symbols, find: Find) -> Self {
-        Self { symbols: &mut symbols.symbols, queue: &mut symbols.queue, find }
-    }
-
-    /// Merge until no adjacent pair forms a piece.
-    pub fn run(mut self) {
+impl<Find: Fn(usize, usize) -> Found> Merger<'_, Find> {
+    fn find_pairs(&mut self) {
         for index in 0..self.symbols.len().saturating_sub(2) {
             self.symbols[index].pair = self.find_pair(index, index + 2);
         }
-        if self.symbols.len() <= FEW { self.merge_few() } else { self.merge_many() }
     }
 
     /// Look up the symbol at `index` together with all others before the symbol at `after`.
@@ -125,23 +130,23 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
     }
 
     /// Merge with a linked list of symbols and a queue of pairs.
-    fn merge_many(&mut self) {
+    fn merge_many(&mut self, queue: &mut impl PairQueue) {
         for index in 0..self.symbols.len() {
             self.symbols[index].before = (index as u32).wrapping_sub(1);
             self.symbols[index].after = index as u32 + 1;
             let rank = self.symbols[index].pair.rank;
             if rank != NONE {
-                self.queue.push(rank, index as u32);
+                queue.push(rank, index as u32);
             }
         }
-        while let Some((rank, index)) = self.queue.pop() {
-            self.join_if_current(rank, index);
+        while let Some((rank, index)) = queue.pop() {
+            self.join_if_current(rank, index, queue);
         }
         self.symbols.retain(|symbol| symbol.after != NONE);
     }
 
     /// Merge the pair at `index` unless one of its symbols has been merged with another since it was queued.
-    fn join_if_current(&mut self, rank: u32, index: u32) {
+    fn join_if_current(&mut self, rank: u32, index: u32, queue: &mut impl PairQueue) {
         let left = index as usize;
         if self.symbols[left].pair.rank != rank {
             return;
@@ -153,15 +158,15 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
         self.symbols[after as usize].before = index;
         self.symbols[right].after = NONE;
         self.symbols[right].pair = MISSING;
-        self.renew(left);
+        self.renew(left, queue);
         let before = self.symbols[left].before;
         if before != NONE {
-            self.renew(before as usize);
+            self.renew(before as usize, queue);
         }
     }
 
     /// Look up the pair at `index` again, and queue it.
-    fn renew(&mut self, index: usize) {
+    fn renew(&mut self, index: usize, queue: &mut impl PairQueue) {
         let after = self.symbols[index].after as usize;
         let pair = match self.symbols[after].after as usize {
             end if end < self.symbols.len() => self.find_pair(index, end),
@@ -169,7 +174,7 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
         };
         self.symbols[index].pair = pair;
         if pair.rank != NONE {
-            self.queue.push(pair.rank, index as u32);
+            queue.push(pair.rank, index as u32);
         }
     }
 }
@@ -178,38 +183,44 @@ impl<'a, Find: Fn(usize, usize) -> Found> Merger<'a, Find> {
 mod tests {
     use super::*;
 
+    #[derive(Clone, Copy)]
+    enum Way {
+        Few,
+        Heap,
+        Levels,
+    }
+
     /// Merge the letters of `text`; of two pieces, the longer one or else the alphabetically first one is formed first.
-    fn merge(text: &str, pieces: &[&str], many: bool) -> Vec<String> {
+    fn merge_letters(text: &str, pieces: &[&str], way: Way) -> Vec<String> {
         let mut symbols = Symbols::default();
         symbols.split_characters(text.as_bytes(), 0, text.len());
         let find = |start: usize, end: usize| {
             let rank = pieces.iter().position(|piece| *piece == &text[start..end]);
             rank.map_or(MISSING, |rank| Found { id: rank as u32, rank: rank as u32 / 2 })
         };
-        let mut merger = Merger::new(&mut symbols, find);
-        if many {
-            for index in 0..text.len().saturating_sub(1) {
-                merger.symbols[index].pair = merger.find_pair(index, index + 2);
-            }
-            merger.merge_many();
-        } else {
-            merger.run();
+        let Symbols { symbols: letters, heap, levels } = &mut symbols;
+        let mut merger = Merger { symbols: letters, find };
+        merger.find_pairs();
+        match way {
+            Way::Few => merger.merge_few(),
+            Way::Heap => merger.merge_many(heap),
+            Way::Levels => merger.merge_many(levels),
         }
         symbols.iter().map(|(start, end, _)| text[start..end].to_owned()).collect()
     }
 
     #[test]
     fn the_lowest_rank_is_merged_first_and_the_leftmost_of_equal_ones() {
-        for many in [false, true] {
-            assert_eq!(merge("abc", &["bc", "cd", "ab"], many), ["a", "bc"]);
-            assert_eq!(merge("aaa", &["aa"], many), ["aa", "a"]);
-            assert_eq!(merge("abc", &["ab", "bc"], many), ["ab", "c"]);
-            assert_eq!(merge("", &[], many), [""; 0]);
+        for way in [Way::Few, Way::Heap, Way::Levels] {
+            assert_eq!(merge_letters("abc", &["bc", "cd", "ab"], way), ["a", "bc"]);
+            assert_eq!(merge_letters("aaa", &["aa"], way), ["aa", "a"]);
+            assert_eq!(merge_letters("abc", &["ab", "bc"], way), ["ab", "c"]);
+            assert_eq!(merge_letters("", &[], way), [""; 0]);
         }
     }
 
     #[test]
-    fn both_ways_of_merging_agree() {
+    fn all_ways_of_merging_agree() {
         let pieces = ["abab", "ba", "ab", "aab", "aa", "bb", "bab", "abba", "baba", "aaaa", "bbbb", "aabb", "abaab"];
         let mut state = 1_u32;
         for length in 0..40 {
@@ -225,7 +236,9 @@ mod tests {
                     }
                 };
                 let text: String = (0..length).map(|_| letter()).collect();
-                assert_eq!(merge(&text, &pieces, false), merge(&text, &pieces, true), "{text}");
+                let few = merge_letters(&text, &pieces, Way::Few);
+                assert_eq!(few, merge_letters(&text, &pieces, Way::Heap), "{text}");
+                assert_eq!(few, merge_letters(&text, &pieces, Way::Levels), "{text}");
             }
         }
     }

@@ -29,6 +29,14 @@ const END: u32 = 2 << 30;
 /// Nothing becomes of it.
 const NOTHING: u32 = 3 << 30;
 
+/// What becomes of an ASCII character: what is written, and whether that ends the word before it.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    bytes: u32,
+    length: usize,
+    ends_word: bool,
+}
+
 /// Normalizes texts.
 #[derive(Debug)]
 pub struct WordNormalizer {
@@ -36,6 +44,8 @@ pub struct WordNormalizer {
     strip_accents: bool,
     /// By character; those not in the table are rare.
     fates: Box<[Fate]>,
+    /// By ASCII character.
+    ascii: Box<[Written; ASCII]>,
     /// The bits that make eight ASCII letters lowercase; 0 if case is kept.
     case_bits: u64,
 }
@@ -45,8 +55,11 @@ impl WordNormalizer {
     #[must_use]
     pub fn new(lowercase: bool, strip_accents: bool) -> Self {
         let case_bits = if lowercase { u64::from_le_bytes([0x20; BLOCK]) } else { 0 };
-        let mut normalizer = Self { lowercase, strip_accents, fates: Box::default(), case_bits };
+        let nothing = Written { bytes: 0, length: 0, ends_word: false };
+        let ascii = Box::new([nothing; ASCII]);
+        let mut normalizer = Self { lowercase, strip_accents, fates: Box::default(), ascii, case_bits };
         normalizer.fates = (0..TABLE as u32).map(|character| normalizer.compute(character)).collect();
+        normalizer.ascii = Box::new(std::array::from_fn(|byte| normalizer.fates[byte].written()));
         normalizer
     }
 
@@ -67,9 +80,14 @@ impl WordNormalizer {
                     continue;
                 }
             }
-            let (character, size) = decode(&text[place..]);
-            self.write(character, output);
-            place += size;
+            if let Some(&written) = self.ascii.get(usize::from(text[place])) {
+                write_ascii(written, output);
+                place += 1;
+            } else {
+                let (character, size) = decode(&text[place..]);
+                self.write(character, output);
+                place += size;
+            }
         }
         end_word(output);
     }
@@ -108,6 +126,30 @@ impl WordNormalizer {
             LETTER | written
         })
     }
+}
+
+impl Fate {
+    /// Return what is written for an ASCII character, with a separator after a word.
+    fn written(self) -> Written {
+        let character = self.0 & !KIND;
+        match self.0 & KIND {
+            LETTER => Written { bytes: character, length: 1, ends_word: false },
+            WORD => Written { bytes: character | u32::from(SEPARATOR) << 8, length: 2, ends_word: true },
+            END => Written { bytes: 0, length: 0, ends_word: true },
+            _ => Written { bytes: 0, length: 0, ends_word: false },
+        }
+    }
+}
+
+/// Write what becomes of an ASCII character, without branches: which one it is, cannot be predicted.
+#[inline]
+fn write_ascii(written: Written, output: &mut Vec<u8>) {
+    let in_word = output.last().is_some_and(|&last| last != SEPARATOR);
+    let is_ended = written.ends_word & in_word;
+    let bytes = if is_ended { written.bytes << 8 | u32::from(SEPARATOR) } else { written.bytes };
+    let length = output.len() + usize::from(is_ended) + written.length;
+    output.extend_from_slice(&bytes.to_le_bytes());
+    output.truncate(length);
 }
 
 #[inline]
