@@ -95,8 +95,14 @@ def _arrays(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object] | N
 def _descends(actual: Encoder, scores: Sequence[float]) -> bool:
     """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share."""
     normal = list(compress(scores, actual.settings.attributes.translate(_IS_NORMAL)))
-    sampled = Counter(normal[:: len(normal) // _SAMPLED + 1])
-    shared = {score for score, number in sampled.items() if number > 1 and normal.count(score) >= _SHARED}
-    ranked = [score for score in normal if score not in shared] if shared else normal
-    # This sorts in linear time, and is the fastest way to find out.
+    # To count all scores takes as long as all the rest, and usually at most one is shared.
+    sampled = Counter(normal[:: len(normal) // _SAMPLED + 1]).most_common(1)
+    if _descends_without(normal, {score for score, _ in sampled if normal.count(score) >= _SHARED}):
+        return True
+    return _descends_without(normal, {score for score, number in Counter(normal).items() if number >= _SHARED})
+
+
+def _descends_without(scores: list[float], shared: set[float]) -> bool:
+    ranked = [score for score in scores if score not in shared] if shared else scores
+    # Sorted scores are sorted in linear time, and nothing written in Python finds that out as fast.
     return ranked == sorted(ranked, reverse=True)
