@@ -1,7 +1,9 @@
 """Tokens that rank in another order: an error with a text as proof if that matters, and no work if nothing differs."""
 
 import json
+from array import array
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from support.rule_maker import bpe_json
 from support.spec_maker import USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify import load_gguf, load_reference
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.report.finding import ERROR, INFO
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.verify.competing_text import CompetingTexts
@@ -160,3 +163,24 @@ def test_swapped_scores_of_a_real_vocabulary(pieces, severity, proof, vocabs: Pa
     assert difference.severity is severity
     assert proof in difference.message
     assert list(find_ranking_differences(right, expected)) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.0, -1.0, -1.0, -2.0], True),
+        ([0.0, -2.0, -1.0], False),
+        ([0.0, *[-9.0] * 8, -1.0, -2.0, *[5.0] * 9, -3.0], True),
+        ([0.0, *[-9.0] * 7, -1.0], False),
+        ([-1.0, *[0.0, -0.0] * 4, -2.0], True),
+        ([-1.0, *[0.0] * 8, -2.0, -1.5], False),
+    ],
+)
+@pytest.mark.parametrize("kind", [list, partial(array, "f")])
+@pytest.mark.parametrize("requested", [AUTO, PYTHON])
+def test_scores_that_descend_apart_from_shared_ones(monkeypatch, scores, expected, kind, requested):
+    monkeypatch.setenv(VARIABLE, requested)
+    size = len(scores)
+    tokens = [*map(str, range(size)), "<s>"]
+    spec = TokenizerSpec(model="llama", tokens=tokens, scores=kind([*scores, 7.0]), types=[1] * size + [3])
+    assert ranks_alike(Encoder(spec), Documented(Encoder(SPM), {})) is expected

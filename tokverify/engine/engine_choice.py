@@ -20,7 +20,7 @@ AUTO, NATIVE, PYTHON = "auto", "native", "python"
 ENGINES = (AUTO, NATIVE, PYTHON)
 """The values of the variable."""
 
-INTERFACE = 11
+INTERFACE = 12
 """Changes whenever the Python code needs another version of the compiled module."""
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress
+from itertools import compress, islice
+from operator import lt
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
-_SAMPLED = 500
-"""How many scores are looked at to find those that many tokens share."""
 _SHARED = 8
 """A score that at least this many tokens share ranks none of them: it marks tokens that no merge makes."""
 
@@ -94,15 +94,12 @@ def _arrays(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object] | N
 
 def _descends(actual: Encoder, scores: Sequence[float]) -> bool:
     """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share."""
-    normal = list(compress(scores, actual.settings.attributes.translate(_IS_NORMAL)))
-    # To count all scores takes as long as all the rest, and usually at most one is shared.
-    sampled = Counter(normal[:: len(normal) // _SAMPLED + 1]).most_common(1)
-    if _descends_without(normal, {score for score, _ in sampled if normal.count(score) >= _SHARED}):
-        return True
-    return _descends_without(normal, {score for score, number in Counter(normal).items() if number >= _SHARED})
-
-
-def _descends_without(scores: list[float], shared: set[float]) -> bool:
-    ranked = [score for score in scores if score not in shared] if shared else scores
-    # Sorted scores are sorted in linear time, and nothing written in Python finds that out as fast.
-    return ranked == sorted(ranked, reverse=True)
+    is_normal = actual.settings.attributes.translate(_IS_NORMAL)
+    module = usable_native_module()
+    if module and isinstance(scores, array) and scores.typecode == "f":
+        descends: bool = module.descends(scores.tobytes(), is_normal, _SHARED)
+        return descends
+    normal = list(compress(scores, is_normal))
+    counts = Counter(normal)
+    own = [score for score in normal if counts[score] < _SHARED]
+    return not any(map(lt, own, islice(own, 1, None)))

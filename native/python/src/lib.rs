@@ -5,6 +5,7 @@ mod branch;
 mod declaration;
 mod mark;
 mod pieces;
+mod scores;
 mod stream;
 mod strings;
 
@@ -107,9 +108,11 @@ mod _native {
     #[pymodule_export]
     use crate::pieces::Pieces;
     #[pymodule_export]
+    use crate::scores::descends;
+    #[pymodule_export]
     use crate::strings::{find_differing, join_strings, read_pieces};
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 11;
+    const INTERFACE: u32 = 12;
 }
