@@ -17,7 +17,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.convert.json_writer import write_json
 from tokverify.files.load import load_gguf
 from tokverify.report.run import Report, Status
-from tokverify.report.run_summary import count_status, failing_differences, run_exit_code
+from tokverify.report.run_summary import FAILING, count_status, failing_differences, run_exit_code
 from tokverify.tasks.opening import OpenedReference, open_subject
 from tokverify.tasks.run import verify_model
 
@@ -79,6 +79,7 @@ def in_both_directions(one: OpenedReference, other: OpenedReference, cases: list
 def test_equal_tokenizers_agree_in_both_directions(sides):
     for report in in_both_directions(*sides, CASES[::6]):
         assert failing_differences(report) == ()
+        assert [(result.case.name, result.message) for result in report.results if result.status in FAILING] == []
         assert run_exit_code(report) == 0
         assert count_status(report, Status.MATCH) > 100
 
