@@ -96,7 +96,7 @@ def _root(schema: pa.Schema, path: str) -> str:
 def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Reading:
     """Yield the documents of a record batch."""
     texts = [[None]] * batch.num_rows if columns.text is None else _texts_by_row(batch, columns.text)
-    ids = None if columns.ids is None else _values(batch, columns.ids).to_pylist()
+    ids = None if columns.ids is None else _values(batch, columns.ids)[0].to_pylist()
     for index, texts_of_row in enumerate(texts):
         row = first_row + index
         if texts_of_row is None:
@@ -119,14 +119,13 @@ def _with_ids(row: int, text: str | None, ids: list[int] | None, columns: Column
         return Unreadable(row, f"{columns.ids!r} is not a list of ids")
 
 
-def _values(batch: pa.RecordBatch, path: str) -> pa.Array:
-    """Return the values at a path; a row is null if anything around its value is."""
-    import pyarrow.compute as pc
+def _values(batch: pa.RecordBatch, path: str) -> tuple[pa.Array, list[str]]:
+    """Return the values at a path, in which a row is null if anything around its value is.
 
-    if path in batch.schema.names:
-        return batch.column(path)
-    names = path.split(".")
-    return pc.struct_field(batch.column(names[0]), names[1:])
+    If lists are on the way, return the first ones, and the names of the fields inside them that lead on.
+    """
+    root = _root(batch.schema, path)
+    return _enter(batch.column(root), [] if root == path else path.split(".")[1:])
 
 
 def _texts_by_row(batch: pa.RecordBatch, path: str) -> Sequence[Sequence[Any] | None]:
@@ -134,8 +133,7 @@ def _texts_by_row(batch: pa.RecordBatch, path: str) -> Sequence[Sequence[Any] | 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    root = _root(batch.schema, path)
-    values, names = _enter(batch.column(root), [] if root == path else path.split(".")[1:])
+    values, names = _values(batch, path)
     if not _is_list(values.type):
         return [None if text is None else [text] for text in _texts(values)]
     found: list[list[Any] | None] = [None if null else [] for null in values.is_null().to_pylist()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from tokverify.corpus.source.source import Column
@@ -27,7 +28,7 @@ def texts_at(fields: dict[str, Any], path: str) -> list[str]:
 
 
 def _values(value: Any, rest: str, path: str, *, in_list: bool = False) -> Iterator[Any]:  # noqa: ANN401 - any JSON
-    """Yield what is at the `rest` of a path; a name that contains dots itself is found too."""
+    """Yield what is at the `rest` of a path."""
     if isinstance(value, list):
         for item in value:
             yield from _values(item, rest, path, in_list=True)
@@ -35,16 +36,20 @@ def _values(value: Any, rest: str, path: str, *, in_list: bool = False) -> Itera
         return
     elif not rest:
         yield value
-    elif not isinstance(value, dict):
+    elif found := _enter(value, rest):
+        yield from _values(*found, path, in_list=in_list)
+    elif not in_list or not isinstance(value, dict):
         raise _missing(path)
-    elif rest in value:
-        yield from _values(value[rest], "", path, in_list=in_list)
-    else:
-        first, _, others = rest.partition(".")
-        if others and first in value:
-            yield from _values(value[first], others, path, in_list=in_list)
-        elif not in_list:
-            raise _missing(path)
+
+
+def _enter(value: Any, rest: str) -> tuple[Any, str] | None:  # noqa: ANN401 - any JSON
+    """Go into the field that begins a path, and return what is left of it; a name that contains dots is found, too."""
+    if not isinstance(value, dict):
+        return None
+    if rest in value:
+        return value[rest], ""
+    first, _, others = rest.partition(".")
+    return (value[first], others) if others and first in value else None
 
 
 def _missing(path: str) -> UnfitError:
@@ -57,22 +62,17 @@ def ids_at(fields: dict[str, Any], path: str) -> array[int]:
     Raises:
         UnfitError: If there is no such field, or something else is there.
     """
-    value = _value(fields, path, path)
-    try:
-        return array("I", value if isinstance(value, list) else [None])
-    except (TypeError, OverflowError):
-        raise UnfitError(f"{path!r} is not a list of ids") from None
-
-
-def _value(fields: Any, rest: str, path: str) -> Any:  # noqa: ANN401 - any JSON
-    if not isinstance(fields, dict):
-        raise _missing(path)
-    if rest in fields:
-        return fields[rest]
-    first, _, others = rest.partition(".")
-    if not others or first not in fields:
-        raise _missing(path)
-    return _value(fields[first], others, path)
+    value: Any = fields
+    rest = path
+    while rest:
+        found = _enter(value, rest)
+        if found is None:
+            raise _missing(path)
+        value, rest = found
+    if isinstance(value, list):
+        with suppress(TypeError, OverflowError):
+            return array("I", value)
+    raise UnfitError(f"{path!r} is not a list of ids")
 
 
 def list_fields(fields: dict[str, Any]) -> Iterator[Column]:
