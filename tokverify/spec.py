@@ -121,3 +121,11 @@ class TokenizerSpec:
     """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
     """The `general.*` strings of the file, by the rest of their keys."""
+
+
+def piece_made_by(merge: str) -> str:
+    """Return what a merge makes of its two pieces.
+
+    subtle: the first one may begin with a space; llama.cpp looks for the space between them after the first byte.
+    """
+    return merge[:1] + merge[1:].replace(" ", "", 1)

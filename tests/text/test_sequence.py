@@ -1,6 +1,6 @@
 import pytest
 
-from tokverify.text.sequence import common_ends, common_length
+from tokverify.text.sequence import common_ends, common_length, thin_out
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,10 @@ def test_common_length(left, right, length):
 )
 def test_common_ends_do_not_overlap(left, right, lengths):
     assert common_ends(left, right) == common_ends(right, left) == lengths
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "kept"), [(0, 3, []), (3, 3, [0, 1, 2]), (4, 3, [0, 2]), (9, 3, [0, 3, 6]), (10, 3, [0, 4, 8])]
+)
+def test_items_are_thinned_out_evenly(count, most, kept):
+    assert list(thin_out(range(count), most)) == kept

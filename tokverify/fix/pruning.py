@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.diagnosis import TokenizerChange
 from tokverify.engine.engine_choice import NATIVE
-from tokverify.fix.target_text import target_cases, thin_out
+from tokverify.fix.target_text import target_cases
+from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.cases.case import Case
 from tokverify.errors import TokverifyError
+from tokverify.text.sequence import thin_out
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -86,9 +87,3 @@ def _mixed_cases(actual: Encoder | None, expected: Tokenizer | None, size: int) 
     for number in range(_MIXED):
         parts = [next(_texts_of(random.randrange(size), actual, expected), " ") for _ in range(_LENGTH)]
         yield Case(id=f"mixed-{number}", suite=SUITE, text="".join(parts), parse_special=bool(number % 2))
-
-
-def thin_out(ids: Sequence[int], most: int) -> Sequence[int]:
-    """Return at most that many ids, evenly spread."""
-    step = -(-len(ids) // most) if ids else 1
-    return ids[:: max(step, 1)]

@@ -1,4 +1,4 @@
-"""Compare sequences item by item, and split lists of texts into batches."""
+"""Compare sequences item by item, thin them out, and split lists of texts into batches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import ne
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
 
 
 def common_length(left: Sequence[object], right: Sequence[object]) -> int:
@@ -18,6 +21,11 @@ def common_ends(left: Sequence[object], right: Sequence[object]) -> tuple[int, i
     """Count the leading items that two sequences share, and the trailing ones of what follows these."""
     start = common_length(left, right)
     return start, common_length(left[start:][::-1], right[start:][::-1])
+
+
+def thin_out(items: Sequence[_Item], most: int) -> Sequence[_Item]:
+    """Return at most that many items, evenly spread."""
+    return items[:: max(-(-len(items) // most), 1)]
 
 
 def split_batches(texts: Sequence[str], max_texts: int, max_characters: int) -> Iterator[Sequence[str]]:

@@ -15,6 +15,7 @@ from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
+from tokverify.spec import piece_made_by
 from tokverify.text.utf8 import from_utf8
 from tokverify.verify.division_text import close_divisions
 
@@ -188,7 +189,7 @@ def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
     if spec.scores is not None:
         return dict(zip(spec.tokens, spec.scores, strict=False))
     scores = dict.fromkeys(spec.tokens, 0.0)
-    made = dict.fromkeys(merge[:1] + merge[1:].replace(" ", "", 1) for merge in spec.merges or ())
+    made = dict.fromkeys(map(piece_made_by, spec.merges or ()))
     return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
 
 

@@ -11,7 +11,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
+
+from tokverify.text.sequence import thin_out
 
 MOST = 20_000
 """At most this many texts are made."""
@@ -24,7 +26,6 @@ _OUTER = 60_000
 _WINDOW, _WORK = 8, 200_000
 """How many of the pieces that end with the same characters are tried; more, if a vocabulary is small."""
 
-_T = TypeVar("_T")
 _Losses: TypeAlias = list[tuple[float, str]]
 """Pieces, and how much the sum grows if only the part of a piece that is left counts."""
 Scores: TypeAlias = Mapping[str, float]
@@ -88,7 +89,7 @@ class _Divisions:
 
     def _sample(self, most: int) -> Sequence[str]:
         """Return at most that many pieces, and as many of those to try in any case."""
-        return list(dict.fromkeys([*_thin_out(list(self._scores), most), *_thin_out(sorted(self._moved), most)]))
+        return list(dict.fromkeys([*thin_out(list(self._scores), most), *thin_out(sorted(self._moved), most)]))
 
     def find(self) -> Iterator[_Division]:
         """Yield the divisions."""
@@ -104,11 +105,11 @@ class _Divisions:
                     yield self._division(first, second, middle, (left, right))
 
     def _choose(self, pieces: _Losses) -> Sequence[tuple[float, str]]:
-        return [*self._choose_moved(pieces), *_thin_out(pieces, self._window)]
+        return [*self._choose_moved(pieces), *thin_out(pieces, self._window)]
 
     def _choose_moved(self, pieces: _Losses) -> Sequence[tuple[float, str]]:
         moved = [one for one in pieces if one[1] in self._moved] if self._moved else []
-        return _thin_out(moved, self._window)
+        return thin_out(moved, self._window)
 
     def _closest(self, pieces: _Losses, wanted: float) -> Sequence[tuple[float, str]]:
         at, near = bisect_left(pieces, (wanted,)), max(self._window // _WINDOW, 1)
@@ -127,7 +128,3 @@ def _cuts(pieces: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     for piece in pieces:
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
             yield piece, piece[:at], piece[at:]
-
-
-def _thin_out(items: Sequence[_T], most: int) -> Sequence[_T]:
-    return items[:: max(-(-len(items) // most), 1)]

@@ -12,8 +12,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.spec import TokenType
-from tokverify.text.sequence import find_moved
+from tokverify.spec import TokenType, piece_made_by
+from tokverify.text.sequence import find_moved, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.verify.batch import encode_all, ids_or_none
@@ -74,7 +74,7 @@ def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference 
         message = _describe_tokens(actual, ids, ranking)
     if not message:
         return None
-    tried = ids[:: len(ids) // _MOST_MOVED + 1]
+    tried = thin_out(ids, _MOST_MOVED)
     tokens = filter(None, (from_utf8(actual.token_bytes(id)) for id in tried))
     moved = frozenset(actual.settings.pieces[id] for id in tried)
     texts = chain(tokens, CompetingTexts(declared).make_around(actual, moved))
@@ -113,7 +113,7 @@ def _find_ordinary(actual: Encoder, declared: TokenizerSpec) -> set[int]:
 def _rank(declared: TokenizerSpec) -> Iterator[Iterable[str]]:
     """Yield the pieces that can be made of others, the first to be made first; those with equal scores together."""
     if declared.scores is None:
-        yield from zip(dict.fromkeys(merge.replace(" ", "", 1) for merge in declared.merges or ()))
+        yield from zip(dict.fromkeys(map(piece_made_by, declared.merges or ())))
         return
     scored = sorted(zip(declared.scores, declared.tokens, strict=False), key=lambda pair: -pair[0])
     for _, group in groupby(scored, key=lambda pair: pair[0]):
@@ -140,7 +140,7 @@ def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, li
         "in another place": [common[index] for index in find_moved([(rank_of[merge],) for merge in common])],
     }
     parts = [f"{len(merges):,} {name} ({list_items(map(quote, merges))})" for name, merges in groups.items() if merges]
-    made = [merge.replace(" ", "", 1) for merges in groups.values() for merge in merges]
+    made = map(piece_made_by, chain.from_iterable(groups.values()))
     return f"the merges differ from the reference's: {', '.join(parts)}" if parts else "", list(dict.fromkeys(made))
 
 

@@ -13,6 +13,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.files.gguf.keys import MERGES
 from tokverify.report.finding import ERROR, INFO, Finding
+from tokverify.spec import piece_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.verify.token_text import PLACEHOLDER
 
@@ -60,8 +61,7 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
     made = _find_pieces_made(subject.spec.merges, known)
     if made is None:
         yield from _find_unusable(subject.spec.merges, known)
-        # subtle: a piece may itself begin with a space.
-        made = {merge[:1] + merge[1:].replace(" ", "", 1) for merge in subject.spec.merges}
+        made = set(map(piece_made_by, subject.spec.merges))
     yield from _find_unreachable(made, subject)
 
 
