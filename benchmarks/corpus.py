@@ -29,7 +29,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from tokverify import open_model
-from tokverify.tasks.corpus import verify_corpus
+from tokverify.commands.tasks.corpus import verify_corpus
 
 if TYPE_CHECKING:
     from tokverify.report.corpus import CorpusReport

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import checkout  # noqa: F401
 
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.cases.case import Case
-from tokverify.fuzz.cause import MAX_CAUSES
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.fuzz.cause import MAX_CAUSES
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import read_any
@@ -35,7 +36,6 @@ from tokverify.report.fuzz import (
     Stop,
 )
 from tokverify.report.run import Report, Side, Status
-from tokverify.verify.comparison import verify_tokenizers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,10 +18,10 @@ from support.stand_in import StandIn
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.errors import EncodeError
-from tokverify.files.gguf.declaration import read_spec
-from tokverify.probe import LearnedTokenizer, learn
-from tokverify.probe.ids_only import IdsOnly
 from tokverify.references import open_reference
+from tokverify.repair.probe import LearnedTokenizer, learn
+from tokverify.repair.probe.ids_only import IdsOnly
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec
 
 TARGET = ROOT / "docs" / "learn.md"

@@ -14,9 +14,9 @@ import time
 
 from playwright.sync_api import Page, sync_playwright
 
+from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.view import View
 from tokverify.system.local_server import LocalServer
-from tokverify.tasks.opening import open_model, open_reference
-from tokverify.tasks.view import View
 
 TEXT = "The quick brown fox   jumps over\tthe lazy dog. print(x[1:])  # Größe 日本語 🦙\n"
 LETTERS = "abcdefghijklmnopqrstuvwxyz" * 2

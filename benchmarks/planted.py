@@ -14,8 +14,8 @@ from pathlib import Path
 from corpus_data import WRITERS, write_corpus
 
 from tokverify import open_model
+from tokverify.commands.tasks.corpus import verify_corpus
 from tokverify.report.corpus import CorpusReport
-from tokverify.tasks.corpus import verify_corpus
 
 
 def list_found(report: CorpusReport) -> set[tuple[str, str]]:

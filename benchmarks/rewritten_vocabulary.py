@@ -13,15 +13,15 @@ from vocabulary import VOCABS
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.spec_maker import BYTE_PIECES
 from tokverify import load_gguf
-from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tokverify.files.gguf.metadata import Value
+    from tokverify.sources.gguf.metadata import Value
 
 
 def rwkv() -> dict[str, Value]:

@@ -17,9 +17,9 @@ from support.spec_file import write_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import requested_engine
 from tokverify.errors import BrokenFileError, MissingLibraryError
-from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import VOCAB_ONLY_AT, Library, find_library
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec
 from tokverify.system.cache import VARIABLE
 

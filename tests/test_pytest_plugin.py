@@ -63,7 +63,7 @@ def test_tokenizers_that_differ_apart_from_the_cases_fail(pytester):
 def test_known_failures_pass(pytester):
     from click.testing import CliRunner
 
-    from tokverify.cli import main
+    from tokverify.commands.cli import main
 
     arguments = ["run", "sample-broken.gguf", "-r", "sample.tokenizer.model", "--cases", "own.yaml"]
     update = ["--baseline", "known.yaml", "--update-baseline", "--reason", "we know"]
@@ -210,7 +210,7 @@ def test_mistakes_in_the_marker_are_one_line_errors(pytester, arguments, message
 
 
 FAILING = """\
-import tokverify.tasks.run
+import tokverify.commands.tasks.run
 from tokverify.errors import TokverifyError
 
 def run(*arguments, **options):
@@ -218,7 +218,7 @@ def run(*arguments, **options):
         file.write("once")
     raise TokverifyError("it is gone")
 
-tokverify.tasks.run.run = run
+tokverify.commands.tasks.run.run = run
 """
 
 

@@ -1,14 +1,14 @@
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.cases.case import Case
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.fuzz.trial import Trial
 from tokverify.engine.encoder import Encoder
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.trial import Trial
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.spec import TokenizerSpec
+from tokverify.texts.sample import Sample
 from tokverify.tokenizer import decoding_of
-from tokverify.verify.comparison import verify_tokenizers
 
 BERT = Encoder(TokenizerSpec(model="bert", tokens=["▁a", "▁,"]))
 

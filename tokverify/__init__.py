@@ -6,37 +6,37 @@ from __future__ import annotations
 # Ctrl-C is not handled yet.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tokverify.cases.case import Case
+    from tokverify.case import Case
     from tokverify.cases.loading import load_cases
+    from tokverify.commands.tasks.audit import audit_model
+    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.commands.tasks.chat import check_chat
+    from tokverify.commands.tasks.convert import convert_tokenizer
+    from tokverify.commands.tasks.corpus import verify_corpus
+    from tokverify.commands.tasks.diff import diff_tokenizers
+    from tokverify.commands.tasks.encode import decode_ids, encode_text
+    from tokverify.commands.tasks.explain import explain_ids, explain_text
+    from tokverify.commands.tasks.fix import fix_model
+    from tokverify.commands.tasks.fuzz import fuzz_model
+    from tokverify.commands.tasks.init import init_project
+    from tokverify.commands.tasks.inspect import inspect_model, list_tokens
+    from tokverify.commands.tasks.learn import learn_tokenizer
+    from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
+    from tokverify.commands.tasks.record import record_expectations
+    from tokverify.commands.tasks.report import diff_reports, read_report, to_json
+    from tokverify.commands.tasks.run import verify_model
+    from tokverify.commands.tasks.stats import measure_tokenizers
+    from tokverify.commands.tasks.stream import check_streaming
+    from tokverify.commands.tasks.train import train_tokenizer
+    from tokverify.commands.tasks.versions import compare_library_versions
+    from tokverify.compare.baseline import Baseline
+    from tokverify.compare.comparison import verify_tokenizers
     from tokverify.engine.encoder import Encoder
     from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-    from tokverify.files.load import load_gguf, load_model
     from tokverify.references import load_reference
     from tokverify.report.run import Report
-    from tokverify.tasks.audit import audit_model
-    from tokverify.tasks.cases import select_cases
-    from tokverify.tasks.chat import check_chat
-    from tokverify.tasks.convert import convert_tokenizer
-    from tokverify.tasks.corpus import verify_corpus
-    from tokverify.tasks.diff import diff_tokenizers
-    from tokverify.tasks.encode import decode_ids, encode_text
-    from tokverify.tasks.explain import explain_ids, explain_text
-    from tokverify.tasks.fix import fix_model
-    from tokverify.tasks.fuzz import fuzz_model
-    from tokverify.tasks.init import init_project
-    from tokverify.tasks.inspect import inspect_model, list_tokens
-    from tokverify.tasks.learn import learn_tokenizer
-    from tokverify.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
-    from tokverify.tasks.record import record_expectations
-    from tokverify.tasks.report import diff_reports, read_report, to_json
-    from tokverify.tasks.run import verify_model
-    from tokverify.tasks.stats import measure_tokenizers
-    from tokverify.tasks.stream import check_streaming
-    from tokverify.tasks.train import train_tokenizer
-    from tokverify.tasks.versions import compare_library_versions
+    from tokverify.sources.load import load_gguf, load_model
     from tokverify.tokenizer import Tokenizer
-    from tokverify.verify.baseline import Baseline
-    from tokverify.verify.comparison import verify_tokenizers
     from tokverify.version import __version__
 
 __all__ = [
@@ -89,50 +89,50 @@ __all__ = [
 
 _MODULES = {
     "__version__": "version",
-    "Baseline": "verify.baseline",
+    "Baseline": "compare.baseline",
     "BrokenFileError": "errors",
-    "Case": "cases.case",
+    "Case": "case",
     "EncodeError": "errors",
     "Encoder": "engine.encoder",
     "MissingLibraryError": "errors",
-    "OpenedModel": "tasks.opening",
-    "OpenedReference": "tasks.opening",
+    "OpenedModel": "commands.tasks.opening",
+    "OpenedReference": "commands.tasks.opening",
     "Report": "report.run",
     "Tokenizer": "tokenizer",
     "TokverifyError": "errors",
     "UnsupportedError": "errors",
-    "audit_model": "tasks.audit",
-    "check_chat": "tasks.chat",
-    "check_streaming": "tasks.stream",
-    "compare_library_versions": "tasks.versions",
-    "convert_tokenizer": "tasks.convert",
-    "decode_ids": "tasks.encode",
-    "diff_reports": "tasks.report",
-    "diff_tokenizers": "tasks.diff",
-    "encode_text": "tasks.encode",
-    "explain_ids": "tasks.explain",
-    "explain_text": "tasks.explain",
-    "fix_model": "tasks.fix",
-    "fuzz_model": "tasks.fuzz",
-    "init_project": "tasks.init",
-    "inspect_model": "tasks.inspect",
-    "learn_tokenizer": "tasks.learn",
-    "list_tokens": "tasks.inspect",
+    "audit_model": "commands.tasks.audit",
+    "check_chat": "commands.tasks.chat",
+    "check_streaming": "commands.tasks.stream",
+    "compare_library_versions": "commands.tasks.versions",
+    "convert_tokenizer": "commands.tasks.convert",
+    "decode_ids": "commands.tasks.encode",
+    "diff_reports": "commands.tasks.report",
+    "diff_tokenizers": "commands.tasks.diff",
+    "encode_text": "commands.tasks.encode",
+    "explain_ids": "commands.tasks.explain",
+    "explain_text": "commands.tasks.explain",
+    "fix_model": "commands.tasks.fix",
+    "fuzz_model": "commands.tasks.fuzz",
+    "init_project": "commands.tasks.init",
+    "inspect_model": "commands.tasks.inspect",
+    "learn_tokenizer": "commands.tasks.learn",
+    "list_tokens": "commands.tasks.inspect",
     "load_cases": "cases.loading",
-    "load_gguf": "files.load",
-    "load_model": "files.load",
+    "load_gguf": "sources.load",
+    "load_model": "sources.load",
     "load_reference": "references",
-    "measure_tokenizers": "tasks.stats",
-    "open_model": "tasks.opening",
-    "open_reference": "tasks.opening",
-    "read_report": "tasks.report",
-    "record_expectations": "tasks.record",
-    "select_cases": "tasks.cases",
-    "to_json": "tasks.report",
-    "train_tokenizer": "tasks.train",
-    "verify_corpus": "tasks.corpus",
-    "verify_model": "tasks.run",
-    "verify_tokenizers": "verify.comparison",
+    "measure_tokenizers": "commands.tasks.stats",
+    "open_model": "commands.tasks.opening",
+    "open_reference": "commands.tasks.opening",
+    "read_report": "commands.tasks.report",
+    "record_expectations": "commands.tasks.record",
+    "select_cases": "commands.tasks.cases",
+    "to_json": "commands.tasks.report",
+    "train_tokenizer": "commands.tasks.train",
+    "verify_corpus": "commands.tasks.corpus",
+    "verify_model": "commands.tasks.run",
+    "verify_tokenizers": "compare.comparison",
 }
 """Public name -> the module that defines it."""
 

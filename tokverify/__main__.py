@@ -28,7 +28,7 @@ def _run() -> None:
 
     prepare_quick_exit()
     _collect_rarely()
-    from tokverify.cli import main as command_line
+    from tokverify.commands.cli import main as command_line
 
     try:
         command_line(prog_name="tokverify")

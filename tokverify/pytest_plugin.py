@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Case
+    from tokverify.case import Case
+    from tokverify.commands.project.configuration import ConfiguredModel
     from tokverify.errors import TokverifyError
-    from tokverify.project.configuration import ConfiguredModel
     from tokverify.render.document import Section
     from tokverify.report.run import CaseResult, Report
 
@@ -52,7 +52,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a configuration if it is named on the command line, or with `--tokverify`."""
     if file_path.suffix != ".toml":
         return None
-    from tokverify.project.configuration_file import FILE, PROJECT, is_configuration
+    from tokverify.commands.project.configuration_file import FILE, PROJECT, is_configuration
     from tokverify.system.relative_path import relative_path
 
     if file_path.name not in {FILE, PROJECT}:
@@ -142,8 +142,8 @@ def _add_nearest(config: pytest.Config) -> None:
     Raises:
         UsageError: If there is no configuration, neither there nor below the arguments.
     """
+    from tokverify.commands.project.configuration_file import FILE, PROJECT, contains_configuration, find_file
     from tokverify.errors import TokverifyError
-    from tokverify.project.configuration_file import FILE, PROJECT, contains_configuration, find_file
 
     here = config.invocation_params.dir
     collected = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
@@ -165,8 +165,8 @@ def _add_nearest(config: pytest.Config) -> None:
 
 def _read_marker(mark: pytest.Mark, root: Path) -> ConfiguredModel:
     """Read the arguments of a marker; paths are relative to pytest's root directory."""
+    from tokverify.commands.project.configuration import configure_model
     from tokverify.errors import TokverifyError
-    from tokverify.project.configuration import configure_model
 
     for name in ("cases", "suites", "tags", "patterns"):
         if isinstance(mark.kwargs.get(name), str):
@@ -183,8 +183,8 @@ def _read_marker(mark: pytest.Mark, root: Path) -> ConfiguredModel:
 
 def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest | TokenizersTest]:
     """Create the tests of a model; errors are raised as `error_type`."""
+    from tokverify.commands.tasks.cases import select_cases
     from tokverify.errors import TokverifyError
-    from tokverify.tasks.cases import select_cases
 
     try:
         cases = select_cases(model.cases, model.suites, model.tags, model.patterns)
@@ -196,8 +196,8 @@ def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[Cas
 @lru_cache(maxsize=8)
 def _verify(model: ConfiguredModel) -> Report | TokverifyError:
     """Verify a model once. An error is cached, since all tests need it."""
+    from tokverify.commands.tasks.run import verify_configured
     from tokverify.errors import TokverifyError
-    from tokverify.tasks.run import verify_configured
 
     try:
         return verify_configured(model)
@@ -235,8 +235,8 @@ class _ConfigurationFile(pytest.File):
     """A configuration, with a collector for each model."""
 
     def collect(self) -> Iterator[pytest.Collector]:
+        from tokverify.commands.project.configuration_reader import read_configuration
         from tokverify.errors import TokverifyError
-        from tokverify.project.configuration_reader import read_configuration
 
         try:
             allow_outside = bool(self.config.getoption("tokverify_allow_outside"))

@@ -16,6 +16,9 @@ MAX_TOKENS = 1 << 20
 MAX_GAP = 1 << 20
 """The limit for the number of ids without a token."""
 
+DEFAULT_TEMPLATE = "default"
+"""The name of the chat template that a file does not name."""
+
 
 class TokenType(IntEnum):
     """The type of a token in a GGUF file (`tokenizer.ggml.token_type`)."""
@@ -121,6 +124,12 @@ class TokenizerSpec:
     """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
     """The `general.*` strings of the file, by the rest of their keys."""
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """The chat templates by name; the unnamed one is called `default`."""
+        unnamed = {} if self.chat_template is None else {DEFAULT_TEMPLATE: self.chat_template}
+        return {**unnamed, **self.named_chat_templates}
 
 
 def piece_made_by(merge: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from mkdocs.structure.files import File
 
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.suite_file import ONE_CASE, complaints, write
+from tokverify.case import SHIPPED, Case, is_shipped, name_of_source
 from tokverify.cases import shipped as shipped_module
 from tokverify.cases import suite
-from tokverify.cases.case import SHIPPED, Case, is_shipped, name_of_source
 from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cases.selection import select
 from tokverify.cases.shipped import shipped_suites

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.selection import select
 from tokverify.errors import TokverifyError
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.paths import ROOT
 from support.suite_file import ONE_CASE, complaints, write
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cases.shipped import shipped_suites
 

@@ -163,7 +163,7 @@ def test_the_shipped_suites_keep_every_line(path):
     )
 )
 def test_any_text_is_left_unchanged(texts):
-    from tokverify.cases.case import Case
+    from tokverify.case import Case
     from tokverify.cases.suite_writer import render_suite
 
     cases = [Case(id=f"c{n}", suite="s", text=text) for n, text in enumerate(texts)] or [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases, load_suites
 from tokverify.cases.suite_writer import quote_yaml, render_suite
 from tokverify.cases.yaml_node import Mapping, Scalar, parse

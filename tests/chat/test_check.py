@@ -11,12 +11,12 @@ from support.paths import ROOT
 from support.spec_maker import bpe_spec
 from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import load_conversations
-from tokverify.chat.trial import ChatReference, templates_of, try_templates
+from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.engine.encoder import Encoder
-from tokverify.files.config import chat_templates, special_texts
 from tokverify.report.chat import Conversation, chat_exit_code
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
+from tokverify.sources.config import chat_templates, special_texts
 
 pytestmark = pytest.mark.process  # templates are rendered in a child process
 
@@ -214,7 +214,7 @@ def test_a_marker_in_a_message_is_the_users_text():
 
 def test_templates_with_names():
     ours = encoder(named_chat_templates={"tool_use": TURNS, "other": GOOD})
-    assert list(templates_of(ours.spec)) == ["default", "tool_use", "other"]
+    assert list(ours.spec.templates) == ["default", "tool_use", "other"]
     theirs = ChatReference(ours, {"default": GOOD, "rag": GOOD}, {})
     report = try_templates(ours, (*CONVERSATIONS, TOOLS), theirs)
     missing = {(f.severity, f.template) for f in report.findings if f.kind == "missing"}
@@ -285,7 +285,7 @@ def test_templates_next_to_a_reference_are_read(tmp_path, files, expected):
 @pytest.mark.parametrize("name", ["qwen2", "gemma-4"])
 def test_no_false_alarm_on_real_templates(encoder_of, name):
     ours = encoder_of(name)
-    theirs = ChatReference(ours, templates_of(ours.spec), {})
+    theirs = ChatReference(ours, ours.spec.templates, {})
     for report in (try_templates(ours, load_conversations()), try_templates(ours, load_conversations(), theirs)):
         assert chat_exit_code(report) == 0, report.findings
 

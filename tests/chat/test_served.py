@@ -10,8 +10,8 @@ from support.paths import SAMPLE
 from support.server_stand_ins import LaterSglangStandIn, SglangStandIn, VllmStandIn
 from support.stand_in import StandIn
 from tokverify import check_chat, load_gguf
-from tokverify.cli import main
-from tokverify.files.gguf.writer import write_gguf
+from tokverify.commands.cli import main
+from tokverify.sources.gguf.writer import write_gguf
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from support.spec_maker import spec_of
 from tokverify.corpus.check import Found, TokenizerChecker
 from tokverify.corpus.document import Document
 from tokverify.engine.encoder import Encoder
-from tokverify.files.gguf.declaration import read_spec
 from tokverify.references import load_reference
 from tokverify.report.corpus_cause import CorpusCause
-from tokverify.verify.mode import Mode
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 

@@ -11,7 +11,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus import CorpusReport, check_corpus, corpus_exit_code
 from tokverify.report.corpus_cause import CorpusCause
 from tokverify.report.run import Side
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 SIDES = (Side("model", "model.gguf"), Side("reference", "tokenizer.json"))

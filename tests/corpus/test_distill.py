@@ -16,7 +16,7 @@ from tokverify.corpus.feature import find_features
 from tokverify.corpus.witness import Witness, WitnessRecorder, add_witnesses
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 LINES = [*DATA.joinpath("sample_text.txt").read_text("utf-8").splitlines(), "漢字 and Latin", "don't \n\n 12\t3"]

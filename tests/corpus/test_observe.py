@@ -19,7 +19,7 @@ from tokverify.corpus.unit import UnitPart
 from tokverify.corpus.work import Worker
 from tokverify.engine.encoder import Encoder
 from tokverify.report.run import Side
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 LINES = [line for line in DATA.joinpath("sample_text.txt").read_text("utf-8").splitlines() if line]

@@ -18,13 +18,13 @@ import pytest
 from support.corpus_maker import corpus_file, write_json_lines
 from support.corpus_worker import start_slowly, start_worker
 from support.paths import DATA, ROOT, SAMPLE
+from tokverify.commands.tasks.corpus import verify_corpus
 from tokverify.corpus.plan import divide
 from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units
 from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode
-from tokverify.tasks.corpus import verify_corpus
 
 # Ray does not wait for the processes that it has stopped.
 pytestmark = [

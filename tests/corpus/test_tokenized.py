@@ -9,7 +9,7 @@ from tokverify.corpus.document import Document
 from tokverify.corpus.tokenized import TokenizedChecker
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus_cause import CorpusCause
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)
 TEXT = "The weather in Zürich was fine, with 12345 people outside."

@@ -10,7 +10,7 @@ from tokverify.corpus.record import hash_of
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
 from tokverify.corpus.unit import UnitPart, WorkUnit
 from tokverify.corpus.work import Worker
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \nБГ"
 

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from tokverify.engine.byte_level import byte_alphabet
-from tokverify.files.gguf.writer import with_name, write_gguf
+from tokverify.sources.gguf.writer import with_name, write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 BYTE_PIECES = [f"<0x{byte:02X}>" for byte in range(0x100)]

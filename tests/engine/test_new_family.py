@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
-from tokverify.cli import main
+from tokverify.commands.cli import main
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_TOKEN, Family, Ranking, Settings
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
-from tokverify.files.gguf.writer import write_gguf
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 TOKENS = ["<unk>", "<s>", "▁", *"abcdefgh"]
@@ -119,7 +119,7 @@ def test_run_and_fuzz_verify_the_new_family(model, tmp_path, monkeypatch):
 _USED = """
 import sys
 from click.testing import CliRunner
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 result = CliRunner().invoke(main, sys.argv[1:])
 assert result.exit_code in (0, 1), result.output

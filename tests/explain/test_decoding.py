@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from support.paths import SAMPLE
 from support.spec_maker import BYTE_ALPHABET, CONTROL, bpe_spec, spec_of, spm_spec
-from tokverify.cli import main
+from tokverify.commands.cli import main
+from tokverify.commands.tasks.encode import decode_ids, find_end
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
 from tokverify.explain.decoding import explain_decoding
 from tokverify.render.explain.decoding import render
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import encode
-from tokverify.tasks.encode import decode_ids, find_end
 
 SPM = Encoder(spm_spec({"▁a": -1, "a": -2, "é": -3}, {"</s>": CONTROL}))
 SHEEP = Encoder(bpe_spec(["a a", "aa a"], {"<eos>": CONTROL}, special_ids={"eos": 258}))

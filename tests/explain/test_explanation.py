@@ -327,7 +327,7 @@ class TestReference:
         assert [stage.stage for stage in divergence.stages][-1] == "special tokens"
 
     def test_the_broken_sample_diverges_at_the_model(self):
-        from tokverify.files.load import load_gguf
+        from tokverify.sources.load import load_gguf
 
         reference = load_reference(SAMPLE / "sample.tokenizer.model")
         divergence = explain(load_gguf(SAMPLE / "sample-broken.gguf"), "word   with", reference).reference
@@ -336,7 +336,7 @@ class TestReference:
         assert divergence.notes == ()
 
     def test_a_note_says_if_the_reference_cannot_encode_in_this_mode(self):
-        from tokverify.files.load import load_gguf
+        from tokverify.sources.load import load_gguf
 
         reference = load_reference(SAMPLE / "sample.tokenizer.model")
         encoder = load_gguf(SAMPLE / "sample.gguf")

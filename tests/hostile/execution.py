@@ -35,7 +35,7 @@ def _judge(code: int, output: str, error: str) -> str:
 def _run(command: Sequence[str]) -> tuple[int, str, str]:
     from click.testing import CliRunner
 
-    from tokverify.cli import main
+    from tokverify.commands.cli import main
 
     result = CliRunner().invoke(main, list(command))
     if result.exception and not isinstance(result.exception, SystemExit):

@@ -7,8 +7,8 @@ from support.charsmap_maker import make_charsmap
 from support.gguf_maker import flag, make_gguf, numbers, string, strings, uint32
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf import keys
-from tokverify.files.gguf.cursor import ValueType
+from tokverify.sources.gguf import keys
+from tokverify.sources.gguf.cursor import ValueType
 from tokverify.text.utf8 import to_bytes
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -10,8 +10,8 @@ from hostile.commands import GGUF, MODEL, SUITE, Command
 from hostile.grammar import MAKERS
 from hostile.values import flip
 from support.gguf_maker import string
-from tokverify.files.gguf import keys
-from tokverify.files.gguf.patch import write_patched
+from tokverify.sources.gguf import keys
+from tokverify.sources.gguf.patch import write_patched
 
 _TEMPLATE = "{% for message in messages %}<s>{{ message.role }}\n{{ message.content }}</s>\n{% endfor %}"
 

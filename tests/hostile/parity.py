@@ -9,7 +9,7 @@ from hostile.llama_cpp import REQUESTS, Answer, Ids
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.sources.gguf.declaration import read_spec
 
 ENGINES = (AUTO, PYTHON)
 """The values of `TOKVERIFY_ENGINE` to try: the native engine where it is possible, and the other."""

@@ -17,18 +17,18 @@ from hostile.execution import make_reports
 from support.sentencepiece_maker import make_model
 from support.spec_file import write_spec
 from support.spec_maker import BYTE_PIECES, CONTROL, bpe_spec, spec_of, spm_spec, unigram_spec
-from tokverify.audit.waiver import read_waivers
 from tokverify.cases.loading import load_cases
 from tokverify.chat.conversation import load_conversations
+from tokverify.commands.project.configuration_reader import read_configuration
+from tokverify.commands.tasks.report import read_report
+from tokverify.compare.baseline import Baseline
+from tokverify.compare.waiver import read_waivers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
-from tokverify.files.tokenizer_file import read_spec
-from tokverify.project.configuration_reader import read_configuration
 from tokverify.references import open_reference
+from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec
-from tokverify.tasks.report import read_report
-from tokverify.verify.baseline import Baseline
 
 SMALL = 300
 TOLERANCE = 1.6

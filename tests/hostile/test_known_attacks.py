@@ -14,10 +14,10 @@ from support.gguf_maker import make_gguf, numbers, string, strings
 from support.paths import SAMPLE
 from support.spec_file import write_spec
 from support.spec_maker import bpe_spec, spec_of, spm_spec
-from tokverify.cli import main
-from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_spec
-from tokverify.files.gguf.patch import write_patched
+from tokverify.commands.cli import main
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.patch import write_patched
 from tokverify.spec import TokenType
 
 GGUF, MODEL = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
@@ -178,7 +178,7 @@ def test_a_plamo_piece_of_a_hundred_kilobytes(tmp_path: Path):
     write_spec(plamo_spec(**{"ab" * 50_000: -1.0, "hide": -1000.0, "a": -2.0}), model)
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30));"
-        "from tokverify.cli import main; main(sys.argv[1:])"
+        "from tokverify.commands.cli import main; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, "encode", str(model), "ab hide ab"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -198,7 +198,7 @@ def test_many_plamo_pieces_that_hide_others_and_begin_alike(tmp_path: Path):
 
 
 def test_running_out_of_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tokverify.tasks.encode.open_model", fail_with_memory_error)
+    monkeypatch.setattr("tokverify.commands.tasks.encode.open_model", fail_with_memory_error)
     assert "out of memory" in refused("encode", GGUF, "a")
 
 
@@ -211,9 +211,9 @@ def test_a_file_truncated_while_it_is_read(tmp_path: Path):
     names = [f"t{number:07}" for number in range(300_000)]
     path.write_bytes(make_gguf({"tokenizer.ggml.model": string("llama"), "tokenizer.ggml.tokens": strings(names)}))
     code = (
-        "import os, sys; from tokverify.files.gguf import metadata; old = metadata.read_header;"
+        "import os, sys; from tokverify.sources.gguf import metadata; old = metadata.read_header;"
         "metadata.read_header = lambda cursor: (old(cursor), os.truncate(sys.argv[2], 1000))[0];"
-        "from tokverify.cli import main; main(sys.argv[1:])"
+        "from tokverify.commands.cli import main; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, "encode", str(path), "a"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -13,15 +13,15 @@ from support.gguf_maker import make_gguf, numbers, string, strings, uint32
 from support.paths import ROOT, SAMPLE
 from support.spec_file import write_spec
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spec_of, spm_spec
-from tokverify.cli import main
+from tokverify.commands.cli import main
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.declaration import read_spec
-from tokverify.files.gguf.patch import write_patched
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.patch import write_patched
 from tokverify.spec import MAX_TOKENS
 
 GGUF = SAMPLE / "sample.gguf"

@@ -25,7 +25,7 @@ RESTRICTED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"
 DRIVER = """
 import json, sys
 from click.testing import CliRunner
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 for command in json.loads(sys.argv[1]):
     result = CliRunner().invoke(main, command)

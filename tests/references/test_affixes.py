@@ -8,9 +8,9 @@ from support.paths import SAMPLE
 from support.server_stand_ins import LaterSglangStandIn, LlamaCppPythonStandIn
 from support.stand_in import StandIn
 from tokverify.errors import EncodeError
-from tokverify.files.load import load_gguf
 from tokverify.references import open_reference
 from tokverify.references.servers.affixes import Affixes, find_affixes
+from tokverify.sources.load import load_gguf
 from tokverify.tokenizer import Tokenizer
 
 ADDING = {"sglang": LaterSglangStandIn, "llama-cpp-python": LlamaCppPythonStandIn}

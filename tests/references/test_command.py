@@ -8,8 +8,11 @@ import sys
 import pytest
 
 from support.paths import ROOT, SAMPLE
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.diff import diff_tokenizers
+from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.streaming import StreamDecoding, check_streams
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import command_process, open_reference
@@ -22,9 +25,6 @@ from tokverify.report.run import Side
 from tokverify.report.run_summary import count_decode_differences, run_exit_code, vocabularies_differ
 from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.spec import TokenType
-from tokverify.tasks.diff import diff_tokenizers
-from tokverify.tasks.run import verify_model
-from tokverify.verify.streaming import StreamDecoding, check_streams
 
 SCRIPT = ROOT / "tests" / "support" / "small_program.py"
 ARGUMENTS = [sys.executable, "-I", "-S", str(SCRIPT)]
@@ -297,7 +297,7 @@ def test_a_configuration_may_not_run_a_program(monkeypatch):
 
 @pytest.mark.parametrize(("piece", "alone_bytes"), [("▁a", b" a"), ("a▁", "a▁".encode())])
 def test_pieces_without_bytes_are_read_as_usual_or_like_those_of_the_model(piece, alone_bytes):
-    from tokverify.tasks.opening import open_model
+    from tokverify.commands.tasks.opening import open_model
 
     tokens = [{"piece": piece} for piece in ["<unk>", "<s>", piece, "a", "b", "c", "é"]]
     arguments = [*ARGUMENTS, f"tokens={json.dumps({'tokens': tokens})}"]

@@ -7,11 +7,11 @@ import pytest
 import tokenizers
 
 from support.paths import SAMPLE
-from tokverify.convert.json_writer import write_json
+from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
-from tokverify.files.load import load_gguf
 from tokverify.references import environment, open_reference
 from tokverify.references.location import ConfiguredLocation
+from tokverify.sources.load import load_gguf
 
 TEXTS = ("Hello  world", "<bos>a<eos>", "1234\n")
 

@@ -14,15 +14,15 @@ import pytest
 from support.every_kind import KINDS, SERVER_KINDS, STORE_KINDS, Opened, Place, files_of, open_kind
 from support.hostile_ids import HOSTILE_IDS
 from support.paths import ROOT
-from tokverify.cases.case import Case
+from tokverify.case import Case
+from tokverify.compare.consistency import check_consistency
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import REFERENCES
 from tokverify.references.servers import SERVERS
 from tokverify.report.run import Status
-from tokverify.stores.location import STORES
+from tokverify.sources.stores.location import STORES
+from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import AlwaysParsing, Tokenizer, pieces_of, why_hidden
-from tokverify.verify.consistency import check_consistency
-from tokverify.verify.mode import Mode, Modes
 
 TEXTS = ("", "fox", "Hello  world", "a\n\n\tb", "1234 5", "\N{LLAMA}", "<bos>x<eos>", "\0", "fox" * 500)
 OTHERS = {"a package", "a hostile package", "https"}

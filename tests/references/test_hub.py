@@ -7,9 +7,9 @@ import pytest
 from huggingface_hub import constants, errors
 
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.files.config import chat_templates
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.references.reference import Request
+from tokverify.sources.config import chat_templates
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RESPONSE = SimpleNamespace(headers={}, request=None)

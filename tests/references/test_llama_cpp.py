@@ -9,17 +9,17 @@ import pytest
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from tokverify import load_cases, load_gguf
-from tokverify.cases.case import Case
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.gguf.cursor import ValueType
 from tokverify.references import llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
 from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
 from tokverify.references.reference import Request
 from tokverify.report.run import Status
 from tokverify.report.run_summary import count_decode_differences, count_status, vocabularies_differ
-from tokverify.verify.comparison import verify_tokenizers
-from tokverify.verify.vocabulary import compare_vocabularies
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.texts.vocabulary import compare_vocabularies
 
 SAMPLE = Path(llama_cpp.__file__).parents[1] / "sample" / "sample.gguf"
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]

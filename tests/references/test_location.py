@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.files.location import file_and_rest
 from tokverify.references.location import identify, repository, repository_of_url
+from tokverify.sources.location import file_and_rest
 
 KINDS = {"rebuilt", "hub", "tokenizers"}.__contains__
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tokverify.engine.byte_level import byte_pieces
-from tokverify.files.load import load_gguf
 from tokverify.references.piece_bytes import piece_bytes, recognize_storage
+from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenType
 
 BYTE_LEVEL = [{"type": "ByteLevel"}]

@@ -13,13 +13,13 @@ import pytest
 
 import tokverify
 from support.paths import SAMPLE
-from tokverify.audit import audit
-from tokverify.audit.rules import RULES
-from tokverify.audit.subject import Subject
-from tokverify.diagnosis import Facts
+from tokverify.compare.audit import audit
+from tokverify.compare.checks import RULES
+from tokverify.compare.subject import Subject
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_declaration
 from tokverify.references import FoundReference, is_kind, open_reference
+from tokverify.repair.diagnosis import Facts
+from tokverify.sources.gguf.declaration import read_declaration
 
 ADAPTER = '''
 from dataclasses import replace
@@ -74,8 +74,8 @@ def install(install_reference: Callable[[str, str, str], None]) -> Callable[[str
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "sentencepiece":
         return SAMPLE / "sample.tokenizer.model"
-    from tokverify.convert.json_writer import write_json
-    from tokverify.files.load import load_gguf
+    from tokverify.compare.convert.json_writer import write_json
+    from tokverify.sources.load import load_gguf
 
     write_json(tmp_path / "sample.json", load_gguf(SAMPLE / "sample.gguf").spec)
     return tmp_path / "sample.json"

@@ -9,7 +9,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 ENTRIES = [entry.partition("=") for entry in os.environ.get("TOKVERIFY_TEST_SERVERS", "").split()]
 

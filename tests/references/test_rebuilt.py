@@ -8,9 +8,9 @@ from support.spec_maker import CONTROL, bpe_spec
 from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.rebuilt import CAVEAT, load, rebuild
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
 N, C, U, B = TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.BYTE

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from tokverify import tokenizer as protocols
-from tokverify.cli import main
+from tokverify.commands.cli import main
 from tokverify.errors import EncodeError, TokverifyError
 from tokverify.references import open_reference
 from tokverify.references.reference import FoundReference

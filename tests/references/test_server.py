@@ -20,7 +20,7 @@ from tokverify.references.reference import Request
 from tokverify.report.run_summary import vocabularies_differ
 from tokverify.system import http_connection
 from tokverify.system.http_connection import AnswerError
-from tokverify.verify.vocabulary import compare_vocabularies
+from tokverify.texts.vocabulary import compare_vocabularies
 
 SAMPLE = Path(servers.__file__).parents[2] / "sample" / "sample.gguf"
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]

@@ -18,7 +18,8 @@ from support.server_stand_ins import (
 )
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
-from tokverify.cli import main
+from tokverify.commands.cli import main
+from tokverify.commands.tasks.diff import diff_tokenizers
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
 from tokverify.references.location import ConfiguredLocation
@@ -28,7 +29,6 @@ from tokverify.report.diff import diff_exit_code
 from tokverify.system import http_connection
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import CONNECTIONS
-from tokverify.tasks.diff import diff_tokenizers
 
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 TEXTS = ("", "Hello  world", "a<turn>b\N{LLAMA}", "\0")

@@ -9,12 +9,12 @@ import pytest
 from tokverify import load_cases, load_gguf
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.tiktoken.ranks import PUBLISHED
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
 from tokverify.references.tiktoken import load
 from tokverify.report.run_summary import vocabularies_differ
-from tokverify.verify.vocabulary import compare_vocabularies
+from tokverify.sources.tiktoken.ranks import PUBLISHED
+from tokverify.texts.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
 

@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.render.listing import list_cases
 from tokverify.render.options import RenderOptions

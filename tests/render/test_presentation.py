@@ -62,7 +62,7 @@ def test_a_report_for_ci_systems_has_a_summary(kind: str):
 
 def test_only_needed_modules_are_imported():
     code = (
-        "import sys, tokverify.cli.run, tokverify.cli.fuzz\n"
+        "import sys, tokverify.commands.cli.run, tokverify.commands.cli.fuzz\n"
         "print(*(name for name in sys.modules if name.startswith('tokverify.render')))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

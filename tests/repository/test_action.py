@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from support.paths import ROOT
-from tokverify.files.gguf.declaration import read_spec
-from tokverify.files.gguf.writer import write_gguf
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import write_gguf
 
 SAMPLE = ROOT / "tokverify" / "sample"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

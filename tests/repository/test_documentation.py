@@ -14,7 +14,7 @@ import pytest
 
 from support.console import elide, examples, fits, run
 from support.paths import ROOT
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))

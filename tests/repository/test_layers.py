@@ -33,7 +33,7 @@ def lint_imports(package: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_contracts_accept_downward_imports(skeleton: Path):
-    (skeleton / "tasks" / "extra.py").write_text("import tokverify.render\nimport tokverify.engine\n")
+    (skeleton / "commands" / "extra.py").write_text("import tokverify.render\nimport tokverify.engine\n")
     (skeleton / "render" / "extra.py").write_text("import tokverify.report\nimport tokverify.text\n")
     done = lint_imports(skeleton)
     assert done.returncode == 0, done.stdout
@@ -42,13 +42,17 @@ def test_the_contracts_accept_downward_imports(skeleton: Path):
 @pytest.mark.parametrize(
     ("importer", "code", "message"),
     [
-        ("engine", "import tokverify.verify", "tokverify.engine is not allowed to import tokverify.verify"),
-        ("audit", "import tokverify.fuzz", "tokverify.audit is not allowed to import tokverify.fuzz"),
-        ("files", "def f():\n    import tokverify.tasks", "tokverify.files is not allowed to import tokverify.tasks"),
+        ("engine", "import tokverify.compare", "tokverify.engine is not allowed to import tokverify.compare"),
+        ("chat", "import tokverify.repair", "tokverify.chat is not allowed to import tokverify.repair"),
+        (
+            "sources",
+            "def f():\n    import tokverify.commands",
+            "tokverify.sources is not allowed to import tokverify.commands",
+        ),
         (
             "text",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tokverify.cli",
-            "tokverify.text is not allowed to import tokverify.cli",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tokverify.commands",
+            "tokverify.text is not allowed to import tokverify.commands",
         ),
         ("render", "import tokverify.engine", "tokverify.render is not allowed to import tokverify.engine"),
         (

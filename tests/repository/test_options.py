@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from support.program import list_commands
-from tokverify.cli import main
+from tokverify.commands.cli import main
 from tokverify.render.kinds import SUFFIXES
 
 MODEL = str(SAMPLE / "sample.gguf")

@@ -24,7 +24,7 @@ def test_linked_files_exist(path: str):
 
 
 def test_the_readme_names_exactly_the_existing_commands():
-    from tokverify.cli import main
+    from tokverify.commands.cli import main
 
     commands_section = README.partition("\n## Commands\n")[2].partition("\n## ")[0]
     named = set(re.findall(r"^    tokverify (\w+)", commands_section, re.MULTILINE))

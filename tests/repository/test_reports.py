@@ -58,7 +58,7 @@ def test_reports_have_no_methods(path: Path):
 
 
 def test_the_check_finds_imports():
-    code = "import tokverify.fuzz\nfrom tokverify import errors\ndef f():\n    from tokverify.engine.x import y"
+    code = "import tokverify.compare.fuzz\nfrom tokverify import errors\ndef f():\n    from tokverify.engine.x import y"
     assert sorted(imported_packages(code)) == ["engine", "errors", "fuzz"]
 
 

@@ -15,7 +15,7 @@ import yaml
 from click.testing import CliRunner
 
 from support.paths import ROOT
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 SAMPLE = ROOT / "tokverify" / "sample"
 CASES = "cases:\n  - {id: plain, text: a word, note: n}\n  - {id: spaces, text: 'a   word', note: n}\n"
@@ -188,7 +188,7 @@ def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
     shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
     code = (
-        "import os, sys; from tokverify.cli import main; from tokverify.tasks import matrix\n"
+        "import os, sys; from tokverify.commands.cli import main; from tokverify.commands.tasks import matrix\n"
         "def wait(request, on_progress): open('begun', 'a').close(); import time; time.sleep(60)\n"
         "matrix._run = wait\n"
         "if __name__ == '__main__': main(['run', '-j', '2'])\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import DATA, SAMPLE
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenType
 
 SCRIPT = DATA / "make_sample.py"

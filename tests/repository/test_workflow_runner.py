@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from support.paths import ROOT
 from tokverify import __version__
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 SAMPLE = ROOT / "tokverify" / "sample"
 ACT = shutil.which("act", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

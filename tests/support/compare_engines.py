@@ -8,11 +8,11 @@ import os
 import sys
 from pathlib import Path
 
+from tokverify.compare.fuzz.loop import fuzz
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE, PYTHON, VARIABLE
-from tokverify.files.gguf.declaration import read_spec
-from tokverify.fuzz.loop import fuzz
-from tokverify.fuzz.plan import FuzzPlan
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec
 
 

@@ -12,7 +12,7 @@ from tokverify.corpus.result import Tally
 from tokverify.corpus.unit import UnitPart
 from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
-from tokverify.verify.mode import Mode
+from tokverify.texts.mode import Mode
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tokverify.files.gguf.writer import write_gguf
-from tokverify.files.huggingface.conversion import read_spec
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.huggingface.conversion import read_spec
 from tokverify.train import TRAINERS, TrainingPlan
 
 SOURCE = r"""

@@ -10,6 +10,8 @@ from pathlib import Path
 from support.mutation import Mutation
 from support.mutation_trial import intact, write_mutant
 from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.corpus import verify_corpus
+from tokverify.compare.comparison import verify_tokenizers
 from tokverify.corpus.check import TokenizerChecker
 from tokverify.corpus.conclusion import describe_place
 from tokverify.corpus.document import Columns, Document, Reading
@@ -20,11 +22,9 @@ from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import WorkUnit
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.files.load import load_gguf
 from tokverify.report.run_summary import FAILING
-from tokverify.tasks.corpus import verify_corpus
-from tokverify.verify.comparison import verify_tokenizers
-from tokverify.verify.mode import Mode
+from tokverify.sources.load import load_gguf
+from tokverify.texts.mode import Mode
 
 _BATCH = 256
 _UNIT_BYTES = 1 << 27

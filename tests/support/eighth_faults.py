@@ -35,7 +35,7 @@ from support.mutation_trial import intact
 from support.new_faults import MERGES, PRE, SCORES, TOKENS, TYPES, both, is_word
 from support.seventh_faults import reordered
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec
 from tokverify.train.bpe import learn_merges
 from tokverify.train.trainer import TrainingPlan

@@ -23,12 +23,12 @@ from support.installation import install
 from support.paths import ROOT, SAMPLE
 from support.server_stand_ins import STAND_INS
 from support.stand_in import StandIn
-from tokverify.convert.json_writer import write_json
-from tokverify.files.load import load_gguf
+from tokverify.compare.convert.json_writer import write_json
 from tokverify.references import environment, open_reference
 from tokverify.references.reference import FoundReference
-from tokverify.stores.local_repositories import LLAMA_CACHE
-from tokverify.stores.ollama import VARIABLE as OLLAMA_MODELS
+from tokverify.sources.load import load_gguf
+from tokverify.sources.stores.local_repositories import LLAMA_CACHE
+from tokverify.sources.stores.ollama import VARIABLE as OLLAMA_MODELS
 
 GGUF = SAMPLE / "sample.gguf"
 
@@ -142,7 +142,7 @@ def _package(place: Place) -> str:
 _HOSTILE_PACKAGE = """
 from support.every_kind import GGUF
 from support.hostile_ids import HostileEncoder
-from tokverify.files.load import load_gguf
+from tokverify.sources.load import load_gguf
 from tokverify.references import FoundReference
 
 

@@ -4,8 +4,8 @@ import struct
 from array import array
 from collections.abc import Mapping, Sequence
 
-from tokverify.files.gguf.cursor import ValueType
-from tokverify.files.gguf.metadata import Value
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.metadata import Value
 
 _CODES = dict(zip(ValueType, "BbHhIif?--Qqd", strict=True))
 

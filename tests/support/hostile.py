@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support.gguf_maker import make_gguf, numbers, string, strings, uint32
 from support.spec_maker import BYTE_PIECES
-from tokverify.files.gguf.cursor import ValueType
+from tokverify.sources.gguf.cursor import ValueType
 
 TEXTS = [
     "[/INST]",

@@ -1,7 +1,7 @@
 """An audit that contains everything, with hostile texts."""
 
 from support.make_golden import MARKUP
-from tokverify.audit.rules import RULES
+from tokverify.compare.checks import RULES
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding, Waiver
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.report.finding import Finding, Severity

@@ -13,8 +13,8 @@ from tokverify.report.chat import (
 )
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
+from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import compare
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80[/INST][red]"
 _LONG = "equal\n" * 20

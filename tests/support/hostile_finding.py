@@ -5,15 +5,15 @@ from functools import cache
 
 from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
-from tokverify.diff.example import add_examples
-from tokverify.fuzz.loop import fuzz
-from tokverify.fuzz.plan import FuzzPlan
+from tokverify.compare.comparison import compare_beyond_texts
+from tokverify.compare.diff.example import add_examples
+from tokverify.compare.fuzz.loop import fuzz
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation
 from tokverify.report.consequence import Consequence, Level, Outcome, Witness
 from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
-from tokverify.verify.comparison import compare_beyond_texts
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 PIECES = ("[/INST]", "\x1b[2J", "<script>x</script>", "\u202e", "|`", "##[")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from support.gguf_maker import make_gguf, string
 from support.spec_maker import CONTROL, bpe_spec
-from tokverify.files.gguf.patch import write_patched
-from tokverify.files.gguf.values import changed_values
+from tokverify.sources.gguf.patch import write_patched
+from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec, TokenType
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
+from tokverify.explain.stats.measure import measure
+from tokverify.explain.stats.subject import StatsSubject
 from tokverify.report.stats import StatsReport
-from tokverify.stats.measure import measure
-from tokverify.stats.subject import StatsSubject
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \n0123456789"
 HOSTILE = "[red]\x1bone\u202e|`<script>"

@@ -9,9 +9,9 @@ from support.paths import DATA
 from support.rival import rival_pieces
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_declaration, read_spec
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import find_library
+from tokverify.sources.gguf.declaration import read_declaration, read_spec
 
 _MODES = ((False, False), (False, True), (True, True))
 _ALONE = 3_000

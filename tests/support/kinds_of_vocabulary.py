@@ -15,16 +15,16 @@ from support.paths import ROOT
 from support.server_stand_ins import STAND_INS
 from support.stand_in import StandIn
 from support.third_faults import THIRD
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.opening import OpenedReference, open_model, open_subject
+from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.files.gguf.writer import write_gguf
 from tokverify.report.run_summary import run_exit_code
-from tokverify.tasks.opening import OpenedReference, open_model, open_subject
-from tokverify.tasks.run import verify_model
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer
-from tokverify.verify.mode import Mode, Modes
 
 ENCODER_PROGRAM = ROOT / "tests" / "support" / "encoder_program.py"
 INTACT = "no fault"

@@ -13,8 +13,8 @@ from pathlib import Path
 from support.paths import DATA
 from support.spec_maker import BYTE_PIECES
 from tokverify.engine.byte_level import byte_pieces
-from tokverify.files.huggingface.conversion import read_spec as read_huggingface
-from tokverify.files.sentencepiece.reader import read_spec as read_sentencepiece
+from tokverify.sources.huggingface.conversion import read_spec as read_huggingface
+from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.train.bpe import learn_merges
 from tokverify.train.corpus import read_lines

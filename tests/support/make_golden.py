@@ -10,16 +10,16 @@ from datetime import date
 from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.cases.case import Case
-from tokverify.diagnosis.repair import add_repairs
+from tokverify.case import Case
+from tokverify.compare.baseline import Baseline
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.digest import digest
 from tokverify.errors import UnsupportedError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, KnownDifference, Report, Side
-from tokverify.verify.baseline import Baseline
-from tokverify.verify.comparison import verify_tokenizers
-from tokverify.verify.digest import digest
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
 OUTPUTS = {

@@ -13,10 +13,10 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 from support.paths import ROOT, SAMPLE
+from tokverify.commands.tasks.cases import select_cases
+from tokverify.commands.tasks.run import verify_model
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.tasks.cases import select_cases
-from tokverify.tasks.run import verify_model
 
 PICTURE = ROOT / "docs/images/run.svg"
 MODEL, REFERENCE, CASE = "sample-broken.gguf", "sample.tokenizer.model", "tabs/before-word-3"

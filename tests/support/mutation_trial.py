@@ -14,30 +14,30 @@ from support.mutation import CONTROL, Mutation
 from support.paths import SAMPLE
 from support.real_data import SHARED
 from support.spec_maker import BYTE_PIECES
-from tokverify.audit import audit
-from tokverify.audit.rules import RULES
-from tokverify.audit.subject import Subject
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis import Facts
+from tokverify.compare.audit import audit
+from tokverify.compare.checks import RULES
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.fuzz.plan import FuzzPlan
+from tokverify.compare.fuzz.trial import Trial
+from tokverify.compare.fuzz.worker import Worker
+from tokverify.compare.subject import Subject
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_declaration, read_spec
-from tokverify.files.gguf.patch import write_patched
-from tokverify.files.gguf.values import changed_values
-from tokverify.files.load import load_gguf
-from tokverify.fix.fixing import Plan, make_plan, write_fixed
-from tokverify.fuzz.plan import FuzzPlan
-from tokverify.fuzz.trial import Trial
-from tokverify.fuzz.worker import Worker
 from tokverify.references import open_reference
+from tokverify.repair.diagnosis import Facts
+from tokverify.repair.fix.fixing import Plan, make_plan, write_fixed
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fix import Verification
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run_summary import count_decode_differences
+from tokverify.sources.gguf.declaration import read_declaration, read_spec
+from tokverify.sources.gguf.patch import write_patched
+from tokverify.sources.gguf.values import changed_values
+from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.verify.comparison import verify_tokenizers
 
 FUZZ_SECONDS = 30.0
 """The processor time after which fuzzing counts as not having found a fault."""

@@ -8,14 +8,14 @@ from support.bare_tokenizer import Bare
 from support.judge import judge
 from support.mutation import Mutation
 from support.mutation_trial import cases, explains_all, intact, names, new_findings, write_mutant
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.opening import OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.files.gguf.declaration import read_spec
 from tokverify.references import FoundReference, open_reference
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.fix import FixReport, fix_exit_code
-from tokverify.tasks.fix import fix_model
-from tokverify.tasks.opening import OpenedReference
+from tokverify.sources.gguf.declaration import read_spec
 
 _SHOWN_BY_IDS = ("refused", "encoding", "decoding", "size")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 
 def list_commands(group: click.Group = main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

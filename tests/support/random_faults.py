@@ -10,7 +10,7 @@ from support.mutation_trial import intact
 from support.new_faults import TOKENS
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.files.gguf.declaration import read_spec
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec
 
 _T = TypeVar("_T")

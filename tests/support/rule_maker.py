@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from support.spec_maker import bpe_spec, spm_spec
-from tokverify.audit.rules import RULES
-from tokverify.audit.subject import Subject
-from tokverify.files.gguf.declaration import Declaration
+from tokverify.compare.checks import RULES
+from tokverify.compare.subject import Subject
 from tokverify.references import open_reference
 from tokverify.report.finding import Finding
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenizerSpec
 
 CHATML = (

@@ -30,7 +30,7 @@ from support.mutation import (
 )
 from support.new_faults import MERGES, SCORES, TOKENS, TYPES, both, lost_roles
 from tokverify.engine.byte_level import to_byte_level
-from tokverify.probe.convention import read_charsmaps
+from tokverify.repair.probe.convention import read_charsmaps
 from tokverify.spec import TokenizerSpec
 
 _LONGEST = 12

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from support.gguf_maker import flag, make_gguf, numbers, string, strings, uint32
-from tokverify.files.gguf import keys as gguf_keys
-from tokverify.files.gguf.cursor import ValueType
+from tokverify.sources.gguf import keys as gguf_keys
+from tokverify.sources.gguf.cursor import ValueType
 from tokverify.spec import TokenizerSpec
 
 _FLAGS = {

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
-from tokverify.cli import main
+from tokverify.commands.cli import main
 
 GGUF = str(SAMPLE / "sample.gguf")
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 41488\n"

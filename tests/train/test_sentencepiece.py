@@ -1,7 +1,7 @@
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.files.sentencepiece.message import parse
+from tokverify.sources.sentencepiece.message import parse
 from tokverify.train.sentencepiece import _split_long, train_sentencepiece
 
 TEXT = "the red fox sees the other fox and a fox is no hen then there were nine new houses\n" * 3

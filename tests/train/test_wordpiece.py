@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.files.huggingface.conversion import read_spec
+from tokverify.sources.huggingface.conversion import read_spec
 from tokverify.spec import TokenType
 
 

@@ -7,12 +7,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.cases.case import SHIPPED, Case, SuiteSource
+from tokverify.case import SHIPPED, Case, SuiteSource
 from tokverify.cases.shipped import read_shipped, shipped_suites
 from tokverify.errors import SeveralError, TokverifyError
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Suite
+    from tokverify.case import Suite
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 

@@ -13,7 +13,7 @@ from tokverify.errors import TokverifyError
 from tokverify.text.wording import find_similar_names, list_alternatives, list_items
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Case
+    from tokverify.case import Case
 
 # Comparing a name with a hundred thousand others would take seconds.
 _MAX_CANDIDATES = 2000

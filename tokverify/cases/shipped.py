@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tokverify.cases.case import Suite
+from tokverify.case import Suite
 from tokverify.system.cache import CacheFile, cache_directory
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.cases.case import Case, Expect, Suite
+from tokverify.case import Case, Expect, Suite
 from tokverify.cases.checker import Checker, quote
 from tokverify.cases.yaml_node import Scalar
 from tokverify.system.input_file import UnfitContentError, read_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.text.visible import visible
 
 if TYPE_CHECKING:
-    from tokverify.cases.case import Case, Expect
+    from tokverify.case import Case, Expect
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\", " ": " "}
 

@@ -14,7 +14,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
-from tokverify.verify.token_text import STRONG
+from tokverify.texts.token_text import STRONG
 
 if TYPE_CHECKING:
     from tokverify.chat.subject import ChatSubject

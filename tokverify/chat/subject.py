@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokverify.audit.marker import TemplateMarkers
     from tokverify.chat.text_difference import LineBlock
+    from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.family import Settings
     from tokverify.report.chat import Conversation, RenderedConversation, Rendering
     from tokverify.tokenizer import Tokenizer

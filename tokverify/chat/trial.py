@@ -8,30 +8,30 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from tokverify.audit.marker import read_template
 from tokverify.chat.check import CHECKS
 from tokverify.chat.rendering import Task, render
 from tokverify.chat.served import ChatRendering, render_served
 from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject, Probes
 from tokverify.chat.text_difference import compare_texts, to_text_difference
+from tokverify.compare.marker import read_template
+from tokverify.compare.side import side_of
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 from tokverify.report.finding import ERROR, INFO, Severity
+from tokverify.spec import DEFAULT_TEMPLATE
 from tokverify.text.wording import plural
+from tokverify.texts.alignment import compare
 from tokverify.tokenizer import tokens_for_display
-from tokverify.verify.alignment import compare
-from tokverify.verify.side import side_of
 
 if TYPE_CHECKING:
-    from tokverify.audit.marker import TemplateMarkers
     from tokverify.chat.text_difference import LineBlock
+    from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.encoder import Encoder
     from tokverify.report.chat import Conversation
     from tokverify.report.difference import Difference
-    from tokverify.spec import TokenizerSpec
     from tokverify.tokenizer import Tokenizer
 
-DEFAULT, TOOL_USE, RAG = "default", "tool_use", "rag"
+TOOL_USE, RAG = "tool_use", "rag"
 
 # No model has more than a few, and each may take ten seconds to time out.
 _MAX_TEMPLATES = 100
@@ -50,12 +50,6 @@ class ChatReference:
     """The texts of its special tokens by role (`bos`, `eos`, ...); those of other roles are the same as ours."""
 
 
-def templates_of(spec: TokenizerSpec) -> dict[str, str]:
-    """Return the chat templates of a file by name; the unnamed one is called `default`."""
-    unnamed = {} if spec.chat_template is None else {DEFAULT: spec.chat_template}
-    return {**unnamed, **spec.named_chat_templates}
-
-
 def try_templates(
     encoder: Encoder, conversations: Sequence[Conversation], reference: ChatReference | None = None
 ) -> ChatReport:
@@ -64,7 +58,7 @@ def try_templates(
     Texts are encoded with `parse_special` and without `add_special`, as a runtime encodes a rendered chat. A template
     that only one side has is a finding.
     """
-    found, theirs = templates_of(encoder.spec), reference.templates if reference else {}
+    found, theirs = encoder.spec.templates, reference.templates if reference else {}
     templates = _pair_templates(found, theirs)
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
     results: list[RenderedConversation] = []
@@ -118,7 +112,7 @@ def _applies(template: str, names: Container[str], conversation: Conversation) -
         return conversation.tools is not None
     if template == RAG:
         return "documents" in conversation.variables
-    return template != DEFAULT or conversation.tools is None or TOOL_USE not in names
+    return template != DEFAULT_TEMPLATE or conversation.tools is None or TOOL_USE not in names
 
 
 def _find_missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
@@ -182,7 +176,7 @@ class _Trial:
         actual = [next(renderings) for _ in conversations]
         probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
         expected = [next(renderings, None) for _ in conversations]
-        if self.reference and self.name == DEFAULT and isinstance(self.reference.tokenizer, ChatRendering):
+        if self.reference and self.name == DEFAULT_TEMPLATE and isinstance(self.reference.tokenizer, ChatRendering):
             expected = render_served(self.reference.tokenizer, conversations)
         markers = read_template(self.source)
         return [

@@ -12,8 +12,8 @@ from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
 from tokverify.report.corpus_cause import CorpusCause
-from tokverify.verify.batch import encode_all
-from tokverify.verify.mode import Mode, Modes
+from tokverify.texts.batch import encode_all
+from tokverify.texts.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
 from tokverify.report.corpus_cause import MEANINGS, CorpusCause
 from tokverify.report.run import Report
+from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import pairs_for_display
-from tokverify.verify.vocabulary import compare_vocabularies
 from tokverify.version import __version__
 
 if TYPE_CHECKING:

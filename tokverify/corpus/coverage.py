@@ -12,9 +12,9 @@ import numpy as np
 from tokverify.corpus.branch import BranchRecorder
 from tokverify.corpus.script_pair import ScriptPairs
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.fuzz.coverage import CoverageCounter
 from tokverify.report.corpus import CorpusCoverage
 from tokverify.report.fields import Count
+from tokverify.texts.coverage import CoverageCounter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

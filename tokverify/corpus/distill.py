@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.corpus.feature import find_features
 from tokverify.text.wording import list_items, plural, quote
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokverify.corpus.witness import Witness
     from tokverify.engine.encoder import Encoder
     from tokverify.report.corpus import CorpusReport
-    from tokverify.verify.mode import Mode
+    from tokverify.texts.mode import Mode
 
 Items: TypeAlias = "frozenset[int | str]"
 """Ids of tokens, and features."""

@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.compare.fuzz.case_result import make_case_result
+from tokverify.compare.fuzz.trial import Trial
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
-from tokverify.fuzz.case_result import make_case_result
-from tokverify.fuzz.sample import Sample
-from tokverify.fuzz.shrink import shrink
-from tokverify.fuzz.trial import Trial
 from tokverify.report.corpus_cause import CorpusCause
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Case, CaseResult, Status
+from tokverify.texts.alignment import compare
+from tokverify.texts.sample import Sample
+from tokverify.texts.shrink import shrink
 from tokverify.tokenizer import tokens_for_display
-from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
+    from tokverify.compare.fuzz.trial import TrialOutcome
     from tokverify.corpus.result import Example, Place
-    from tokverify.fuzz.trial import TrialOutcome
     from tokverify.report.diagnosis import Diagnosis
     from tokverify.report.run import Side
+    from tokverify.texts.mode import Mode
     from tokverify.tokenizer import Tokenizer
-    from tokverify.verify.mode import Mode
 
 _MAX_CALLS = 600
 _SUITE = "corpus"

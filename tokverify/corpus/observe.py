@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokverify.corpus.unit import CorpusFile
     from tokverify.engine.batch import EncodedBatch
     from tokverify.engine.encoder import Encoder
-    from tokverify.verify.mode import Mode
+    from tokverify.texts.mode import Mode
 
 
 @dataclass(frozen=True, slots=True)

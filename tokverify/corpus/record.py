@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.stats.script import script_of_line
+from tokverify.explain.stats.script import script_of_line
 
 if TYPE_CHECKING:
     from tokverify.corpus.check import Checked, Found

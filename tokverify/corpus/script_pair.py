@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.stats.script import learn_scripts, script_of_letter
+from tokverify.explain.stats.script import learn_scripts, script_of_letter
 
 _CHARACTERS = 0x110000
 _UNKNOWN = 255

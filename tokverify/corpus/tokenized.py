@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.compare.affix import affixes_of
 from tokverify.corpus.cause import AROUND
 from tokverify.corpus.check import BATCH_CHARACTERS, Checked, Found
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
 from tokverify.report.corpus_cause import CorpusCause
-from tokverify.verify.affix import affixes_of
 
 if TYPE_CHECKING:
     from tokverify.corpus.cause import Classifier
     from tokverify.corpus.document import Document
     from tokverify.engine.encoder import Encoder
-    from tokverify.verify.mode import Mode
+    from tokverify.texts.mode import Mode
 
 _NOT_ENCODED = "the tokenizer cannot encode the text"
 

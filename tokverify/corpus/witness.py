@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokverify.compare.affix import affixes_of
 from tokverify.corpus.batch import Batch, Occurrence
 from tokverify.corpus.branch import BranchRecorder
 from tokverify.corpus.feature import BRANCH, locate_script_pairs
 from tokverify.corpus.script_pair import ScriptPairs
-from tokverify.verify.affix import affixes_of
 
 if TYPE_CHECKING:
     from tokverify.corpus.document import Document
     from tokverify.engine.batch import EncodedBatch
     from tokverify.engine.encoder import Encoder
-    from tokverify.verify.mode import Mode
+    from tokverify.texts.mode import Mode
 
 _BLOCK = 16
 _WIDE = 64

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.explain.stages import stages_of
 from tokverify.report.explain_exposed import ExposedExplanation, ExposedMatch, ExposedStretch
+from tokverify.texts.alignment import compare
 from tokverify.tokenizer import TokenizerStages, tokens_for_display
-from tokverify.verify.alignment import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.huggingface.bpe import read_merges
-from tokverify.files.huggingface.document import parse
+from tokverify.sources.huggingface.bpe import read_merges
+from tokverify.sources.huggingface.document import parse
 from tokverify.tokenizer import Declaring, DocumentHolding
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tokverify.compare.affix import split_around
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome, list_stretches
 from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
+from tokverify.texts.alignment import compare
+from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Staged, tokens_of
-from tokverify.verify.affix import split_around
-from tokverify.verify.alignment import compare
-from tokverify.verify.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import find_existing
 from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.location import find_existing
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

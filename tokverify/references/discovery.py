@@ -11,18 +11,18 @@ from urllib.parse import unquote, urlsplit
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.files.location import FILE_NAMES, files_in
 from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
-from tokverify.stores.quantization import model_name, without_part
-from tokverify.stores.siblings import find_sibling
+from tokverify.sources.location import FILE_NAMES, files_in
+from tokverify.sources.stores.quantization import model_name, without_part
+from tokverify.sources.stores.siblings import find_sibling
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
     from tokverify.references.reference import FoundReference
+    from tokverify.sources.stores.siblings import Sibling
     from tokverify.spec import TokenizerSpec
-    from tokverify.stores.siblings import Sibling
 
 PATIENCE = 3.0
 """How many seconds to wait for the hub if the user did not ask for it."""

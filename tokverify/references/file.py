@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tokverify.files.location import kind_of
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.location import kind_of
 
 Loader = Callable[[Request], FoundReference]
 

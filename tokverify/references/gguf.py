@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
-from tokverify.files.gguf.declaration import read_spec
 from tokverify.references.reference import FoundReference
-from tokverify.stores.location import find_model
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.stores.location import find_model
 
 if TYPE_CHECKING:
     from tokverify.references.reference import Request

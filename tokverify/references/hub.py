@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.config import COMPANIONS
-from tokverify.files.location import FILE_NAMES
 from tokverify.references.file import open_file
+from tokverify.sources.config import COMPANIONS
+from tokverify.sources.location import FILE_NAMES
 from tokverify.system.library_error import raised_as, summary
 
 if TYPE_CHECKING:

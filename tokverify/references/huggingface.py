@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.batch import decode_each, encode_each
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
-from tokverify.files.config import generation_end_ids, special_texts
-from tokverify.files.huggingface.expansion import require_bounded, require_valid_charsmaps, require_visible_added_tokens
-from tokverify.files.huggingface.pipeline import find_pipeline
-from tokverify.files.huggingface.stage import stages_of
-from tokverify.files.location import read_file
 from tokverify.references.huggingface_pieces import add_tokens, read_model_pieces
 from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
+from tokverify.sources.config import generation_end_ids, special_texts
+from tokverify.sources.huggingface.expansion import (
+    require_bounded,
+    require_valid_charsmaps,
+    require_visible_added_tokens,
+)
+from tokverify.sources.huggingface.pipeline import find_pipeline
+from tokverify.sources.huggingface.stage import stages_of
+from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json

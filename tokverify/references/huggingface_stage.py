@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.added_token import SPACES
 from tokverify.engine.byte_level import from_byte_level
-from tokverify.files.huggingface.stage import stages_of
+from tokverify.sources.huggingface.stage import stages_of
 from tokverify.tokenizer import StageMatch, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:

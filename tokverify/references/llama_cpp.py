@@ -149,7 +149,7 @@ class LlamaCppTokenizer:
 
     def declared_spec(self) -> TokenizerSpec:
         """Return what the file that llama.cpp has loaded declares."""
-        from tokverify.files.gguf.declaration import read_spec
+        from tokverify.sources.gguf.declaration import read_spec
 
         return read_spec(self._model)
 
@@ -237,8 +237,8 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If llama.cpp cannot load the file.
         TokverifyError: If there is no file.
     """
-    from tokverify.files.tokenizer_file import file_of, kind_of_model
-    from tokverify.stores.location import find_model
+    from tokverify.sources.stores.location import find_model
+    from tokverify.sources.tokenizer_file import file_of, kind_of_model
 
     model = find_model(request.location).path if request.location else request.model
     if model is None:
@@ -273,8 +273,8 @@ def _require_known_model(spec: TokenizerSpec | None) -> None:
 
 def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
     """Convert a tokenizer of another format to a temporary GGUF file, and load that."""
-    from tokverify.files.gguf.writer import write_gguf
-    from tokverify.files.tokenizer_file import read_spec
+    from tokverify.sources.gguf.writer import write_gguf
+    from tokverify.sources.tokenizer_file import read_spec
 
     spec = spec or read_spec(model)
     folder = tempfile.TemporaryDirectory(prefix="tokverify-")

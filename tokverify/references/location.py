@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.files.location import file_and_rest, file_in, files_in, find_existing, kind_of
-from tokverify.stores.location import is_stored
+from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, kind_of
+from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.files.config import read_config, token_text
-from tokverify.files.location import read_file
-from tokverify.files.sentencepiece.reader import read_spec, require_few_pieces
 from tokverify.references.reference import FoundReference
+from tokverify.sources.config import read_config, token_text
+from tokverify.sources.location import read_file
+from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
 from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import StageStretch, TokenizerStages

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
-from tokverify.files.location import read_file
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
+from tokverify.sources.location import read_file
 from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as

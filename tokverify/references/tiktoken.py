@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
-from tokverify.files.location import file_and_rest, read_file
-from tokverify.files.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
+from tokverify.sources.location import file_and_rest, read_file
+from tokverify.sources.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8

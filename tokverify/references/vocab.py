@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.files.config import ROLES, token_text
-from tokverify.files.location import read_file
 from tokverify.references.huggingface import from_json
+from tokverify.sources.config import ROLES, token_text
+from tokverify.sources.location import read_file
 from tokverify.spec import MAX_TOKENS
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.report.run import Side
 
 

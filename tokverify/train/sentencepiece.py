@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import TokverifyError
-from tokverify.files.sentencepiece.message import parse
+from tokverify.sources.sentencepiece.message import parse
 from tokverify.system.library_error import summary
 from tokverify.train.corpus import read_lines
 from tokverify.train.trainer import Trained, notes_on_size, require_size

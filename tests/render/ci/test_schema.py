@@ -20,7 +20,7 @@ from support.hostile_chat import hostile_chat
 from support.hostile_finding import present_change, present_fuzz
 from support.make_golden import hostile_report
 from support.paths import ROOT
-from tokverify.project.start import Start, render_workflow
+from tokverify.commands.project.start import Start, render_workflow
 from tokverify.render.kinds import present
 from tokverify.render.options import RenderOptions
 

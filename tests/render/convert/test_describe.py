@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.cases.case import Case
-from tokverify.convert import convert
+from tokverify.case import Case
+from tokverify.compare.convert import convert
 from tokverify.render.convert.verdict import verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.convert import Conversion, PreTokenizerChoice
 
-SAMPLE = Path(convert.__code__.co_filename).parents[1] / "sample"
+SAMPLE = Path(convert.__code__.co_filename).parents[2] / "sample"
 HOSTILE = "[red]x[/] [/INST] \x1b[31m\u202e\0"
 
 

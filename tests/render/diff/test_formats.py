@@ -8,8 +8,8 @@ from lxml import etree
 from support.ci_reading import runner_reads
 from support.hostile_finding import hostile_change
 from support.paths import ROOT
-from tokverify.cases.case import Case
-from tokverify.diff.example import add_examples
+from tokverify.case import Case
+from tokverify.compare.diff.example import add_examples
 from tokverify.render.ci.issue import Level
 from tokverify.render.diff.consequence import consequence_lines
 from tokverify.render.diff.issue import list_issues

@@ -7,9 +7,10 @@ from lxml import etree
 from support.fake_tokenizer import FakeTokenizer
 from support.hostile_finding import hostile_fuzz
 from support.paths import ROOT
+from tokverify.compare.digest import make_difference
+from tokverify.compare.fuzz.loop import fuzz
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.errors import UnsupportedError
-from tokverify.fuzz.loop import fuzz
-from tokverify.fuzz.plan import FuzzPlan
 from tokverify.render.ci.issue import Level
 from tokverify.render.fuzz.issue import FUZZ_CHECKS, fuzz_issues
 from tokverify.render.fuzz.verdict import percent, verdict
@@ -19,7 +20,6 @@ from tokverify.report.finding import Severity
 from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
 from tokverify.report.run import Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.verify.digest import make_difference
 
 HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
 LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))

@@ -16,20 +16,20 @@ from support.hostile_stats import hostile_stats
 from support.hostile_stream import hostile_stream
 from support.make_golden import MARKUP, hostile_report
 from support.paths import ROOT
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.diagnosis.repair import add_repairs
-from tokverify.diff.example import add_examples
+from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.diff.example import add_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.repair.repair import add_repairs
 from tokverify.report.canonical import CanonicalReport
 from tokverify.report.corpus import CorpusReport
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
 from tokverify.report.run import PieceDifference, Report, VocabularyDifference
-from tokverify.tasks.run import verify_model
-from tokverify.verify.alignment import compare_decoded
-from tokverify.verify.comparison import verify_tokenizers
+from tokverify.texts.alignment import compare_decoded
 
 SAMPLE = ROOT / "tokverify/sample"
 INJECTIONS = ["<script>hacked = 1</script>", "</script><script>hacked = 1</script>", '<img src=x onerror="hacked = 1">']

@@ -18,9 +18,9 @@ from support.hostile_finding import hostile_change, hostile_fuzz, present_change
 from support.hostile_stats import hostile_stats
 from support.hostile_stream import hostile_stream
 from support.make_golden import hostile_report
-from tokverify.audit.rules import RULES
-from tokverify.cases.case import Case
-from tokverify.diff.example import add_examples
+from tokverify.case import Case
+from tokverify.compare.checks import RULES
+from tokverify.compare.diff.example import add_examples
 from tokverify.render.diff.html import render as write_change
 from tokverify.render.html.page import script_json
 from tokverify.render.kinds import FORMATS
@@ -36,8 +36,8 @@ from tokverify.report.diff import ChangeReport
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.run_summary import can_match
+from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token
-from tokverify.verify.alignment import compare, compare_decoded
 
 
 def report_data(report: Report) -> dict[str, object]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tokverify.diagnosis.repair import add_repairs
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import Report, Side, VocabularyDifference
 

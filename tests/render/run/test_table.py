@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from tokverify.cases.case import Case
+from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.verify.alignment import compare_decoded
+from tokverify.texts.alignment import compare_decoded
 
 SAME = VocabularyDifference(10, 10)
 

@@ -7,12 +7,12 @@ import pytest
 from support.ci_reading import check_visible
 from support.fake_tokenizer import FakeTokenizer
 from support.markdown_reading import check_plain
+from tokverify.explain.stats.measure import measure
+from tokverify.explain.stats.subject import StatsSubject
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import SCHEMA_VERSION
 from tokverify.report.stats import StatsReport
-from tokverify.stats.measure import measure
-from tokverify.stats.subject import StatsSubject
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \n"
 HOSTILE = ("[/INST] [red]", "\x1b[31mx\u202e")

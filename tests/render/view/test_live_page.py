@@ -7,13 +7,13 @@ import pytest
 
 from support.make_golden import hostile_report
 from support.paths import SAMPLE
+from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.view import View, serve_view
 from tokverify.engine.encoder import Encoder
-from tokverify.files.load import load_gguf
 from tokverify.report.codec import encode
+from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenType
 from tokverify.system.local_server import LocalServer
-from tokverify.tasks.opening import open_model, open_reference
-from tokverify.tasks.view import View, serve_view
 
 pytestmark = pytest.mark.process
 

@@ -5,7 +5,7 @@ import pytest
 from support.cpp_maker import train_cpp
 from tokverify.engine.models.cpp.vocabulary import FIXED
 from tokverify.errors import TokverifyError
-from tokverify.files.load import load_gguf
+from tokverify.sources.load import load_gguf
 from tokverify.train import TRAINERS
 from tokverify.train.presets.cpp_merges import avoid_fixed, join
 

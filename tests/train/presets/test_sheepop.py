@@ -127,7 +127,7 @@ def test_every_text_survives_a_round_trip(text: str):
 
 
 def test_a_trained_directory_is_loaded(tmp_path: Path):
-    from tokverify.tasks.train import train_tokenizer
+    from tokverify.commands.tasks.train import train_tokenizer
 
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Hello Hello Hello world world 1234 1234")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, FIXED, ROLES, SPECIAL, reserved_piece
-from tokverify.files.huggingface import cpp_stages as cpp_library
+from tokverify.sources.huggingface import cpp_stages as cpp_library
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.presets.cpp_merges import avoid_fixed
 from tokverify.train.trainer import Trained, notes_on_size, require_size

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tokverify.files.load import load_model
+from tokverify.sources.load import load_model
 from tokverify.system.worker_pool import exit_with
 from tokverify.text.utf8 import to_utf8
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
+from tokverify.compare.expectation import agrees
 from tokverify.report.train import ChecklistPoint
 from tokverify.tokenizer import tokens_of
-from tokverify.verify.expectation import agrees
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import UnsupportedError
-from tokverify.files.load import load_model
+from tokverify.sources.load import load_model
 from tokverify.train.presets.cpp_batch import choose_processes, encode_in_processes
 
 _MODEL = "cpp-hybrid"

@@ -15,8 +15,8 @@ from tokverify.engine.byte_level import byte_pieces
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_pattern import LLAMA3
 from tokverify.errors import UnsupportedError
-from tokverify.files.gguf.writer import write_gguf
-from tokverify.files.load import load_gguf
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 PATTERN = LLAMA3

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from support.cpp_maker import SIZE, SOURCE, train_cpp
 from support.paths import ROOT, SAMPLE
-from tokverify.cli import main
+from tokverify.commands.cli import main
+from tokverify.compare.fuzz.loop import fuzz
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.cpp.pattern import words
@@ -19,11 +21,9 @@ from tokverify.engine.models.cpp.spacing import continues
 from tokverify.engine.settings import resolve
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.explain.explanation import explain
-from tokverify.files.gguf.writer import write_gguf
-from tokverify.files.load import load_model
-from tokverify.fuzz.loop import fuzz
-from tokverify.fuzz.plan import FuzzPlan
 from tokverify.references import load_reference
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.load import load_model
 from tokverify.spec import TokenType
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 

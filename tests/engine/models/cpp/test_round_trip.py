@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpp_maker import train_cpp
+from tokverify.commands.tasks.cases import select_cases
+from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.cpp.line import write_line
 from tokverify.explain.explanation import explain
 from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
-from tokverify.files.load import load_model
 from tokverify.report.run_summary import run_exit_code
-from tokverify.tasks.cases import select_cases
-from tokverify.tasks.run import verify_model
+from tokverify.sources.load import load_model
 from tokverify.train.presets import cpp_batch
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 

@@ -1,0 +1,182 @@
+"""Test `tokverify check`: one verdict and one report for everything that is configured."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from support.paths import SAMPLE
+from tokverify.commands.cli import main
+from tokverify.commands.tasks.report import to_json
+from tokverify.report.check import CheckReport
+from tokverify.report.codec import read
+
+FEW = ["--cases", "own.yaml"]
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"):
+        shutil.copy(SAMPLE / name, tmp_path / name)
+    Path(tmp_path / "own.yaml").write_text("suite: own\ncases:\n- {id: word, text: test}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def configure(text: str) -> None:
+    Path("tokverify.toml").write_text(text)
+
+
+def model(name: str, file: str, more: str = "") -> str:
+    return (
+        f'[[models]]\nname = "{name}"\nmodel = "{file}"\nreference = "sample.tokenizer.model"\n'
+        f'cases = ["own.yaml"]\n{more}\n'
+    )
+
+
+def test_a_good_model_passes_and_parts_without_anything_to_check_are_named():
+    result = invoke("check", "sample.gguf", *FEW)
+    assert result.exit_code == 0, result.output
+    assert "neither the model nor its reference has a chat template" in " ".join(result.stdout.split())
+    assert result.stdout.endswith("1 model: everything that was checked agrees or is accepted\n")
+
+
+def test_a_difference_that_no_case_shows_fails_with_the_parts_that_found_it():
+    result = invoke("check", "sample-broken.gguf", "-r", "sample.tokenizer.model", "-q", *FEW)
+    assert (result.exit_code, result.stdout) == (1, "1 model: 1 fails (sample-broken: run, audit)\n")
+
+
+def test_all_configured_models_have_one_report():
+    configure(model("good", "sample.gguf") + model("bad", "sample-broken.gguf"))
+    result = invoke("check", "-f", "json")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["kind"]) == (1, "check")
+    summaries = report["summary"]["models"]
+    assert {name: summary["exit_code"] for name, summary in summaries.items()} == {"good": 0, "bad": 1}
+
+
+def test_a_part_that_cannot_be_performed_is_not_a_pass():
+    configure(model("good", "sample.gguf") + model("absent", "absent.gguf"))
+    result = invoke("check", "-q")
+    assert (result.exit_code, result.stdout) == (2, "2 models: 1 could not be checked (absent: run, audit, chat)\n")
+
+
+def test_models_that_fail_and_models_that_could_not_be_checked_are_told_apart():
+    configure(model("bad", "sample-broken.gguf") + model("absent", "absent.gguf"))
+    result = invoke("check", "-q")
+    failing = "1 fails (bad: run, audit), 1 could not be checked (absent: run, audit, chat)"
+    assert (result.exit_code, result.stdout) == (2, f"2 models: {failing}\n")
+
+
+def test_the_verdict_says_what_was_not_compared():
+    configure(model("good", "sample.gguf").replace("sample.tokenizer.model", "rebuilt"))
+    result = invoke("check", "-q")
+    assert result.exit_code == 0
+    assert "agrees or is accepted; but the reference is rebuilt" in result.stdout
+
+
+def test_without_models_and_configuration_the_command_fails():
+    result = invoke("check")
+    assert result.exit_code == 2
+    assert "name a MODEL, or configure models in tokverify.toml" in result.stderr
+
+
+def test_parts_in_which_everything_agrees_are_only_summarized():
+    good, bad = (
+        invoke("check", file, "-r", "sample.tokenizer.model").stdout for file in ("sample.gguf", "sample-broken.gguf")
+    )
+    assert good.startswith("OUTCOME\n")
+    assert "parts in which everything agrees are shown with -v" in good
+    assert "sample-broken: run" in bad
+    assert "sample: audit" in invoke("check", "sample.gguf", "-r", "sample.tokenizer.model", "-v").stdout
+
+
+def test_only_the_requested_parts_are_performed():
+    report = json.loads(invoke("check", "sample.gguf", "--only", "audit", "-f", "json").stdout)
+    (checked,) = report["models"]
+    assert (checked["parts"], checked["run"], checked["chat"]) == (["audit"], None, None)
+
+
+def test_settings_of_audit_and_chat_are_configured():
+    configure(model("bad", "sample-broken.gguf", 'ignore = ["TV120", "TV2"]\nfail_on = ["none"]'))
+    result = invoke("check", "-q")
+    assert (result.exit_code, result.stdout) == (0, "1 model: everything that was checked agrees or is accepted\n")
+    configure(model("bad", "sample-broken.gguf", 'ignore = ["XX"]'))
+    assert "contains 'XX', with which no rule's code begins" in invoke("check").stderr
+
+
+@pytest.mark.parametrize("command", [["audit"], ["check", "--only", "audit"]])
+@pytest.mark.parametrize(("fail_on", "code"), [("none", 0), ("error", 1), ("info", 1)])
+def test_findings_do_not_fail_if_nothing_is_to_fail(command: list[str], fail_on: str, code: int):
+    arguments = [*command, "sample-broken.gguf", "-r", "sample.tokenizer.model", "--fail-on", fail_on]
+    assert invoke(*arguments, "-o", "saved.json").exit_code == code
+    assert invoke("report", "show", "saved.json").exit_code == code
+    page = invoke("report", "show", "saved.json", "-f", "html")
+    assert (page.exit_code, "TV202" in page.stdout) == (code, True)
+
+
+@pytest.mark.parametrize("fail_on", ["decoding", "decoding,info"])
+def test_aspects_do_not_concern_the_findings_of_a_check(fail_on: str):
+    arguments = ["check", "--only", "audit", "sample-broken.gguf", "-r", "sample.tokenizer.model"]
+    assert invoke(*arguments, "--fail-on", fail_on).exit_code == 1
+
+
+def test_what_both_run_and_audit_report_is_accepted_by_a_baseline_and_waivers():
+    arguments = ["sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
+    accepted = ["--baseline", "known.yaml", "--update-baseline", "--reason", "waits"]
+    assert invoke("run", *arguments, *accepted).exit_code == 0
+    result = invoke("check", *arguments, "--baseline", "known.yaml", "-q")
+    assert (result.exit_code, result.stdout) == (1, "1 model: 1 fails (sample-broken: audit)\n")
+    Path("waivers.yaml").write_text("- {code: TV120, reason: waits}\n- {code: TV202, reason: waits}\n")
+    result = invoke("check", *arguments, "--baseline", "known.yaml", "--waivers", "waivers.yaml", "-q")
+    assert (result.exit_code, result.stdout) == (0, "1 model: everything that was checked agrees or is accepted\n")
+
+
+def test_a_named_reference_that_is_missing_is_not_a_pass():
+    result = invoke("check", "sample.gguf", "-r", "absent.json", "-q", *FEW)
+    assert result.exit_code == 2
+    assert "could not be checked (sample: run, audit, chat)" in result.stdout
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "html", "junit", "github", "gitlab", "sarif", "json"])
+def test_a_saved_check_is_shown_as_the_command_shows_it(format):
+    arguments = ["sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
+    assert invoke("check", *arguments, "-o", "saved.json").exit_code == 1
+    direct = invoke("check", *arguments, "-f", format)
+    shown = invoke("report", "show", "saved.json", "-f", format)
+    assert (shown.exit_code, shown.stdout) == (1, direct.stdout)
+    saved = read("saved.json", CheckReport)
+    assert json.loads(to_json(saved)) == json.loads(Path("saved.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(["run"], 1), (["audit"], 1), (["check"], 1), (["inspect"], 0), (["encode"], 0)],
+)
+def test_a_configured_model_is_selected_by_name(command: list[str], code: int):
+    configure(model("bad", "sample-broken.gguf"))
+    text = ["a"] if command == ["encode"] else []
+    result = invoke(*command, "bad", *text)
+    assert result.exit_code == code, result.output
+
+
+def test_a_file_with_the_name_of_a_configured_model_is_that_file():
+    configure(model("sample.gguf", "sample-broken.gguf"))
+    assert invoke("run", "sample.gguf", *FEW).exit_code == 0
+
+
+def test_a_path_that_the_configuration_mentions_has_its_settings_and_baseline():
+    configure(model("bad", "sample-broken.gguf", 'baseline = "known.yaml"'))
+    plain = invoke("run", "sample-broken.gguf", "-q", "--update-baseline", "--reason", "soon")
+    assert plain.exit_code == 0, plain.output
+    assert invoke("run", "./sample-broken.gguf", "-q").exit_code == 0
+    assert "- aspect: types" in Path("known.yaml").read_text()
+    report = json.loads(invoke("run", "sample-broken.gguf", "-f", "json").stdout)
+    assert [result["case"]["suite"] for result in report["results"]] == ["own"]
+    assert json.loads(invoke("audit", "sample-broken.gguf", "-f", "json").stdout)["reference"]

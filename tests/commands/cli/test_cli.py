@@ -1,0 +1,256 @@
+"""Test the whole command line with one table: arguments, exit code, fragments of stdout and stderr."""
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from support.paths import SAMPLE
+from tokverify import __version__
+from tokverify.commands.cli import main
+
+MODEL, BROKEN, REFERENCE = (
+    str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
+)
+
+BAD_SUITE = "cases:\n- id: a\n  text: 1\n- id: a\n  text: b\n"
+
+# Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files created below.
+TABLE = [
+    (["--help"], 0, ["run", "demo", "encode", "decode", "cases", "Exit codes"], []),
+    (["--version"], 0, [__version__], []),
+    ([], 2, [], ["Usage:"]),
+    (["nonsense"], 2, [], ["No such command"]),
+    (["rnu", MODEL], 2, [], ["No such command 'rnu'. Did you mean 'run'?"]),
+    (["verify", MODEL], 2, [], ["No such command 'verify'. Did you mean 'run'?"]),
+    (["verfiy", MODEL], 2, [], ["Did you mean 'run'?"]),
+    (["compare", MODEL], 2, [], ["Did you mean 'diff'?"]),
+    (["test", MODEL], 2, [], ["Did you mean 'check'?"]),
+    (["help"], 2, [], ["Did you mean '--help'?"]),
+    (["model.GGUF"], 2, [], ["No such command 'model.GGUF'. To verify this file, write `tokverify run model.GGUF`."]),
+    (["run", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
+    (["fuzz", MODEL, REFERENCE], 2, [], ["only one MODEL is allowed", "name a reference with -r"]),
+    (["run"], 2, [], ["name a MODEL"]),
+    (["run", MODEL, "--suite", "seed"], 0, ["is beside the model", "16 cases: 16 match"], []),
+    (["run", MODEL, "-r", REFERENCE, "-q", "-k", "seed/hello*"], 0, ["case"], []),
+    (["run", MODEL, "-r", "rebuilt", "-q", "--suite", "tabs"], 0, ["match"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed"], 1, ["MISMATCH seed/extra-spaces", "≠", "·"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "tabs", "--maxfail", "3"], 1, ["3 mismatch", "stopped early"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 failing", "stopped early"], []),
+    (["check", MODEL, "--only", "audit"], 0, ["OUTCOME", "passes"], []),
+    (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 6'], []),
+    (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
+    (["report", "show", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json: ", "tokverify report"]),
+    (
+        ["run", MODEL, "-o", "{tmp}/out.json", "-k", "extra-spaces"],
+        0,
+        [],
+        ["1 case: 1 match", "; the report is in"],
+    ),
+    (["run", MODEL, "-o", "{tmp}/out.txt", "-k", "extra-spaces", "-q"], 0, [], []),
+    (["run", MODEL, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
+    (["run", MODEL, "-o", "{tmp}"], 2, [], ["it is a directory"]),
+    (["run", MODEL, "--tag", "no-such-tag"], 2, [], ["error: no case selected"]),
+    (["run", MODEL, "--cases", "{tmp}/bad.yaml"], 2, [], ["bad.yaml:3: ", "bad.yaml:4: "]),
+    (["run", MODEL, "--cases", "{tmp}/good.yaml"], 0, ["1 case: 1 match"], []),
+    (["run", MODEL, "--cases", "{tmp}/good.yaml", "--cases", "{tmp}/surrogate.yaml"], 2, [], ["surrogate.yaml:2: "]),
+    (["run", MODEL, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
+    (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
+    (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
+    (["run", MODEL, "-k", "tabs or emoji"], 2, [], ["no id matches 'tabs or emoji'", "expressions", "repeat -k"]),
+    (["run", MODEL.replace("sample.gguf", "smaple.gguf")], 2, [], ["no such file; did you mean '", "/sample.gguf'?"]),
+    (
+        ["run", MODEL, "-r", REFERENCE.replace("sample.tok", "smaple.tok")],
+        2,
+        [],
+        ["smaple.tokenizer.model: no such file; did you mean '", "/sample.tokenizer.model'?"],
+    ),
+    (["run", MODEL, "-r", "{tmp}/absent.json"], 2, [], ["absent.json: no such file; "]),
+    (["run", "{tmp}/absent.gguf"], 2, [], ["error: {tmp}/absent.gguf: no such file"]),
+    (["run", "{tmp}"], 2, [], ["error: {tmp}/empty.gguf: the file is empty"]),
+    (["run", ""], 2, [], ["the name is empty"]),
+    (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
+    (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
+    (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
+    (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--texts", "300"], 0, ["nothing found"], []),
+    (
+        ["corpus", MODEL, "-r", REFERENCE, "{tmp}/absent.parquet"],
+        2,
+        [],
+        ["absent.parquet: cannot be read: No such file"],
+    ),
+    (["view", "missing.gguf"], 2, [], ["missing.gguf: "]),
+    (["explain", MODEL, "word   with"], 0, ["added tokens: 1 match", "preferred to"], []),
+    (["encode", MODEL, "the    word"], 0, ["····", "tokens"], []),
+    (["encode", MODEL, "the    word", "--count"], 0, ["\n"], []),
+    (["encode", MODEL, "--", "--json"], 0, ["tokens"], []),
+    (["encode", MODEL, "->"], 2, [], ["No such option", "if this is the text, write -- before it"]),
+    (["explain", MODEL, "--", "->"], 0, ["2 characters"], []),
+    (["encode", MODEL, "[/INST] [red]\x1b"], 0, ["\\x1b"], []),
+    (["encode", MODEL, ""], 0, ["0 tokens"], []),
+    (["encode", MODEL, "<bos>a", "--add-special"], 0, ["<bos>"], ["warning: ", "BOS"]),
+    (["encode", MODEL, "<bos>a", "--no-parse-special"], 0, ["tokens"], []),
+    (["encode", MODEL, "--file", "{tmp}/crlf.txt", "--json"], 0, ['"\\n"', "<0x0D>"], []),
+    (["encode", MODEL, "--file", "{tmp}/latin1.txt"], 0, ["<0xE9>"], ["warning: ", "byte 0xE9 at offset 3"]),
+    (["explain", MODEL, "--file", "{tmp}/latin1.txt"], 2, [], ["byte 0xE9 at offset 3 is not UTF-8"]),
+    (["encode", MODEL, "a", "--bos", "--eos"], 0, ["<bos>", "<eos>", "3 tokens"], []),
+    (["encode", MODEL, "a", "--bos", "--add-special"], 0, ["2 tokens"], []),
+    (["decode", MODEL, "--stop-at-eos", "1733", "1", "5"], 0, ["w\n"], []),
+    (["encode", MODEL, "--file", "{tmp}/absent.txt"], 2, [], ["cannot read the text"]),
+    (["encode", MODEL, "a", "--file", "{tmp}/crlf.txt"], 2, [], ["not both"]),
+    (["encode", MODEL, "a\udcff"], 0, ["<0xFF>"], ["byte 0xFF at offset 1"]),
+    (["decode", MODEL, "5", "1733"], 0, ["···w\n"], []),
+    (["decode", MODEL, "[5, 1733]"], 0, ["···w\n"], []),
+    (["decode", MODEL, "5", "--raw"], 0, ["   "], []),
+    (["decode", MODEL, "5", "--json"], 0, ['"bytes": "202020"'], []),
+    (["decode", MODEL, "5", "--json", "--raw"], 2, [], ["not both"]),
+    (["decode", MODEL, "five"], 2, [], ["error: 'five' is not a token id"]),
+    (["decode", MODEL, "2000"], 2, [], ["error: id 2000"]),
+    (["decode", MODEL, "9" * 5000], 2, [], ["is not a token id"]),
+    (["cases", "list", "--suite", "tabs"], 0, ["tabs/only-3", "→→→", "in 1 suite"], []),
+    (["cases", "list", "{tmp}/good.yaml", "--json"], 0, ['"text": "a"'], []),
+    (["cases", "list", "-k", "no-such-*"], 2, [], ["error: no case selected"]),
+    (["cases", "check"], 0, ["no errors"], []),
+    (["cases", "check", "{tmp}/good.yaml"], 0, ["hint: ", "1 case in 1 suite: no errors"], []),
+    (["cases", "check", "{tmp}/bad.yaml"], 2, [], ["error: ", "bad.yaml:3: ", "bad.yaml:4: "]),
+    (["audit", BROKEN], 1, ["ERROR TV120"], []),
+    (["fix", MODEL, "--dry-run"], 0, ["repair  none needed"], []),
+    (["fix", MODEL], 2, [], ["name the file to write with -o"]),
+    (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
+    (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
+    (["stream", MODEL, "--suite", "none"], 2, [], ["none"]),
+    (
+        ["versions", MODEL, "-r", REFERENCE, "--env", "tokenizers==1"],
+        2,
+        [],
+        ["only a tokenizer.json and transformers:"],
+    ),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
+    (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
+    (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is already a GGUF file"]),
+    (["inspect", MODEL], 0, ["2,000 tokens"], []),
+    (["chat", MODEL], 2, [], ["the model has no chat template", "with -r, name a reference that has a template"]),
+    (["diff", MODEL, f"gguf:{MODEL}", "-k", "seed/*"], 0, ["no part differs", "16 match"], []),
+    (["diff", MODEL, MODEL], 2, [], ["sample.gguf: A and B are the same tokenizer, so nothing can differ"]),
+    (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
+    (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
+    (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
+    (["conformance", MODEL, "-r", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
+    (["conformance", MODEL, "-r", "command:"], 2, [], ["error: command: there is no program; name one"]),
+    (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
+    (
+        ["canonical", "{tmp}/ids.jsonl", MODEL, "-r", REFERENCE],
+        1,
+        ["actual    sentencepiece", "1 deviates (50.00%)"],
+        [],
+    ),
+    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
+    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
+]
+
+
+@pytest.fixture(scope="module")
+def tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("cli")
+    contents = {
+        "empty.gguf": b"",
+        "bad.json": b'{"model": 1}',
+        "ids.jsonl": b'{"ids": [1142]}\n{"ids": [1716, 1723, 1715]}\n',
+        "bad.yaml": BAD_SUITE.encode(),
+        "good.yaml": b"cases:\n- {id: a, text: a}\n",
+        "surrogate.yaml": b'cases:\n- {id: s, text: "a\\ud800"}\n',
+        "crlf.txt": b"a\r\n",
+        "latin1.txt": b"caf\xe9",
+    }
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    return directory
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "out", "err"), TABLE, ids=[" ".join(row[0]).replace(str(SAMPLE), "")[:70] for row in TABLE]
+)
+def test_command_line(arguments, code, out, err, tmp):
+    result = run(*(argument.replace("{tmp}", str(tmp)) for argument in arguments))
+    assert result.exit_code == code, result.output
+    assert all(fragment in result.stdout for fragment in out), result.stdout
+    assert all(fragment.replace("{tmp}", str(tmp)) in result.stderr for fragment in err), result.stderr
+    assert "Traceback" not in result.output
+    if not err:
+        assert result.stderr == ""
+
+
+def test_every_command_of_the_table_exists():
+    assert {row[0][0] for row in TABLE if row[0]} >= set(main.list_commands(click.Context(main)))
+
+
+def test_the_demo_fails_if_the_sample_does_not_behave_as_planned(monkeypatch):
+    monkeypatch.setattr("tokverify.commands.tasks.demo._BROKEN_RUN", re.compile(r" {2}"))
+    result = run("demo")
+    assert result.exit_code == 1
+    assert "did not turn out as planned" in result.stdout
+    assert "tabs/only-3" in result.stdout
+
+
+def test_stdin_is_read_unchanged():
+    ids = json.loads(run("encode", MODEL, "--json", stdin=b" a\r\n\xf0\x9f\xa6\x99 ").stdout)["ids"]
+    decoded = run("decode", MODEL, "--raw", stdin=json.dumps(ids).encode())
+    assert decoded.stdout_bytes == b" a\r\n\xf0\x9f\xa6\x99 "
+
+
+@pytest.mark.process  # takes seconds
+def test_two_runs_give_the_same_report():
+    first, second = (run("run", BROKEN, "-r", REFERENCE, "-f", "json").stdout for _ in range(2))
+    assert first == second
+    assert json.loads(first)["summary"]["mismatch"] > 0
+
+
+def test_a_report_records_its_provenance():
+    report = json.loads(run("run", MODEL, "-f", "json", "-k", "extra-spaces").stdout)
+    assert report["options"]["patterns"] == ["extra-spaces"]
+    assert {"tokverify", "python", "sentencepiece"} <= set(report["versions"])
+    assert len(report["actual"]["fingerprint"]) == len(report["actual"]["sha256"]) == 64
+    assert len(report["expected"]["sha256"]) == 64
+
+
+def test_a_report_file_equals_stdout(tmp_path):
+    path = tmp_path / "report.json"
+    assert run("run", MODEL, "--suite", "seed", "-o", str(path)).exit_code == 0
+    assert path.read_text() == run("run", MODEL, "--suite", "seed", "-f", "json").stdout
+
+
+def test_a_failed_run_leaves_the_old_report(tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    assert run("run", str(tmp_path / "absent.gguf"), "-o", str(path)).exit_code == 2
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_help_lists_each_command_on_one_line_in_order_of_use():
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
+    listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == [
+        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
+        "stream", "canonical", "versions", "conformance", "fix", "chat", "convert", "learn", "train", "encode",
+        "decode", "cases", "report",
+    ]  # fmt: skip
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
+
+
+def test_each_suite_is_read_once(monkeypatch, tmp):
+    from tokverify.cases import suite
+
+    read, original = [], suite.read_suite
+    monkeypatch.setattr(suite, "read_suite", lambda path, *rest: read.append(path) or original(path, *rest))
+    assert run("cases", "check", str(tmp / "good.yaml")).exit_code == 0
+    assert len(read) == 1

@@ -1,0 +1,67 @@
+"""The forms in which `encode` writes ids, all of which `decode` reads."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from support.paths import SAMPLE
+from tokverify.commands.cli import main
+
+MODEL = str(SAMPLE / "sample.gguf")
+LINES = '"two  words"\n\n{"text": "<bos>a", "id": 7}\n'
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=stdin)
+
+
+@pytest.mark.parametrize("form", [[], ["--ids"], ["--json"], ["--json", "--ids"], ["--jsonl"]])
+@pytest.mark.parametrize("text", ["two  words [5]\n\n12 tokens\n", "a " * 300, ""])
+def test_decode_reads_what_encode_writes(form: list[str], text: str):
+    written = run("encode", MODEL, *form, stdin=json.dumps(text) if form == ["--jsonl"] else text).stdout
+    decoded = run("decode", MODEL, *(form if form == ["--jsonl"] else ["--json"]), stdin=written)
+    assert json.loads(decoded.stdout)["text"] == text
+
+
+def test_ids_and_count_are_written_alone():
+    ids = json.loads(run("encode", MODEL, "two  words", "--json").stdout)["ids"]
+    assert run("encode", MODEL, "two  words", "--ids").stdout == " ".join(map(str, ids)) + "\n"
+    assert run("encode", MODEL, "two  words", "--count").stdout == f"{len(ids)}\n"
+    assert json.loads(run("encode", MODEL, "two  words", "--count", "--json").stdout) == {"count": len(ids)}
+
+
+def test_each_line_is_encoded_and_decoded():
+    written = run("encode", MODEL, "--jsonl", stdin=LINES).stdout
+    assert [json.loads(line)["pieces"][0] for line in written.splitlines()] == ["two", "<bos>"]
+    decoded = run("decode", MODEL, "--jsonl", stdin=written).stdout
+    assert [json.loads(line)["text"] for line in decoded.splitlines()] == ["two  words", "<bos>a"]
+    assert run("decode", MODEL, "--jsonl", stdin="[2]\n").stdout == run("decode", MODEL, "2", "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "stdin", "complaint"),
+    [
+        ("encode", '"a"\n5', "line 2: no text; write a string"),
+        ("encode", '{"text": ["a"]}', "line 1: no text"),
+        ("encode", "a", "line 1: not valid JSON"),
+        ("encode", '"a"\n"\\ud800"', "line 2: the text has a lone surrogate"),
+        ("decode", "[5]\n[99999]", "line 2: "),
+        ("decode", "[5]\n[-1]", "line 2: no ids; write a list of integers"),
+        ("decode", "[true]", "line 1: no ids"),
+        ("decode", "[99999999999]", "line 1: no ids"),
+        ("decode", "5", "line 1: no ids"),
+        ("decode", "[" * 100_000, "line 1: not valid JSON"),
+    ],
+)
+def test_a_line_that_is_something_else_is_an_error(command: str, stdin: str, complaint: str):
+    result = run(command, MODEL, "--jsonl", stdin=stdin)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert complaint in result.stderr
+
+
+def test_several_values_need_the_option_for_lines():
+    result = run("decode", MODEL, stdin='{"ids": [1]}\n{"ids": [2]}\n')
+    assert result.exit_code == 2
+    assert "if each line is a value of its own, use --jsonl" in result.stderr

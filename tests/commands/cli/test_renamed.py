@@ -1,0 +1,61 @@
+"""Options under the names they had in the previous version."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from support.paths import SAMPLE
+from support.program import list_commands
+from tokverify.commands.cli import main
+from tokverify.commands.cli.renamed import RENAMED, replace_old_names
+
+MODEL = str(SAMPLE / "sample.gguf")
+REFERENCE = str(SAMPLE / "sample.tokenizer.model")
+
+
+@pytest.mark.parametrize("written", [["--count", "7"], ["--count=7"]])
+def test_an_old_name_works_and_is_noted(written):
+    result = CliRunner().invoke(main, ["fuzz", MODEL, "-r", REFERENCE, "--no-replay", *written])
+    assert result.exit_code == 0, result.output
+    assert "7 texts" in result.stdout
+    assert result.stderr.splitlines()[0] == "note: --count is now called --texts"
+
+
+@pytest.mark.parametrize("command", ["merge", "retry"])
+def test_an_option_that_a_subcommand_never_had_is_not_noted(command):
+    result = CliRunner().invoke(main, ["corpus", command, "state", "--text", "body"])
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
+    assert "is now called" not in result.stderr
+
+
+@pytest.mark.parametrize("command", [["corpus"], ["corpus", "verify"]])
+def test_old_names_work_with_and_without_the_default_command(command):
+    result = CliRunner().invoke(main, [*command, MODEL, "missing.txt", "-r", REFERENCE, "--text", "body"])
+    assert result.stderr.splitlines()[0] == "note: --text is now called --text-column"
+    assert "missing.txt" in result.stderr
+
+
+def test_explain_shows_everything_with_the_old_name_as_with_the_new_one():
+    text = "word " * 200
+    full, verbose, short = (
+        CliRunner().invoke(main, ["explain", MODEL, text, *option]) for option in (["--full"], ["-v"], [])
+    )
+    assert full.stderr == "note: --full is now called --verbose\n"
+    assert full.stdout == verbose.stdout != short.stdout
+
+
+def test_an_argument_after_two_dashes_is_no_option():
+    assert replace_old_names("fuzz", ["--", "--count"]) == ["--", "--count"]
+
+
+def written(parameter: click.Parameter) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+def test_new_names_exist_and_old_ones_do_not():
+    commands = dict(list_commands())
+    for command, names in RENAMED.items():
+        options = {option for parameter in commands[command].params for option in written(parameter)}
+        assert set(names.values()) <= options
+        assert set(names).isdisjoint(options)

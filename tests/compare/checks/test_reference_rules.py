@@ -1,0 +1,273 @@
+"""Rules against a reference: for each, what triggers it, and the agreeing pair that does not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
+from tokverify.compare.audit import audit
+from tokverify.compare.checks import RULES
+from tokverify.compare.subject import NotEvaluatedError, Subject
+from tokverify.errors import TokverifyError
+from tokverify.references import open_reference
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.sources.gguf.declaration import Declaration
+from tokverify.spec import TokenType
+
+BPE = good_bpe()
+DIGITS = {
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "Digits", "individual_digits": True},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+    ],
+}
+ROBERTA = {
+    "type": "RobertaProcessing",
+    "cls": ["<|im_start|>", 260],
+    "sep": ["<|im_end|>", 261],
+    "trim_offsets": True,
+    "add_prefix_space": False,
+}
+BERT_NORMALIZER = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": False,
+}
+LLAMA_CONFIG = {"tokenizer_class": "LlamaTokenizer"}
+Change = Callable[[Path], Subject]
+
+
+def gguf(document: dict | None = None, beside: dict | None = None, **changed: object) -> Change:
+    """Make a subject whose GGUF side differs from its reference by `changed`."""
+    spec = replace(BPE, **changed)
+    return lambda directory: against(spec, document or bpe_json(BPE), directory, **beside or {})
+
+
+def reference(**changed: object) -> Change:
+    """Make a subject whose reference differs from the GGUF side by `changed`."""
+    return lambda directory: against(BPE, bpe_json(BPE, **changed), directory)
+
+
+def config(**content: object) -> Change:
+    return gguf(beside={"tokenizer_config": content})
+
+
+def bert(lowercase: bool) -> Change:
+    spec = good_bert(lowercase=lowercase)
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+    }
+    pieces = [token.removeprefix("▁") for token in spec.tokens]
+    document = bpe_json(
+        spec,
+        normalizer=BERT_NORMALIZER,
+        pre_tokenizer={"type": "BertPreTokenizer"},
+        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+        model={**model, "vocab": {piece: id for id, piece in enumerate(pieces)}},
+    )
+    return lambda directory: against(spec, document, directory)
+
+
+def typed(**types: int) -> list[int]:
+    return [types.get(f"id{id}", type) for id, type in enumerate(BPE.types)]
+
+
+SWAPPED = [*BPE.tokens[:256], BPE.tokens[257], BPE.tokens[256], *BPE.tokens[258:]]
+PADDED = {"tokens": [*BPE.tokens, "[PAD263]"], "types": [*BPE.types, TokenType.UNUSED.value]}
+MORE = {"tokens": [*BPE.tokens, "extra"], "types": [*BPE.types, TokenType.USER_DEFINED.value]}
+FEWER = {"tokens": BPE.tokens[:-1], "types": BPE.types[:-1]}
+
+TRIGGERS: list[tuple[str, Change, Severity, str]] = [
+    (
+        "TV201",
+        gguf(tokens=SWAPPED),
+        ERROR,
+        '2 ids with a different token than in the reference: 256 "Ġa" instead of "ab"',
+    ),
+    ("TV201", gguf(**PADDED), INFO, "1 id only on one side, as padding"),
+    ("TV201", gguf(**MORE), ERROR, '1 id only in the file: 263 "extra"'),
+    ("TV201", gguf(**FEWER), ERROR, '1 id only in the reference: 262 "<think>"'),
+    ("TV211", gguf(**FEWER), ERROR, '1 marker of the reference with no token in the file: 262 "<think>"'),
+    (
+        "TV201",
+        gguf(beside={"tokenizer_config": {"eos_token": "<|im_start|>"}}),
+        ERROR,
+        "eos is 261, but 260 in the reference",
+    ),
+    (
+        "TV201",
+        gguf(beside={"tokenizer_config": {"pad_token": "<|im_end|>"}}, special_ids={"pad": 5}),
+        WARNING,
+        "pad is 5",
+    ),
+    (
+        "TV202",
+        gguf(types=typed(id262=1)),
+        ERROR,
+        "1 token added in the reference but ordinary here, so not matched in a text: 262",
+    ),
+    ("TV202", gguf(types=typed(id260=4)), WARNING, "special in the reference and USER_DEFINED here"),
+    ("TV202", gguf(types=typed(id262=3)), WARNING, "not special in the reference and CONTROL here"),
+    ("TV202", gguf(types=typed(id256=4)), ERROR, "1 token added here and ordinary in the reference"),
+    ("TV203", reference(flags={"rstrip": ["<|im_end|>"]}), ERROR, "1 token with rstrip in the reference"),
+    ("TV203", reference(flags={"lstrip": ["<|im_end|>"]}), ERROR, "1 token with lstrip in the reference"),
+    ("TV203", reference(flags={"single_word": ["<think>"]}), ERROR, "1 token with single_word in the reference"),
+    (
+        "TV203",
+        reference(
+            flags={"normalized": ["<think>"]},
+            normalizer={"type": "Replace", "pattern": {"String": "<think>"}, "content": "<t>"},
+        ),
+        ERROR,
+        "1 token with normalized",
+    ),
+    ("TV204", gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS)), ERROR, "names that split the same way: starcoder"),
+    (
+        "TV204",
+        gguf(document=bpe_json(BPE, pre_tokenizer=DIGITS, merges=MERGES[:3]), merges=MERGES[:3]),
+        INFO,
+        "with the same ids",
+    ),
+    ("TV205", reference(normalizer={"type": "Lowercase"}), ERROR, "the reference normalizes texts (Lowercase)"),
+    (
+        "TV205",
+        reference(normalizer={"type": "Replace", "pattern": {"String": "never there"}, "content": ""}),
+        INFO,
+        "no probe text shows a difference",
+    ),
+    ("TV205", bert(lowercase=True), ERROR, "lowercase is True, but False in the reference"),
+    ("TV206", gguf(add_bos=True), ERROR, '260 "<|im_start|>" before a text, but nothing in the reference'),
+    (
+        "TV206",
+        reference(post_processor=ROBERTA),
+        ERROR,
+        'nothing after a text, but 261 "<|im_end|>" in the reference',
+    ),
+    ("TV207", gguf(merges=[MERGES[1], MERGES[0], *MERGES[2:]]), ERROR, "1 in another place"),
+    ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 missing ("),
+    ("TV207", gguf(document=bpe_json(BPE, merges=MERGES[:3])), ERROR, f'1 extra ("{MERGES[3]}")'),
+    (
+        "TV207",
+        gguf(document=bpe_json(BPE, merges=MERGES[:3]), merges=MERGES[:3], pre="llama-bpe"),
+        ERROR,
+        "ignore_merges is True",
+    ),
+    ("TV208", config(add_eos_token=True), WARNING, "add_eos_token true, but the tokenizer adds none"),
+    ("TV208", config(do_lower_case=True), WARNING, "does not lowercase"),
+    (
+        "TV208",
+        gguf(document=bpe_json(BPE, post_processor=ROBERTA), beside={"tokenizer_config": {"eos_token": "<think>"}}),
+        WARNING,
+        'the tokenizer adds 261 "<|im_end|>"',
+    ),
+    ("TV209", config(**LLAMA_CONFIG), WARNING, "replaces ByteLevel by Metaspace"),
+    ("TV209", config(fix_mistral_regex=True), WARNING, "fix_mistral_regex is set"),
+    ("TV210", config(chat_template="{{ messages }}"), WARNING, "first in line 1"),
+    ("TV210", config(chat_template=CHATML.replace("{% for", "{%  for")), INFO, "only in whitespace"),
+    ("TV210", config(chat_template=[{"name": "default", "template": "x"}]), WARNING, 'but "x" in the reference'),
+    (
+        "TV210",
+        gguf(beside={"tokenizer_config": {"chat_template": "x"}}, chat_template=None),
+        WARNING,
+        "but the file has none",
+    ),
+]
+
+AGREEING = gguf(beside={"tokenizer_config": {"chat_template": CHATML, "add_eos_token": False, "tokenizer_class": "X"}})
+
+
+@pytest.mark.parametrize(("code", "change", "severity", "fragment"), TRIGGERS)
+def test_trigger(tmp_path, code, change, severity, fragment):
+    found = findings(code, change(tmp_path))
+    matching = [finding for finding in found if fragment in finding.message]
+    assert matching, [finding.message for finding in found]
+    assert matching[0].severity == severity <= RULES[code].severity
+
+
+@pytest.mark.parametrize("code", [code for code in RULES if code > "TV200"])
+def test_agreeing_pair(tmp_path, code):
+    assert findings(code, AGREEING(tmp_path)) == []
+
+
+def test_every_rule_is_triggered():
+    assert {row[0] for row in TRIGGERS} == {code for code in RULES if code > "TV200"}
+
+
+@pytest.mark.parametrize("code", [code for code in RULES if code > "TV200"])
+@pytest.mark.parametrize("location", [None, "rebuilt"])
+def test_a_real_reference_is_required(code, location):
+    found = location and open_reference(location, spec=BPE)
+    with pytest.raises(NotEvaluatedError, match=r"name one with -r|rebuilt from the file"):
+        findings(code, Subject(Declaration(spec=BPE), found))
+
+
+def test_a_bert_normalizer_is_reduced_to_what_llama_cpp_does_differently(tmp_path):
+    [found] = findings("TV205", bert(lowercase=False)(tmp_path))
+    assert "the reference normalizes texts (BertNormalizer) and llama.cpp does not" in found.message
+
+
+def test_broken_config_is_reported_as_not_evaluated(tmp_path):
+    subject = AGREEING(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    with pytest.raises(TokverifyError, match="cannot be read as JSON"):
+        findings("TV210", subject)
+    [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated
+    assert "cannot be read as JSON" in skipped.reason
+
+
+def test_a_template_file_next_to_the_model_is_read(tmp_path):
+    subject = gguf(chat_template="y")(tmp_path)
+    (tmp_path / "chat_template.jinja").write_text("x")
+    [found] = findings("TV210", subject)
+    assert '"y", but "x" in the reference' in found.message
+
+
+def test_an_unreadable_template_next_to_the_model_is_reported(tmp_path):
+    subject = gguf()(tmp_path)
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
+    [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated
+    assert "chat_template.jinja: byte 0xFF on line 1 is not UTF-8" in skipped.reason
+
+
+def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
+    """Zephyr's markers, for example, never were tokens."""
+    template = CHATML + "<|assistant|>"
+    subject = gguf(chat_template=template)(tmp_path)
+    [found] = findings("TV112", subject)
+    assert (found.severity, "here and in the reference" in found.message) == (INFO, True)
+    [alone] = findings("TV112", replace(BPE, chat_template=template))
+    assert alone.severity == ERROR
+    rebuilt = Subject(subject.declaration, open_reference("rebuilt", spec=subject.spec))
+    assert findings("TV112", rebuilt)[0].severity == ERROR
+
+
+def test_ordinary_in_the_reference_too_is_no_warning(tmp_path):
+    plain = replace(BPE, types=[*BPE.types[:260], 1, *BPE.types[261:]], chat_template=None)
+    [found] = findings("TV111", against(plain, bpe_json(plain), tmp_path))
+    assert (found.severity, "typed NORMAL, as in the reference" in found.message) == (INFO, True)
+
+
+def test_missing_pre_tokenizer_that_cuts_alike_is_only_a_warning(tmp_path):
+    patterns = ("[\\p{P}$+<=>^~|]+", None, "\\p{N}+", "[0-9][0-9][0-9]")
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    splits = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern in patterns
+        if pattern
+    ]
+    words = {
+        **splits[0],
+        "pattern": {"Regex": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"},
+    }
+    stages = [splits[0], words, *splits[1:], {**byte_level, "use_regex": False}]
+    document = bpe_json(BPE, pre_tokenizer={"type": "Sequence", "pretokenizers": stages})
+    [found] = findings("TV101", against(replace(BPE, pre=None), document, tmp_path))
+    assert found.severity == WARNING

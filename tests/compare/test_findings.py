@@ -1,0 +1,124 @@
+"""The audit itself: order, waivers, rules that are not evaluated, exit codes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import bpe_spec
+from tokverify.compare.audit import audit
+from tokverify.compare.checks import RULES
+from tokverify.compare.rule import Rule, rule
+from tokverify.compare.subject import NotEvaluatedError, Subject
+from tokverify.errors import EncodeError
+from tokverify.report.audit import Waiver, audit_exit_code
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.sources.gguf.declaration import Declaration
+
+SPEC = bpe_spec([], general={"name": "Small"})
+SUBJECT = Subject(Declaration(spec=SPEC), name="small-q4")
+
+
+@rule(code="TV901", name="first", severity=WARNING)
+def first(subject: Subject) -> Iterator[Finding]:
+    """Find two things.
+
+    What it does:
+        Nothing much.
+    """
+    yield Finding(INFO, "a hint", ids=(1, 2))
+    yield Finding(WARNING, f"{len(subject.spec.tokens)} tokens")
+
+
+@rule(code="TV902", name="second", severity=ERROR)
+def second(subject: Subject) -> Iterator[Finding]:
+    """Find one thing, and then miss another."""
+    yield Finding(ERROR, "an error", ids=(5, 6))
+    raise NotEvaluatedError("the moon is not full")
+
+
+@rule(code="TV903", name="third", severity=ERROR)
+def third(subject: Subject) -> Iterator[Finding]:
+    """Stumble."""
+    raise EncodeError("cannot encode")
+    yield
+
+
+ALL = (first, second, third)
+
+
+def waiver(**fields: object) -> Waiver:
+    return Waiver(**{"code": "TV901", "reason": "known"} | fields)
+
+
+def test_findings_are_ordered_by_severity_and_carry_their_rule():
+    report = audit(SUBJECT, ALL)
+    assert [(finding.code, finding.name, finding.severity) for finding in report.findings] == [
+        ("TV902", "second", ERROR),
+        ("TV901", "first", WARNING),
+        ("TV901", "first", INFO),
+    ]
+    assert [rule.code for rule in report.rules] == ["TV901", "TV902", "TV903"]
+
+
+def test_a_rule_that_cannot_finish_keeps_its_findings_and_is_reported():
+    skipped = audit(SUBJECT, ALL).not_evaluated
+    assert [(rule.code, rule.reason) for rule in skipped] == [
+        ("TV902", "evaluated only in part: the moon is not full"),
+        ("TV903", "cannot encode"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "rules", "code"),
+    [(ERROR, [first], 0), (WARNING, [first], 1), (ERROR, [second], 1), (INFO, [third], 0)],
+)
+def test_the_exit_code_depends_on_fail_on(fail_on, rules, code):
+    assert audit_exit_code(replace(audit(SUBJECT, rules), fail_on=fail_on)) == code
+
+
+@pytest.mark.parametrize(
+    ("accepting", "left"),
+    [
+        (waiver(), []),
+        (waiver(message="a h*"), ["256 tokens"]),
+        (waiver(message="A h*"), ["256 tokens", "a hint"]),
+        (waiver(ids=((1, 1), (2, 3))), ["256 tokens"]),
+        (waiver(ids=((2, 9),)), ["256 tokens", "a hint"]),
+        (waiver(model="small*"), []),
+        (waiver(model="Small"), []),
+        (waiver(model="other"), ["256 tokens", "a hint"]),
+        (waiver(fingerprint=SUBJECT.fingerprint[:8]), []),
+        (waiver(fingerprint="00000000"), ["256 tokens", "a hint"]),
+        (waiver(code="TV902"), ["256 tokens", "a hint"]),
+    ],
+)
+def test_waivers_accept_the_findings_they_describe(accepting, left):
+    report = audit(SUBJECT, [first], [accepting])
+    assert [finding.message for finding in report.findings] == left
+    assert len(report.waived) == 2 - len(left)
+    assert audit_exit_code(replace(report, fail_on=INFO)) == bool(left)
+
+
+def test_unused_waivers_are_reported_if_they_could_have_been_used():
+    unused = waiver(message="never")
+    other_model = waiver(model="other")
+    other_rule = waiver(code="TV903")
+    not_evaluated = waiver(code="TV902", message="never")
+    report = audit(SUBJECT, [first, second], [unused, other_model, other_rule, not_evaluated])
+    assert report.unused_waivers == (unused,)
+
+
+def test_a_refused_file_is_still_audited():
+    spec = replace(SPEC, tokens=["a", *SPEC.tokens[1:]])
+    report = audit(Subject(Declaration(spec=spec)), RULES.values())
+    assert {"TV100", "TV104"} <= {finding.code for finding in report.findings}
+    reasons = {rule.code: rule.reason for rule in report.not_evaluated}
+    assert "twice" in reasons["TV111"]
+
+
+def test_codes_are_unique_and_in_order():
+    codes = [rule.code for rule in RULES.values()]
+    assert codes == sorted(set(codes))
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+    assert all(isinstance(rule, Rule) for rule in RULES.values())

@@ -1,0 +1,69 @@
+"""A correct Gemma 3 agrees with its own sentencepiece model, except where llama.cpp overrides types."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from support.gemma_model import write_gemma_model
+from tokverify.cases.loading import load_cases
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
+from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.report.run import Status
+from tokverify.sources.sentencepiece.message import parse
+from tokverify.sources.sentencepiece.reader import read_spec
+
+BOTH_KINDS = {"chat/gemma-turns", "specials/eos-in-text"}
+"""The cases that contain control tokens of sentencepiece as well as pieces that it always matches."""
+
+
+@pytest.fixture(scope="module")
+def model_path(spec_of, tmp_path_factory) -> Path:
+    return write_gemma_model(spec_of("gemma-3"), tmp_path_factory.mktemp("gemma") / "gemma.model")
+
+
+@pytest.fixture(scope="module")
+def expected(model_path):
+    return open_reference(model_path).tokenizer
+
+
+def failing(report) -> set[str]:
+    return {result.case.name for result in report.results if result.status is not Status.MATCH}
+
+
+def test_the_model_has_the_types_of_the_published_one(model_path):
+    types = Counter(piece.type for piece in parse(model_path.read_bytes()).pieces)
+    assert sorted(types.values(), reverse=True) == [255_474, 6_410, 256, 3, 1]
+
+
+@pytest.mark.process
+def test_only_the_overrides_that_the_report_lists_make_a_difference(model_path, expected):
+    spec = read_spec(model_path)
+    encoder = Encoder(spec, "gemma")
+    report = verify_tokenizers(encoder, expected, load_cases())
+    assert failing(report) == BOTH_KINDS
+    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder)
+    best = found.diagnosis.explanations[0]
+    assert best.sentence == (
+        'ignoring llama.cpp\'s override of the type of "<end_of_turn>" and "</s>" (declared USER_DEFINED)'
+    )
+    assert best.unexplained == ()
+    assert not best.expressible
+    overridden = {override.split("'")[1] for override in report.actual.overrides if override.startswith("type of")}
+    assert overridden == {"<end_of_turn>", "</s>"}
+
+
+@pytest.mark.process
+def test_markers_of_the_gguf_file_stay_control_tokens_in_a_repair(model_path, expected, spec_of, encoder_of):
+    encoder, spec = encoder_of("gemma-3"), spec_of("gemma-3")
+    report = verify_tokenizers(encoder, expected, load_cases())
+    unused = {"markers/unused", "markers/unused-as-text", "emoji/toy-gujarati"}
+    assert failing(report) == BOTH_KINDS | unused
+    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder)
+    assert found.diagnosis.explanations[0].unexplained == ()
+    for change in found.changes:
+        changed = change.transform(spec)
+        markers = [id for id, type in enumerate(changed.types) if type != spec.types[id]]
+        assert all(spec.tokens[id].startswith("<unused") for id in markers)

@@ -1,0 +1,186 @@
+"""Tokens that rank in another order: an error with a text as proof if that matters, and no work if nothing differs."""
+
+import json
+from array import array
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from support.rule_maker import bpe_json
+from support.spec_maker import USER_DEFINED, bpe_spec, spm_spec, unigram_spec
+from tokverify import load_gguf, load_reference
+from tokverify.compare.ranking_difference import compare_rankings, find_ranking_differences
+from tokverify.compare.reference_ranking import ranks_alike
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
+from tokverify.report.finding import ERROR, INFO
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.competing_text import CompetingTexts
+from tokverify.texts.merge_list import has_same_merges
+
+LETTERS = {"a": -9.0, "b": -9.1, "c": -9.2, "d": -11.0, "x": -12.0}
+SPM = spm_spec({"ab": -1.0, "bc": -2.0, "dx": -3.0, **LETTERS}, add_space_prefix=False)
+BPE = bpe_spec(["b c", "a b", "d x"])
+UNIGRAM = unigram_spec({**LETTERS, "▁": -9.0, "ab": -2.0, "bc": -1.0, "dx": -3.0})
+
+
+def swap_scores(spec: TokenizerSpec, first: str, second: str) -> TokenizerSpec:
+    scores, ids = list(spec.scores or ()), {piece: id for id, piece in enumerate(spec.tokens)}
+    scores[ids[first]], scores[ids[second]] = scores[ids[second]], scores[ids[first]]
+    return replace(spec, scores=scores)
+
+
+def differences(actual: TokenizerSpec, expected: TokenizerSpec) -> list[tuple[object, str]]:
+    found = find_ranking_differences(Encoder(actual), Encoder(expected))
+    return [(difference.severity, difference.message) for difference in found]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "message"),
+    [
+        (
+            swap_scores(SPM, "ab", "bc"),
+            SPM,
+            '1 token ranks in another order than in the reference: 259 "ab"; '
+            '"abc" is encoded as [262, 260], not [259, 264]',
+        ),
+        (
+            swap_scores(UNIGRAM, "ab", "bc"),
+            UNIGRAM,
+            '2 tokens have another score than in the reference: 9 "ab", 10 "bc"; '
+            '"abc" is encoded as [9, 5], not [3, 10]',
+        ),
+        (
+            replace(BPE, merges=["a b", "b c", "d x"]),
+            BPE,
+            'the merges differ from the reference\'s: 1 in another place ("a b"); '
+            '"abc" is encoded as [257, 99], not [97, 256]',
+        ),
+        (
+            replace(BPE, merges=["b c", "a b"]),
+            BPE,
+            'the merges differ from the reference\'s: 1 missing ("d x"); "dx" is encoded as [100, 120], not [258]',
+        ),
+    ],
+    ids=["scores", "sums of scores", "order of merges", "missing merge"],
+)
+def test_an_order_that_changes_ids_is_an_error_with_the_shortest_text_as_proof(wrong, right, message):
+    assert differences(wrong, right) == [(ERROR, message)]
+
+
+def test_an_order_of_tokens_that_never_compete_is_only_shown():
+    ((severity, message),) = differences(swap_scores(SPM, "bc", "dx"), SPM)
+    assert severity is INFO
+    assert message.endswith("; no tested text shows a difference")
+
+
+def test_other_scores_in_the_same_order_are_no_difference():
+    assert differences(replace(SPM, scores=[2 * score for score in SPM.scores]), SPM) == []
+    assert differences(SPM, SPM) == []
+
+
+def test_a_text_that_another_fault_changes_is_no_proof():
+    wrong = replace(swap_scores(SPM, "bc", "dx"), add_space_prefix=True)
+    ((severity, _),) = differences(wrong, SPM)
+    assert severity is INFO
+
+
+def test_tokens_of_other_types_are_not_ranked():
+    right = spm_spec({"ab": -1.0, "bc": -2.0, "dx": 0.0, **LETTERS}, {"dx": USER_DEFINED}, add_space_prefix=False)
+    typed = replace(right, types=[TokenType.NORMAL] * len(right.tokens))
+    scores = [-20.0 if piece == "dx" else score for piece, score in zip(right.tokens, right.scores, strict=True)]
+    wrong = replace(typed, scores=scores)
+    assert differences(wrong, right) == []
+
+
+class Documented(FakeTokenizer):
+    """A reference that was made from a tokenizer.json, and encodes like another one."""
+
+    def __init__(self, encoder: Encoder, document: dict[str, object]) -> None:
+        super().__init__(*encoder.spec.tokens)
+        self.encoder = encoder
+        self.document = json.dumps(document).encode()
+
+    def tokenizer_json(self) -> bytes:
+        return self.document
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        return self.encoder.encode(text, add_special=add_special, parse_special=parse_special)
+
+
+def test_scores_are_compared_with_the_merges_of_a_tokenizer_json_if_they_do_not_descend_with_the_ids():
+    document = {"model": {"type": "BPE", "vocab": {}, "merges": ["a b", "b c", "d x"]}, "added_tokens": []}
+    expected = Documented(Encoder(SPM), document)
+    assert ranks_alike(Encoder(SPM), expected)
+    assert not ranks_alike(Encoder(SPM), expected, thorough=True)
+    assert compare_rankings(Encoder(SPM), expected) is None
+    wrong = Encoder(swap_scores(SPM, "ab", "bc"))
+    assert not ranks_alike(wrong, expected)
+    found = compare_rankings(wrong, expected)
+    assert found is not None
+    assert found.proof == '"abc" is encoded as [262, 260], not [259, 264]'
+
+
+def test_equal_rankings_make_no_texts(monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(CompetingTexts, "make_around", fail)
+    expected = Documented(Encoder(BPE), bpe_json(BPE, merges=BPE.merges))
+    assert list(find_ranking_differences(Encoder(BPE), expected)) == []
+    with pytest.raises(AssertionError):
+        list(find_ranking_differences(Encoder(replace(BPE, merges=["a b", "b c", "d x"])), expected))
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_merges_are_compared_as_they_are_written(indent, pairs):
+    merges = ['a "', ", \\", "\n \t", "Ġ é", "\x1b ["]
+    listed = [merge.split(" ") if pairs else merge for merge in merges]
+
+    def document(listed: object) -> bytes:
+        return json.dumps({"model": {"vocab": {}, "merges": listed}}, indent=indent, ensure_ascii=False).encode()
+
+    assert has_same_merges(merges, document(listed))
+    for other in (merges[::-1], merges[:-1], [*merges, "a b"], [*merges[:-1], "\x1b]"], []):
+        assert not has_same_merges(other, document(listed))
+    assert not has_same_merges(merges, b"[]")
+    assert not has_same_merges([], document([]))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "severity", "proof"),
+    [(("er", "re"), ERROR, '"rer" is encoded as [337, 29878], not [364, 261]'), (("▁t", "▁c"), INFO, "")],
+)
+def test_swapped_scores_of_a_real_vocabulary(pieces, severity, proof, vocabs: Path):
+    right = load_gguf(vocabs / "llama-spm.gguf")
+    expected = load_reference(vocabs / "llama-spm.tokenizer.json")
+    wrong = Encoder(swap_scores(right.spec, *pieces))
+    (difference,) = find_ranking_differences(wrong, expected)
+    assert difference.severity is severity
+    assert proof in difference.message
+    assert list(find_ranking_differences(right, expected)) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.0, -1.0, -1.0, -2.0], True),
+        ([0.0, -2.0, -1.0], False),
+        ([0.0, *[-9.0] * 8, -1.0, -2.0, *[5.0] * 9, -3.0], True),
+        ([0.0, *[-9.0] * 7, -1.0], False),
+        ([-1.0, *[0.0, -0.0] * 4, -2.0], True),
+        ([-1.0, *[0.0] * 8, -2.0, -1.5], False),
+    ],
+)
+@pytest.mark.parametrize("kind", [list, partial(array, "f")])
+@pytest.mark.parametrize("requested", [AUTO, PYTHON])
+def test_scores_that_descend_apart_from_shared_ones(monkeypatch, scores, expected, kind, requested):
+    monkeypatch.setenv(VARIABLE, requested)
+    size = len(scores)
+    tokens = [*map(str, range(size)), "<s>"]
+    spec = TokenizerSpec(model="llama", tokens=tokens, scores=kind([*scores, 7.0]), types=[1] * size + [3])
+    assert ranks_alike(Encoder(spec), Documented(Encoder(SPM), {})) is expected

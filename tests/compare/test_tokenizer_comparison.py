@@ -1,0 +1,281 @@
+"""How two tokenizers themselves are compared: one kind of difference at a time, with its severity."""
+
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from tokverify.compare.tokenizer_comparison import compare_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.report.finding import ERROR, INFO, WARNING
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.spec import TokenType
+from tokverify.texts.vocabulary import compare_vocabularies
+from tokverify.tokenizer import GenerationEnds, Tokenizer
+
+UNUSED = TokenType.UNUSED.value
+PLAIN = spm_spec({"a": -1.0, "b": -2.0}, {"<turn>": CONTROL})
+ROLES = {"bos": 1, "eos": 2}
+
+
+class Typed(FakeTokenizer):
+    """A reference that knows its types and some tokens that end a generation."""
+
+    types: tuple[TokenType, ...] = ()
+    ends = GenerationEnds(frozenset(), are_all=False)
+
+    def token_types(self):
+        return [*self.types, *[TokenType.UNDEFINED] * (len(self.pieces) - len(self.types))]
+
+    def generation_ends(self):
+        return self.ends
+
+
+class Complete(Typed):
+    """A tokenizer that has no token for a role that it does not name."""
+
+    def lists_role(self, role):
+        return True
+
+
+def differences(actual: Tokenizer, expected: Tokenizer, aspect: Aspect) -> list[TokenizerDifference]:
+    found = compare_tokenizers(actual, expected, compare_vocabularies(actual, expected)).differences
+    return [difference for difference in found if difference.aspect is aspect]
+
+
+def encoder(scores: dict[str, float], types: dict[str, int] | None = None, **fields: object) -> Encoder:
+    return Encoder(spm_spec(scores, types, **{"special_ids": ROLES, "add_bos": True} | fields))
+
+
+def test_equal_tokenizers_do_not_differ():
+    compared = compare_tokenizers(Encoder(PLAIN), Encoder(PLAIN), compare_vocabularies(Encoder(PLAIN), Encoder(PLAIN)))
+    assert (compared.differences, compared.not_compared) == ([], [])
+
+
+def test_an_id_with_different_bytes_is_an_error():
+    (found,) = differences(encoder({"a": 0.0, "b": 0.0}), encoder({"a": 0.0, "c": 0.0}), Aspect.BYTES)
+    assert (found.severity, found.ids) == (ERROR, (260,))
+    assert found.message == '1 id represents a different token: 260 "b", not "c"'
+
+
+def test_a_byte_piece_that_is_typed_normal_represents_its_text():
+    (found,) = differences(encoder({}, {"<0x0A>": 1}), encoder({}), Aspect.BYTES)
+    assert (found.severity, found.ids) == (ERROR, (13,))
+
+
+@pytest.mark.parametrize(
+    ("piece", "type", "aspect", "severity"),
+    [
+        ("word", 1, Aspect.EXTRA, ERROR),
+        ("<turn>", CONTROL, Aspect.EXTRA, ERROR),
+        ("[PAD260]", 1, Aspect.PADDING, INFO),
+        ("<unused7>", CONTROL, Aspect.PADDING, INFO),
+        ("zzz", UNUSED, Aspect.PADDING, INFO),
+    ],
+)
+def test_a_token_of_the_model_only_is_an_error_unless_it_is_padding(piece, type, aspect, severity):
+    (found,) = differences(encoder({piece: 0.0}, {piece: type}), encoder({}), aspect)
+    assert (found.severity, found.ids) == (severity, (259,))
+
+
+def test_a_token_of_the_reference_only_is_an_error_unless_it_is_padding():
+    (found,) = differences(encoder({}), encoder({"<tool>": 0.0}), Aspect.MISSING)
+    assert (found.severity, found.ids) == (ERROR, (259,))
+    (padding,) = differences(encoder({}), encoder({"zzz": 0.0}, {"zzz": UNUSED}), Aspect.PADDING)
+    assert padding.severity is INFO
+
+
+def test_sizes_are_shown_and_left_to_the_tokens_that_only_one_side_has():
+    (found,) = differences(encoder({"a": 0.0}), encoder({}), Aspect.SIZE)
+    assert (found.severity, found.message) == (INFO, "the model has 260 tokens, the reference 259")
+
+
+@pytest.mark.parametrize(
+    ("piece", "actual", "expected", "severity"),
+    [
+        ("<turn>", 1, CONTROL, ERROR),
+        ("<turn>", CONTROL, 1, ERROR),
+        ("word", 1, USER_DEFINED, ERROR),
+        ("word", USER_DEFINED, 1, ERROR),
+        ("word", CONTROL, USER_DEFINED, ERROR),
+        ("word", USER_DEFINED, CONTROL, ERROR),
+        ("<|turn|>", CONTROL, USER_DEFINED, ERROR),
+        ("<|turn|>", USER_DEFINED, CONTROL, ERROR),
+        ("word", UNUSED, 1, ERROR),
+        ("<unused1>", UNUSED, 1, INFO),
+        ("word", TokenType.UNKNOWN.value, 1, WARNING),
+    ],
+)
+def test_a_different_type_is_an_error_if_a_text_or_its_decoding_can_show_it(piece, actual, expected, severity):
+    sides = [encoder({piece: 0.0}, {piece: type}) for type in (actual, expected)]
+    for one, other in (sides, reversed(sides)):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert (found.severity, found.ids) == (severity, (259,))
+
+
+@pytest.mark.parametrize(
+    ("in_file", "in_source", "severity"), [(CONTROL, USER_DEFINED, INFO), (USER_DEFINED, CONTROL, ERROR)]
+)
+def test_a_converter_may_type_what_looks_like_a_special_token_as_a_control_token(in_file, in_source, severity):
+    source = typed_like(encoder({"<|turn|>": 0.0}), {259: TokenType(in_source)})
+    file = encoder({"<|turn|>": 0.0}, {"<|turn|>": in_file})
+    for one, other in ((file, source), (source, file)):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert (found.severity, found.ids) == (severity, (259,))
+
+
+def typed_like(encoder: Encoder, changed: dict[int, TokenType]) -> Typed:
+    """Return a tokenizer that is no GGUF file, with the same types except for some tokens."""
+    tokenizer = Typed(*encoder.pieces)
+    tokenizer.types = tuple(changed.get(id, type) for id, type in enumerate(encoder.token_types()))
+    return tokenizer
+
+
+def test_a_type_that_only_llama_cpp_overrides_is_a_warning():
+    source = typed_like(encoder({"<|im_end|>": 0.0}), {259: TokenType.USER_DEFINED})
+    file = encoder({"<|im_end|>": 0.0}, {"<|im_end|>": USER_DEFINED})
+    for one, other, declaring in ((file, source, "the file"), (source, file, "the reference")):
+        (found,) = differences(one, other, Aspect.TYPES)
+        assert found.severity is WARNING
+        assert f"{declaring} declares what" in found.message
+        assert "llama.cpp overrides it" in found.message
+
+
+def test_tokens_whose_types_differ_in_the_same_way_are_one_difference():
+    scores = {"one": 0.0, "two": 0.0, "<turn>": 0.0}
+    found = differences(
+        encoder(scores), encoder(scores, {"one": USER_DEFINED, "two": USER_DEFINED, "<turn>": CONTROL}), Aspect.TYPES
+    )
+    assert [difference.ids for difference in found] == [(259, 260), (261,)]
+
+
+def test_a_reference_that_only_knows_its_added_tokens_says_nothing_about_bytes():
+    reference = Typed(*encoder({}).pieces)
+    reference.types = (TokenType.CONTROL,) * 3
+    assert differences(encoder({}), reference, Aspect.TYPES) == []
+    assert differences(reference, encoder({}), Aspect.TYPES) == []
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "severities"),
+    [
+        ({"eos": 1}, {"eos": 2}, [ERROR]),
+        ({"bos": 1}, {"bos": 2}, [ERROR]),
+        ({"unk": 0}, {"unk": 1}, [ERROR]),
+        ({"pad": 1}, {"pad": 2}, [INFO]),
+        ({"mask": 1}, {"mask": 2}, [WARNING]),
+        ({}, {"eos": 2}, [ERROR]),
+        ({}, {"pad": 2}, [INFO]),
+        ({"sep": 2}, {"eos": 2}, []),
+        ({"bos": 1, "eos": 2}, {"bos": 1, "eos": 2}, []),
+    ],
+)
+def test_special_ids_are_compared_by_role(actual, expected, severities):
+    sides = [Complete("a", "b", "c", special_ids=ids) for ids in (actual, expected)]
+    for one, other in (sides, reversed(sides)):
+        assert [difference.severity for difference in differences(one, other, Aspect.SPECIAL_IDS)] == severities
+
+
+def test_a_role_that_a_side_may_have_without_naming_it_is_not_compared():
+    ids = {"bos": 0, "eos": 1, "pad": 1}
+    silent, naming = FakeTokenizer("a", "b"), Complete("a", "b", special_ids=ids, adds_special=False)
+    for one, other in ((silent, naming), (naming, silent)):
+        compared = compare_tokenizers(one, other, compare_vocabularies(one, other))
+        assert compared.differences == []
+        assert "bos and eos: fake does not name them" in compared.not_compared
+
+
+def test_a_role_that_only_the_model_has_is_named():
+    actual, expected = Complete("a", "b", special_ids={"eos": 1}), Complete("a", "b")
+    (found,) = differences(actual, expected, Aspect.SPECIAL_IDS)
+    assert found.message == 'eos is 1 "b" in the model, but the reference has none'
+
+
+def test_an_eos_that_the_model_lacks_but_that_ends_its_generations_is_a_warning():
+    actual = Complete("a", "<|eot_id|>")
+    actual.ends = GenerationEnds(frozenset({1}), are_all=True)
+    (found,) = differences(actual, FakeTokenizer("a", "<|eot_id|>", special_ids={"eos": 1}), Aspect.SPECIAL_IDS)
+    assert found.severity is WARNING
+
+
+def ending(*ids: int, are_all: bool = True) -> Typed:
+    tokenizer = Typed("a", "b", "c")
+    tokenizer.ends = GenerationEnds(frozenset(ids), are_all)
+    return tokenizer
+
+
+def test_tokens_that_end_a_generation_on_one_side_only_are_errors():
+    lost, extra = differences(ending(0), ending(1), Aspect.ENDS)
+    assert (lost.severity, lost.ids, extra.ids) == (ERROR, (1,), (0,))
+    assert lost.message == '1 token ends a generation in the reference only: 1 "b"'
+
+
+def test_an_incomplete_list_of_ends_proves_nothing_about_the_others():
+    assert differences(ending(0, 1), ending(1, are_all=False), Aspect.ENDS) == []
+    assert differences(ending(1, are_all=False), ending(0, 1), Aspect.ENDS) == []
+
+
+def test_tokens_added_around_a_text_are_compared():
+    (found,) = differences(encoder({"a": 0.0}), encoder({"a": 0.0}, add_bos=False), Aspect.AFFIXES)
+    assert found.severity is ERROR
+    assert found.message == 'the model adds 1 "<s>" before a text, the reference nothing'
+
+
+def test_what_the_reference_does_not_know_is_listed():
+    silent = FakeTokenizer("a", "b", adds_special=False, name="silent")
+    actual = encoder({})
+    compared = compare_tokenizers(actual, silent, compare_vocabularies(actual, silent))
+    assert compared.not_compared == [
+        "the types of tokens: silent does not know them",
+        "bos and eos: silent does not name them",
+        "the tokens that end a generation: silent does not name them",
+        "the tokens added around a text: silent does not know them",
+    ]
+
+
+def test_a_digest_depends_on_everything_that_differs():
+    one = differences(encoder({"a": 0.0}), encoder({"b": 0.0}), Aspect.BYTES)
+    other = differences(encoder({"a": 0.0}), encoder({"c": 0.0}), Aspect.BYTES)
+    same = differences(encoder({"a": 0.0}), encoder({"b": 0.0}), Aspect.BYTES)
+    assert one[0].digest == same[0].digest != other[0].digest
+    eos, bos = ({role: 1} for role in ("eos", "bos"))
+    digests = {
+        differences(
+            FakeTokenizer("a", "b", special_ids=ids),
+            FakeTokenizer("a", "b", special_ids=dict.fromkeys(ids, 0)),
+            Aspect.SPECIAL_IDS,
+        )[0].digest
+        for ids in (eos, bos)
+    }
+    assert len(digests) == 2
+
+
+def test_the_most_severe_difference_comes_first():
+    compared = compare_tokenizers(
+        encoder({"[PAD1]": 0.0, "a": 0.0}),
+        encoder({}),
+        compare_vocabularies(encoder({"[PAD1]": 0.0, "a": 0.0}), encoder({})),
+    )
+    assert [difference.severity for difference in compared.differences] == [ERROR, INFO, INFO]
+
+
+def test_byte_level_vocabularies_are_compared_in_the_same_way():
+    actual, expected = (Encoder(bpe_spec(["a b"], {"<|turn|>": type})) for type in (1, CONTROL))
+    assert [each.severity for each in differences(actual, expected, Aspect.TYPES)] == [ERROR]
+
+
+@pytest.mark.parametrize(("known", "count"), [(TokenType.NORMAL, 1), (TokenType.CONTROL, 0)])
+def test_an_undefined_type_is_an_unused_token_only_if_other_types_are_known(known: TokenType, count: int):
+    actual, expected = Typed("a", "b"), Typed("a", "c")
+    actual.types = (known, TokenType.UNDEFINED)
+    expected.types = (known, TokenType.NORMAL)
+    assert len(differences(actual, expected, Aspect.TYPES)) == count
+
+
+def test_a_role_under_another_name_is_named_as_the_model_names_it():
+    tokens = ["[UNK]", "▁a", "[SEP]", "[PAD]"]
+    reference = Complete(*tokens, special_ids={"eos": 2})
+    types = {"[UNK]": CONTROL, "[SEP]": CONTROL, "[PAD]": CONTROL}
+    actual = Encoder(spec_of("bert", tokens, types, special_ids={"unk": 0, "sep": 3, "bos": 0}))
+    messages = [found.message for found in differences(actual, reference, Aspect.SPECIAL_IDS)]
+    assert 'sep is 3 "[PAD]" in the model, but 2 "[SEP]" in the reference' in messages
+    assert not any("the model has no eos" in message for message in messages)

@@ -1,0 +1,96 @@
+import pytest
+
+from tokverify.errors import TokverifyError
+from tokverify.explain.stats import text as module
+from tokverify.explain.stats.text import parallel_samples, read_pieces, samples, texts_of
+from tokverify.report.stats import TextKind
+
+
+def write(directory, name, content):
+    path = directory / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_the_samples_are_of_every_kind():
+    every = list(samples())
+    assert {text.kind for text in every} == set(TextKind)
+    assert [text.name for text in every if text.kind is TextKind.PROSE] == list(parallel_samples())
+    assert len(parallel_samples()) == 10
+    assert len([text for text in every if text.kind is TextKind.CODE]) == 6
+    assert all(100 < len(text.content) < 1000 for text in every)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "language"),
+    [("a.py", TextKind.CODE, "Python"), ("a.CPP", TextKind.CODE, "C++"), ("a.rs", TextKind.CODE, "Rust"),
+     ("a.h", TextKind.CODE, "C"),
+     ("a.txt", TextKind.PROSE, "Latin"), ("a.md", TextKind.PROSE, "Latin"), ("README", TextKind.PROSE, "Latin")],
+)  # fmt: skip
+def test_the_suffix_implies_the_kind(tmp_path, name, kind, language):
+    [text] = texts_of(write(tmp_path, name, "some words\n"))
+    assert (text.kind, text.name, text.content) == (kind, language, "some words\n")
+
+
+def test_prose_is_cut_where_the_script_of_its_lines_changes(tmp_path):
+    content = "1\nOne\n\nthree – 3\nЧетыре\n---\nпять\n六\n"
+    texts = list(texts_of(write(tmp_path, "a.txt", content)))
+    assert [(text.name, text.content) for text in texts] == [
+        ("Latin", "1\nOne\n\nthree – 3\n"),
+        ("Cyrillic", "Четыре\n---\nпять\n"),
+        ("Han", "六\n"),
+    ]
+    assert [text.spaced for text in texts] == [True, True, False]
+
+
+def test_prose_without_letters_says_so(tmp_path):
+    [text] = texts_of(write(tmp_path, "a.txt", "1 2 3\n"))
+    assert text.name == "no letters"
+
+
+def test_code_is_not_cut_by_script(tmp_path):
+    [text] = texts_of(write(tmp_path, "a.py", "a = 1\n# Привет\n"))
+    assert text.content == "a = 1\n# Привет\n"
+
+
+def test_an_empty_file_has_no_text(tmp_path):
+    assert list(texts_of(write(tmp_path, "a.txt", ""))) == []
+
+
+@pytest.mark.parametrize("content", ["", "ab", "ab\ncd\nef\n", "a\r\nb\r\n", "é" * 50, "\n" * 20, "🦙\n" * 9 + "x"])
+def test_long_files_are_read_in_pieces_that_make_up_the_whole(tmp_path, monkeypatch, content):
+    monkeypatch.setattr(module, "PIECE_BYTES", 7)
+    assert "".join(read_pieces(write(tmp_path, "a", content))) == content
+
+
+def test_pieces_end_at_line_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PIECE_BYTES", 4)
+    assert list(read_pieces(write(tmp_path, "a", "ab\ncd\nefg\n"))) == ["ab\ncd\n", "efg\n"]
+
+
+def test_short_files_are_read_whole(tmp_path):
+    assert list(read_pieces(write(tmp_path, "a", "a\nb\n" * 1000))) == ["a\nb\n" * 1000]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 7, 1 << 20])
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b"caf\xe9", "byte 0xE9 at offset 3"),
+        (b"ab\ncd\xff\n", "byte 0xFF at offset 5"),
+        (b"\xf0\x9f\xa6", "byte 0xF0 at offset 0"),
+        (b"abc\n\xe2\x28\xa1", "byte 0xE2 at offset 4"),
+    ],
+)
+def test_invalid_utf8_is_reported_with_its_location(tmp_path, monkeypatch, data, place, size):
+    monkeypatch.setattr(module, "PIECE_BYTES", size)
+    path = write(tmp_path, "a.txt", data)
+    with pytest.raises(TokverifyError) as caught:
+        list(read_pieces(path))
+    assert str(caught.value) == f"{path}: {place} is not UTF-8; convert the file first"
+
+
+@pytest.mark.parametrize("name", ["absent.txt", "."])
+def test_an_unreadable_file_is_reported(tmp_path, name):
+    with pytest.raises(TokverifyError, match="cannot read the text: "):
+        list(read_pieces(tmp_path / name))

@@ -1,0 +1,584 @@
+"""Plan repairs of tokenizers small enough to see every fault at a glance."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.fifth_faults import one_score
+from support.made_vocabulary import unigram
+from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
+from tokverify.case import Case
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
+from tokverify.errors import BrokenFileError
+from tokverify.references.huggingface import from_json
+from tokverify.references.rebuilt import build
+from tokverify.repair.diagnosis import Facts
+from tokverify.repair.fix.certain import certain_changes
+from tokverify.repair.fix.changed import type_ranges
+from tokverify.repair.fix.fixing import Plan, make_plan, to_report
+from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
+from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
+from tokverify.sources.gguf.declaration import Declaration
+from tokverify.spec import TokenizerSpec, TokenType
+
+pytestmark = pytest.mark.process  # takes seconds
+NORMAL = TokenType.NORMAL.value
+SPM = spm_spec(
+    {"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "new word": 0, "<x>": 0},
+    {"new word": USER_DEFINED, "<x>": CONTROL},
+    special_ids={"bos": 1, "eos": 2, "unk": 0},
+    chat_template="{{ messages }}",
+)
+BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL, "<y>": CONTROL})
+CASES = [
+    Case(id=f"{text}-{add_special}", suite="s", text=text, add_special=add_special)
+    for text in ("ab", "abc 12", " a", "")
+    for add_special in (False, True)
+]
+
+
+def planned(wrong: TokenizerSpec, right: TokenizerSpec, *, bare: bool = False) -> Plan:
+    expected = Encoder(right, "right")
+    facts = Facts(Bare(expected) if bare else expected)
+    return make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+
+
+def ended(spec: TokenizerSpec) -> TokenizerSpec:
+    """Give the roles of BOS and EOS to `<x>`."""
+    return replace(spec, special_ids=dict.fromkeys(("bos", "eos"), spec.tokens.index("<x>")))
+
+
+def typed(spec: TokenizerSpec, text: str, type: int) -> TokenizerSpec:
+    pairs = zip(spec.tokens, spec.types, strict=True)
+    return replace(spec, types=[type if token == text else old for token, old in pairs])
+
+
+def written(plan: Plan) -> FixReport:
+    return to_report(plan, is_written=True)
+
+
+def test_a_tokenizer_that_agrees_needs_no_repair():
+    plan = planned(SPM, SPM)
+    assert plan.change is None
+    assert fix_exit_code(to_report(plan)) == 0
+    assert to_report(plan).not_compared == ()
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_fault_that_no_case_shows_is_found_by_generated_texts_and_repaired(bare: bool):
+    wrong = typed(SPM, "new word", NORMAL)
+    plan = planned(wrong, SPM, bare=bare)
+    assert plan.before.verification().fail == 0
+    assert plan.before.counts[TEXTS] > 0
+    assert fix_exit_code(to_report(plan)) == 1
+    assert plan.change.transform(wrong).types == SPM.types
+    assert (plan.repair.kind, plan.repair.changed_tokens, plan.repair.inferred_tokens) == ("types", 1, 0)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_two_faults_are_repaired_in_one_call():
+    wrong = replace(typed(SPM, "new word", NORMAL), add_space_prefix=False, special_ids={"bos": 1, "eos": 1, "unk": 0})
+    plan = planned(wrong, SPM)
+    new = plan.change.transform(wrong)
+    assert (new.types, new.add_space_prefix, new.special_ids["eos"]) == (SPM.types, True, 2)
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "kind"),
+    [
+        ({"special_ids": {"bos": 1, "eos": 265, "unk": 0}}, ROLES, "eos_id"),
+        ({"chat_template": None}, TEMPLATE, "chat_template"),
+        ({"chat_template": "{{ other }}"}, TEMPLATE, "chat_template"),
+    ],
+)
+def test_metadata_that_no_text_shows_is_repaired_if_the_reference_declares_it(
+    fault: dict[str, object], check: str, kind: str
+):
+    plan = planned(replace(SPM, **fault), SPM)
+    assert plan.before.counts[check] > 0
+    assert plan.repair.kind == kind
+    assert plan.after.is_clean
+
+
+def test_what_ids_cannot_show_is_reported_as_not_compared():
+    report = to_report(planned(replace(SPM, chat_template=None), SPM, bare=True))
+    assert fix_exit_code(report) == 0
+    assert set(report.not_compared) == {"types of tokens", "ids of special tokens", "chat template"}
+
+
+def test_the_other_model_of_sentencepiece_is_found_by_ids_alone():
+    plan = planned(SPM, replace(SPM, scores=[-score for score in SPM.scores], model="t5"), bare=True)
+    assert set(plan.repair.kind.split("+")) == {"model", "scores"}
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_nothing_is_claimed_if_a_difference_remains():
+    # Ids do not reveal scores without any order.
+    plan = planned(SPM, replace(SPM, scores=[-float(id * 37 % 101) for id in range(len(SPM.tokens))]), bare=True)
+    report = written(plan) if plan.change else to_report(plan)
+    assert fix_exit_code(report) == 1
+
+
+def test_a_change_that_makes_anything_worse_is_no_improvement():
+    plan = planned(typed(SPM, "new word", NORMAL), SPM)
+    better = replace(plan.before, counts={**plan.before.counts, TEXTS: 0})
+    worse_elsewhere = replace(better, counts={**better.counts, TYPES: better.counts[TYPES] + 1})
+    assert better.improves(plan.before)
+    assert not worse_elsewhere.improves(plan.before)
+    assert not plan.before.improves(plan.before)
+
+
+def test_bos_is_turned_off_if_the_template_adds_it_and_the_reference_adds_nothing():
+    class Silent(Bare):
+        """Does not know which tokens to add."""
+
+        def __init__(self, spec: TokenizerSpec) -> None:
+            super().__init__(Encoder(spec))
+            self.adds_special = False
+
+    spec = replace(typed(SPM, "new word", NORMAL), add_bos=True, chat_template="<s>{{ messages }}")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=spec), Facts(Silent(SPM)), CASES)
+    assert plan.change.transform(spec).types == SPM.types
+    assert "turning add_bos off, because the chat template begins with BOS" in plan.change.sentence
+
+
+def test_a_file_that_llama_cpp_refuses_is_repaired():
+    wrong = replace(BPE, merges=None)
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("there are no merges"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE)), CASES)
+    assert plan.before.verification().refusal == "there are no merges"
+    assert plan.change.transform(wrong).merges == BPE.merges
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_the_report_names_the_checks_that_are_left():
+    report = to_report(planned(typed(SPM, "new word", NORMAL), SPM))
+    assert {check.name for check in remaining(report)} == {TEXTS, TYPES}
+
+
+def test_type_ranges_join_neighbors_of_the_same_type():
+    types = list(BPE.types)
+    types[3:6] = [USER_DEFINED] * 3
+    types[8] = CONTROL
+    new = replace(BPE, types=types)
+    assert type_ranges(BPE, new) == (TypeRange(3, 5, USER_DEFINED), TypeRange(8, 8, CONTROL))
+    assert type_ranges(BPE, replace(new, tokens=new.tokens[:-1], types=types[:-1])) == ()
+
+
+def test_an_error_of_audit_that_the_reference_cannot_refute_is_no_success():
+    ordinary = SPM.tokens.index("▁a")
+    wrong = replace(SPM, special_ids={"bos": 1, "eos": ordinary, "unk": 0})
+    report = to_report(planned(wrong, SPM, bare=True))
+    assert fix_exit_code(report) == 1
+    assert [check.name for check in remaining(report)] == [UNCONFIRMED]
+    assert fix_exit_code(to_report(planned(SPM, SPM, bare=True))) == 0
+
+
+def test_an_ordinary_word_as_eos_is_replaced_by_the_only_control_token():
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan = planned(replace(right, special_ids={"bos": end, "eos": 0}), right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(right).special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_byte_as_eos_is_replaced_by_the_token_named_like_one():
+    right = replace(SPM, chat_template=None)
+    wrong = replace(right, special_ids={**right.special_ids, "eos": right.tokens.index("<0x00>")})
+    plan = planned(wrong, right, bare=True)
+    assert plan.repair.kind == "eos_id"
+    assert plan.change.transform(wrong).special_ids == right.special_ids
+
+
+@pytest.mark.parametrize(("add_bos", "code"), [(True, 0), (False, 1)])
+def test_no_success_is_claimed_if_the_reference_cannot_show_why_bos_is_off(add_bos: bool, code: int):
+    right = replace(SPM, add_space_prefix=True, chat_template=None)
+    expected = Bare(Encoder(right, "right"))
+    expected.adds_special = False
+    wrong = replace(right, add_space_prefix=False, add_bos=add_bos)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    assert plan.repair.kind == "add_space_prefix"
+    assert fix_exit_code(written(plan)) == code
+    assert [check.name for check in remaining(written(plan))] == ([] if add_bos else [AFFIXES])
+
+
+def test_a_merge_that_only_one_token_needs_is_restored():
+    right = bpe_spec([f"{left} {right}" for left in "abcdefghijklm" for right in "nopqrstuvwxyz"])
+    wrong = replace(right, merges=[merge for merge in right.merges if merge != "f q"])
+    plan = planned(wrong, right)
+    assert plan.repair.kind == "merges"
+    assert plan.change.transform(wrong).merges == right.merges
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_repair_that_reaches_its_limit_says_so():
+    wrong = replace(BPE, pre="qwen2", merges=BPE.merges[1:])
+    facts = Facts(Bare(Encoder(BPE)))
+    limited = to_report(make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES, encodings=1))
+    assert (limited.stopped_early, fix_exit_code(limited)) == (True, 1)
+    assert not to_report(planned(wrong, BPE, bare=True)).stopped_early
+
+
+def test_a_repair_that_is_complete_does_not_say_that_it_reached_its_limit():
+    wrong = replace(BPE, pre="qwen2")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(Encoder(BPE)), CASES, encodings=1)
+    assert plan.change is not None
+    assert not to_report(plan).stopped_early
+
+
+def appended(spec: TokenizerSpec, *texts: str, **roles: int) -> TokenizerSpec:
+    return replace(
+        spec,
+        tokens=[*spec.tokens, *texts],
+        types=[*spec.types, *[CONTROL] * len(texts)],
+        special_ids={**spec.special_ids, **roles},
+    )
+
+
+def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
+    size = len(BPE.tokens)
+    right = replace(BPE, special_ids={"eos": size - 1})
+    plan = planned(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size), right)
+    fixed = plan.change.transform(appended(right, "<|im_start|>", "<|im_end|>", eos=size + 1, pad=size))
+    assert list(fixed.tokens) == list(right.tokens)
+    assert fixed.special_ids == right.special_ids
+    assert plan.repair.sentence == (
+        f"removing 2 tokens (ids {size}-{size + 1}) that the reference does not have, and making token {size - 1} "
+        '"<y>" the eos token (tokenizer.ggml.eos_token_id), and leaving the role pad without a token '
+        "(tokenizer.ggml.padding_token_id)"
+    )
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_ordinary_tokens_that_the_reference_does_not_have_are_removed_with_their_merges(bare: bool):
+    right = ended(BPE)
+    merges = [*BPE.merges, "ab 12"]
+    wrong = replace(right, tokens=[*BPE.tokens, "ab12"], types=[*BPE.types, NORMAL], merges=merges)
+    plan = planned(wrong, right, bare=bare)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), list(fixed.merges)) == (list(BPE.tokens), list(BPE.merges))
+    assert plan.change.sentence == f'removing token {len(BPE.tokens)} "ab12" that the reference does not have'
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_no_text_contains_is_removed_if_the_reference_has_fewer():
+    right = ended(BPE)
+    wrong = replace(right, tokens=[*BPE.tokens, "zz"], types=[*BPE.types, NORMAL])
+    plan = planned(wrong, right, bare=True)
+    assert list(plan.change.transform(wrong).tokens) == list(BPE.tokens)
+
+
+@pytest.mark.parametrize("declared", [{}, {"eos": "<|end|>"}])
+def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str]):
+    right = bpe_spec(["a b", "ab c"], {"<|end|>": CONTROL})
+    right = replace(right, special_ids={"eos": len(right.tokens) - 1})
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="right", special_texts=declared, is_file=True).tokenizer)
+    wrong = appended(right, "<|im_end|>", eos=len(right.tokens))
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (list(fixed.tokens), fixed.special_ids) == (list(right.tokens), right.special_ids)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_tokens_with_embeddings_are_replaced_by_padding():
+    size = len(BPE.tokens)
+    wrong = appended(BPE, "<|pad|>")
+    declaration = Declaration(spec=wrong, embedding_rows=size + 1, vocab_size=size + 1)
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert fixed.tokens[size:] == [f"[PAD{size}]"]
+    assert fixed.types[size:] == [TokenType.UNUSED.value]
+    removal, padding = plan.repair.sentence.split(", and ")
+    assert removal.endswith("that the reference does not have")
+    assert padding == f"adding 1 padding token, as the model has {size + 1} embeddings"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def planned_with_embeddings(wrong: TokenizerSpec, right: TokenizerSpec, rows: int, **fields: object) -> Plan:
+    declaration = Declaration(spec=wrong, embedding_rows=rows, vocab_size=rows, **fields)
+    return make_plan(Path("model.gguf"), declaration, Facts(Encoder(right, "right")), CASES)
+
+
+def test_tokens_with_embeddings_are_replaced_by_padding_together_with_other_faults():
+    wrong = replace(appended(BPE, "<|pad|>"), pre="qwen2", merges=BPE.merges[1:])
+    plan = planned_with_embeddings(wrong, BPE, len(wrong.tokens))
+    fixed = plan.change.transform(wrong)
+    assert (fixed.pre, fixed.merges, len(fixed.tokens)) == (BPE.pre, BPE.merges, len(wrong.tokens))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_padding_needs_no_text_that_verifies_it():
+    many = appended(BPE, *(f"<|{number}|>" for number in range(2_000)))
+    plan = planned_with_embeddings(many, BPE, len(many.tokens))
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+    refused = replace(appended(BPE, "<|pad|>"), merges=None)
+    plan = planned_with_embeddings(refused, BPE, len(refused.tokens), refusal=BrokenFileError("there are no merges"))
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_missing_token_is_followed_by_padding_if_the_model_has_more_embeddings():
+    cut = replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1])
+    plan = planned_with_embeddings(cut, BPE, len(BPE.tokens) + 2)
+    assert len(plan.change.transform(cut).tokens) == len(BPE.tokens) + 2
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_padding_that_the_reference_does_not_have_is_kept():
+    wrong = appended(BPE, f"[PAD{len(BPE.tokens)}]")
+    wrong = replace(wrong, types=[*BPE.types, TokenType.UNUSED.value])
+    assert planned(wrong, BPE).change is None
+
+
+def test_tokens_added_to_a_sentencepiece_model_are_kept():
+    expected = Encoder(SPM, "right")
+    expected.parses_special = False
+    wrong = replace(appended(SPM, "<|pad|>"), scores=[*SPM.scores, 0.0])
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    assert plan.change is None or len(plan.change.transform(wrong).tokens) == len(wrong.tokens)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_special_ids_out_of_range_are_corrected(bare: bool):
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    wrong = replace(right, special_ids={"bos": end + 1, "eos": end + 1, "pad": end + 2})
+    refusal = BrokenFileError("out of range")
+    expected = Encoder(right, "right")
+    declaration = Declaration(spec=wrong, refusal=refusal)
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    assert plan.repair.kind == "bos_id+eos_id+pad_id"
+    assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
+    assert fix_exit_code(written(plan)) == 0
+
+
+def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> tuple[Plan, TokenizerSpec]:
+    wrong = replace(right, special_ids={**right.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    expected = Encoder(right, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    return plan, plan.change.transform(wrong)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["unk", "sep", "pad", "mask", "fim_pre"])
+def test_a_role_that_no_token_is_named_like_is_left_without_a_token(role: str, bare: bool):
+    right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
+    end = right.tokens.index("<|endoftext|>")
+    right = replace(right, special_ids={"bos": end, "eos": end})
+    plan, fixed = planned_out_of_range(right, bare=bare, **{role: end + 1})
+    assert plan.repair.sentence.startswith(f"leaving the role {role} without a token")
+    assert fixed.special_ids == right.special_ids
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("role", ["bos", "eos", "unk"])
+def test_a_role_out_of_range_goes_to_the_token_named_like_it(role: str, bare: bool):
+    plan, fixed = planned_out_of_range(SPM, bare=bare, **{role: len(SPM.tokens)})
+    assert plan.repair.kind == f"{role}_id"
+    assert plan.repair.gguf_command is not None
+    assert fixed.special_ids == SPM.special_ids
+
+
+def test_a_role_out_of_range_is_not_exchanged_with_another():
+    right = replace(SPM, chat_template=None)
+    plan, fixed = planned_out_of_range(right, bare=True, bos=len(SPM.tokens), eos=1)
+    assert fixed.special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_roles_out_of_range_are_corrected_after_another_role():
+    wrong = replace(SPM, special_ids={"bos": 2, "eos": 2, "unk": 0, "pad": len(SPM.tokens)})
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = replace(wrong, special_ids={**wrong.special_ids, "bos": 1})
+    assert change.transform(other).special_ids == {"bos": 1, "eos": 2, "unk": 0}
+
+
+def test_byte_tokens_are_typed_after_another_change():
+    wrong = replace(SPM, types=[NORMAL if type == BYTE else type for type in SPM.types])
+    (change,) = certain_changes(wrong, None, Facts(None))
+    other = typed(wrong, "new word", NORMAL)
+    assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
+
+
+def test_byte_tokens_and_ordinary_ones_with_each_other_s_type_are_typed():
+    other = {NORMAL: BYTE, BYTE: NORMAL}
+    wrong = replace(SPM, types=[other.get(type, type) for type in SPM.types])
+    plan = planned(wrong, SPM)
+    assert plan.change.transform(wrong).types == SPM.types
+    assert plan.change.sentence == (
+        f"setting the type of 256 byte tokens to BYTE and of {SPM.types.count(NORMAL)} other tokens to NORMAL"
+    )
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_type_that_a_tokenizer_json_lists_is_repaired_even_if_no_text_shows_it():
+    runs = ("\t\t", "\t\t\t")
+    right = spm_spec({"a": -1, "\t": -2, **dict.fromkeys(runs, -3)}, dict.fromkeys(runs, USER_DEFINED))
+    wrong = typed(typed(right, runs[0], CONTROL), runs[1], CONTROL)
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    assert plan.before.counts[TYPES] == 2
+    assert "types of tokens" not in to_report(plan).not_compared
+    assert plan.change.transform(wrong).types == right.types
+
+
+@pytest.mark.parametrize("roles", [{}, {"bos": len(SPM.tokens)}])
+def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
+    wrong = replace(SPM, types=SPM.types[:50], special_ids={**SPM.special_ids, **roles})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has 50 elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.special_ids) == (SPM.types, SPM.special_ids)
+    assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("name", ["types", "scores"])
+def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool):
+    wrong = replace(SPM, **{name: [*getattr(SPM, name), 1, 1]})
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    expected = Encoder(SPM, "right")
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.types, fixed.scores) == (SPM.types, SPM.scores)
+    assert plan.change.kind == name
+    assert plan.change.sentence == f"removing the {name} after the last token"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_missing_scores_are_counted_as_differing():
+    wrong = replace(SPM, scores=SPM.scores[:-3])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too few elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    assert plan.change.sentence == "using the reference's scores (3 differ)"
+
+
+def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
+    wrong = replace(SPM, tokens=SPM.tokens[:-2])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types, fixed.scores) == (SPM.tokens, SPM.types, SPM.scores)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
+    wrong = appended(BPE, "ab 12", pad=len(BPE.tokens) + 1)
+    wrong = replace(wrong, types=[*BPE.types, USER_DEFINED])
+    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
+    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(Encoder(BPE, "right"))), [])
+    left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
+    text = "ab 12"
+    assert left.encode(text) == right.encode(text)
+
+
+def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
+    """Replace tokens by placeholders, but keep the merges."""
+    gone = {id for id, token in enumerate(spec.tokens) if token in texts}
+    return replace(
+        spec,
+        tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
+        types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
+    )
+
+
+def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
+    right = ended(BPE)
+    document = build(right, resolve(right)).to_str().encode()
+    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    wrong = pruned(right, "abc", "12")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_an_unused_token_gets_its_text_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc")
+    wrong = replace(wrong, tokens=["gone" if token.startswith("[PAD") else token for token in wrong.tokens])
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+
+
+def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
+    right = ended(BPE)
+    wrong = pruned(right, "abc", "12", "<y>")
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_types_of_more_tokens_than_a_diagnosis_sees_are_corrected_together():
+    added = {"<x>": CONTROL, **{f"[PAD{id}]": USER_DEFINED for id in range(300)}}
+    right = ended(bpe_spec([], added, tokens=[f"w{number}" for number in range(3_000)]))
+    wrong = replace(right, types=[NORMAL if type == USER_DEFINED else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.change.sentence == "setting the type of 300 tokens (ids 3257-3556, tags) to USER_DEFINED"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_the_type_of_the_unknown_token_is_copied_with_those_of_others_but_not_alone():
+    alone = typed(SPM, "<unk>", CONTROL)
+    assert planned(alone, SPM).change is None
+    unknown = TokenType.UNKNOWN.value
+    wrong = replace(SPM, types=[unknown if type == CONTROL else type for type in SPM.types])
+    right = typed(SPM, "<unk>", CONTROL)
+    assert planned(wrong, right).change.transform(wrong).types == right.types
+
+
+def test_more_types_than_texts_can_show_are_confirmed_by_probing():
+    pieces = {f"▁w{number}": -float(number) for number in range(3_000)}
+    right = spm_spec(pieces | dict.fromkeys("▁w0123456789", -1e4), special_ids={"bos": 1, "eos": 2, "unk": 0})
+    wrong = replace(right, types=[TokenType.UNDEFINED.value if type == NORMAL else type for type in right.types])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).types == right.types
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_flag_and_its_role_that_are_both_lost_are_restored_together():
+    right = unigram_spec({"▁a": -1.0, "▁": -2.0, "b": -3.0, "<s>": 0.0}, {"<s>": CONTROL})
+    ids = {"eos": 1, "unk": 2, "bos": right.tokens.index("<s>")}
+    right = replace(right, special_ids=ids, add_bos=True, add_eos=True)
+    wrong = replace(right, special_ids={"eos": 1, "unk": 2}, add_bos=None)
+    plan = planned(wrong, right, bare=True)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.add_bos, fixed.special_ids) == (True, ids)
+    assert plan.change.kind == "add_bos+bos_id"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_more_texts_than_one_round_can_show_are_verified_in_further_rounds():
+    numbers = [str(number) for number in range(10_000, 12_000)]
+    known = [*numbers, *dict.fromkeys(number[:end] for number in numbers for end in range(2, 5))]
+    right = ended(bpe_spec([f"{text[:-1]} {text[-1]}" for text in sorted(known, key=len)], {"<x>": CONTROL}))
+    wrong = replace(right, tokens=[text.replace("1", "²", 1) if len(text) == 5 else text for text in right.tokens])
+    plan = planned(wrong, right, bare=True)
+    assert plan.change.transform(wrong).tokens == right.tokens
+    assert plan.repair.changed_tokens == len(numbers)
+    assert plan.repair.inferred_tokens == 0
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_a_change_that_further_texts_show_to_be_harmful_is_not_made():
+    right = unigram()
+    plan = planned(one_score("IM", -5.0)(right), right, bare=True)
+    assert plan.before.counts[TEXTS] > 0
+    assert plan.change is None
+    assert plan.after.counts == plan.before.counts
+    assert fix_exit_code(written(plan)) == 1

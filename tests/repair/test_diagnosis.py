@@ -1,0 +1,182 @@
+"""Diagnose tokenizers small enough to see the fault at a glance, and real pairs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.fake_tokenizer import FakeTokenizer
+from support.paths import SAMPLE
+from support.sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
+from tokverify.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
+from tokverify.references import open_reference
+from tokverify.repair.budget import Budget
+from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.sources.load import load_gguf, load_model
+from tokverify.spec import TokenizerSpec, TokenType
+
+SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "  ": 0, "<x>": 0}, {"  ": USER_DEFINED, "<x>": CONTROL})
+BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL})
+TEXTS = ("ab", "a  b", "a<x>b", "abc 12", " ab", "x", "", "don't 12ab")
+
+
+def cases(*texts: str) -> list[Case]:
+    modes = [(False, True), (True, True)]
+    return [
+        Case(id=f"{index}-{add_special}", suite="s", text=text, add_special=add_special, parse_special=parse_special)
+        for index, text in enumerate(texts)
+        for add_special, parse_special in modes
+    ]
+
+
+def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> DiagnosisResult | None:
+    actual, expected = Encoder(wrong), Encoder(right, "right")
+    report = verify_tokenizers(actual, expected, cases(*(texts or TEXTS)))
+    return diagnose(wrong, Facts(expected), report.results, encoder=actual)
+
+
+def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
+    return replace(
+        spec, types=[type.value if token == text else old for token, old in zip(spec.tokens, spec.types, strict=True)]
+    )
+
+
+def test_the_reference_of_another_model_is_not_diagnosed():
+    assert found(load_gguf(SAMPLE / "sample.gguf").spec, SPM, *TEXTS) is None
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        (SPM, retyped(SPM, "  ", TokenType.NORMAL), 'setting the type of token 264 "  " to USER_DEFINED'),
+        (SPM, retyped(SPM, "<x>", TokenType.NORMAL), 'setting the type of token 265 "<x>" to CONTROL'),
+        (SPM, retyped(SPM, "b", TokenType.USER_DEFINED), 'setting the type of token 261 "b" to NORMAL'),
+        (SPM, replace(SPM, add_space_prefix=False), "turning add_space_prefix on"),
+        (SPM, replace(SPM, add_bos=False), "turning add_bos on"),
+        (SPM, replace(SPM, add_eos=True), "turning add_eos off"),
+        (SPM, replace(SPM, special_ids={"bos": 2}), 'making token 1 "<s>" the bos token (tokenizer.ggml.bos_token_id)'),
+        (SPM, replace(SPM, scores=[0.0] * 266), "using the reference's scores (4 tokens rank in another order)"),
+        (BPE, replace(BPE, pre="qwen2"), "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre)"),
+        (
+            BPE,
+            replace(BPE, merges=BPE.merges[1:]),
+            "using the reference's 4 merges (1 missing, 0 extra)",
+        ),
+        (BPE, replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1]), "adding token 260 (new) from the reference"),
+    ],
+)
+def test_a_single_fault_is_diagnosed(right: TokenizerSpec, wrong: TokenizerSpec, sentence: str):
+    result = found(wrong, right)
+    best = result.diagnosis.explanations[0]
+    assert (best.sentence, best.explained, best.unexplained) == (sentence, result.diagnosis.failing, ())
+    assert best.expressible
+    changed = Encoder(result.changes[0].transform(wrong))
+    intact = Encoder(right)
+    assert [changed.encode(text, add_special=True) for text in TEXTS] == [
+        intact.encode(text, add_special=True) for text in TEXTS
+    ]
+
+
+def test_two_faults_are_diagnosed_together():
+    wrong = replace(retyped(BPE, "<x>", TokenType.NORMAL), pre="qwen2")
+    best = found(wrong, BPE).diagnosis.explanations[0]
+    assert best.kind in {"types+pre", "pre+types"}
+    assert best.unexplained == ()
+    assert best.gguf_command is None
+
+
+def test_a_change_that_breaks_a_matching_case_is_not_reported():
+    # Without "12" in the vocabulary the failing text needs no merge, the matching one does.
+    right, wrong = BPE, replace(BPE, pre="qwen2")
+    for change in found(wrong, right, "12", "12ab", "abc").changes:
+        changed = Encoder(change.transform(wrong))
+        assert changed.encode("abc") == Encoder(right).encode("abc")
+
+
+def test_matching_tokenizers_need_no_diagnosis():
+    assert found(SPM, SPM) is None
+
+
+def test_a_reference_that_returns_only_ids_is_enough():
+    class Plain(FakeTokenizer):
+        """Gives the ids of the right tokenizer, and nothing else."""
+
+        def encode(self, text: str, **options: bool) -> list[int]:
+            return Encoder(SPM).encode(text, **options)
+
+    wrong = retyped(retyped(SPM, "  ", TokenType.NORMAL), "<x>", TokenType.NORMAL)
+    actual, expected = Encoder(wrong), Plain(*SPM.tokens)
+    report = verify_tokenizers(actual, expected, cases("a  b", "ab", "b<x>a"))
+    result = diagnose(wrong, Facts(expected), report.results, encoder=actual)
+    assert result.diagnosis.explanations[0].unexplained == ()
+    assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
+
+
+def test_the_search_stops_at_its_limit_and_names_what_was_not_tried():
+    wrong = replace(BPE, pre="qwen2")
+    actual, expected = Encoder(wrong), Encoder(BPE)
+    report = verify_tokenizers(actual, expected, cases(*TEXTS))
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(-1)).diagnosis
+    assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
+    assert {"pre-tokenizer", "merges"} <= set(found.not_tried)
+
+
+def test_flags_are_added_to_the_best_change_even_if_the_budget_is_spent():
+    wrong = replace(BPE, pre="qwen2", add_eos=True)
+    actual, expected = Encoder(wrong), Encoder(BPE)
+    report = verify_tokenizers(actual, expected, cases("12", "a 12", "12ab", "1 12"))
+    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(120)).diagnosis
+    best = found.explanations[0]
+    assert best.sentence == "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre), and turning add_eos off"
+    assert (best.unexplained, found.stopped_early) == ((), False)
+
+
+def test_the_broken_sample_is_diagnosed():
+    encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
+    report = verify_tokenizers(encoder, found.tokenizer, load_cases())
+    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
+    best = result.diagnosis.explanations[0]
+    assert best.sentence.startswith("setting the type of 30 tokens (ids 4-33, runs of spaces, runs of tabs")
+    assert best.sentence.endswith(" to USER_DEFINED")
+    assert best.explained == best.failing >= 80
+
+
+def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
+    letters = [(letter, -float(rank), NORMAL) for rank, letter in enumerate("▁ab", 5)]
+    pieces = [("<unk>", 0, UNKNOWN), *letters, ("<x>", 0.0, USER_DEFINED), ("▁a", -2.0, NORMAL)]
+    # A unigram model, with sentencepiece's usual treatment of spaces.
+    (tmp_path / "x.model").write_bytes(make_model(pieces, {3: UNIGRAM}, {3: 1, 4: 1, 5: 1}))
+    encoder, found = load_model(tmp_path / "x.model"), open_reference(tmp_path / "x.model")
+    texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
+    report = verify_tokenizers(encoder, found.tokenizer, texts)
+    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
+    diagnosis = result.diagnosis
+    assert diagnosis.explanations[0].explained == diagnosis.failing == 6
+    assert diagnosis.explanations[0].sentence == (
+        'setting the type of token 4 "<x>" to NORMAL'
+        " (a workaround: it is USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
+        " tokens)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "kinds", "unexplained"),
+    [
+        ("mpt", ".tokenizer.json", {"normalizer NFC"}, 0),
+        ("bert-bge", ".tokenizer.json", {"word_normalizer", "longest_word", "plain_marker"}, 0),
+        ("xlnet", ".tokenizer.model", {"types"}, 0),
+    ],
+)
+def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
+    encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
+    report = verify_tokenizers(encoder, found.tokenizer, load_cases())
+    facts = Facts(found.tokenizer, found.path)
+    result = diagnose(encoder.spec, facts, report.results, encoder=encoder, budget=Budget(3_000_000))
+    best = result.diagnosis.explanations[0]
+    assert set(best.kind.split("+")) == kinds
+    assert len(best.unexplained) == unexplained

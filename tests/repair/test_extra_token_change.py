@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import CONTROL, spm_spec, unigram_spec
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.added_token_change import padding
+from tokverify.repair.declared_change import declared_changes
+from tokverify.repair.evidence import Evidence
+from tokverify.repair.extra_token_change import extra_tokens
+from tokverify.repair.facts import Facts
+from tokverify.repair.token_patch import TokenPatch, patch_tokens
+from tokverify.spec import TokenType
+
+RIGHT = spm_spec({"▁": -5, "a": -1, "<x>": 0}, {"<x>": CONTROL}, special_ids={"bos": 1, "eos": 2, "unk": 0})
+SIZE = len(RIGHT.tokens)
+WRONG = replace(
+    RIGHT,
+    tokens=[*RIGHT.tokens, "<|im_end|>", f"[PAD{SIZE + 1}]"],
+    types=[*RIGHT.types, CONTROL, TokenType.UNUSED.value],
+    scores=[*RIGHT.scores, 0.0, 0.0],
+    special_ids={**RIGHT.special_ids, "eos": SIZE, "pad": SIZE},
+)
+
+
+def evidence(spec, reference=RIGHT) -> Evidence:
+    return Evidence(spec, None, Facts(Encoder(reference, "right")), ())
+
+
+def test_scores_types_and_roles_are_cut_with_the_tokens():
+    (change,) = extra_tokens(evidence(WRONG))
+    fixed = change.transform(WRONG)
+    assert (list(fixed.tokens), list(fixed.types)) == (list(RIGHT.tokens), list(RIGHT.types))
+    assert list(fixed.scores) == list(RIGHT.scores)
+    assert fixed.special_ids == RIGHT.special_ids
+
+
+def test_padding_gives_each_embedding_a_token():
+    padded = padding(SIZE, SIZE + 2).transform(RIGHT)
+    assert padded.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]
+    assert padded.types[SIZE:] == [TokenType.UNUSED.value] * 2
+    assert len(padded.scores) == SIZE + 2
+
+
+def test_a_unigram_model_does_not_use_padding_for_its_own_text():
+    pieces = dict.fromkeys("▁[PAD]0123456789", -3.0)
+    right = unigram_spec(pieces, special_ids={"unk": 2})
+    size = len(right.tokens)
+    padded = Encoder(padding(size, size + 1).transform(right))
+    for text in (f"[PAD{size}]", f"0 [PAD{size}]1"):
+        ids = [encoder.encode(text, add_special=False, parse_special=False) for encoder in (padded, Encoder(right))]
+        assert ids[0] == ids[1]
+
+
+def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():
+    assert list(extra_tokens(evidence(RIGHT, reference=WRONG))) == []
+    assert list(extra_tokens(evidence(RIGHT))) == []
+
+
+def test_changes_of_types_do_not_concern_tokens_that_are_removed():
+    wrong = replace(WRONG, types=[*WRONG.types[:-3], TokenType.NORMAL.value, *WRONG.types[-2:]])
+    removal, *others = declared_changes(wrong, None, Facts(Encoder(RIGHT, "right")))
+    assert removal.kind == "added"
+    assert [change.sentence for change in others] == [f'setting the type of token {SIZE - 1} "<x>" to CONTROL']
+
+
+def test_a_patch_of_a_token_that_is_removed_has_no_effect():
+    (removal,) = extra_tokens(evidence(WRONG))
+    patch = patch_tokens({SIZE: TokenPatch("x", CONTROL)}, "types", "", 1.0)
+    assert removal.then(patch).transform(WRONG) == removal.transform(WRONG)
+
+
+@pytest.mark.parametrize(("spec", "is_removed"), [(RIGHT, False), (unigram_spec({"a": -1.0}), True)])
+def test_an_unused_token_is_removed_only_if_the_model_may_use_it(spec, is_removed: bool):
+    wrong = replace(
+        spec, tokens=[*spec.tokens, "ab"], types=[*spec.types, TokenType.UNUSED.value], scores=[*spec.scores, 0.0]
+    )
+    assert bool(list(extra_tokens(evidence(wrong, reference=spec)))) is is_removed

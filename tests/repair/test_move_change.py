@@ -1,0 +1,73 @@
+"""Tokens in another order than in the reference move back together with their types and scores."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.made_vocabulary import bpe, plamo, unigram
+from support.mutation import swapped
+from support.new_faults import inserted
+from support.seventh_faults import extra_ids_first, reordered
+from tokverify.cases.loading import load_cases
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.evidence import Evidence
+from tokverify.repair.move_change import moves
+from tokverify.spec import TokenizerSpec
+
+
+def last_half_first(spec: TokenizerSpec) -> list[int]:
+    ids = range(3, len(spec.tokens))
+    return [0, 1, 2, *ids[len(ids) // 2 :], *ids[: len(ids) // 2]]
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("order", [extra_ids_first, last_half_first])
+def test_tokens_move_back_with_types_and_scores(order, bare: bool):
+    right = unigram()
+    wrong = reordered(order)(right)
+    expected = Encoder(right, "right")
+    facts, actual = Facts(Bare(expected) if bare else expected), Encoder(wrong)
+    result = diagnose(wrong, facts, verify_tokenizers(actual, expected, load_cases()).results, encoder=actual)
+    best = result.diagnosis.explanations[0]
+    assert (best.kind, best.unexplained) == ("shift", ())
+    assert best.sentence.endswith("to their ids in the reference, with types and scores")
+    fixed = result.changes[0].transform(wrong)
+    assert (fixed.tokens, fixed.types, fixed.scores) == (list(right.tokens), list(right.types), list(right.scores))
+
+
+@pytest.mark.process  # takes seconds
+def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors():
+    right = plamo()
+    wrong = reordered(lambda spec: [*range(60), *range(61, len(spec.tokens)), 60])(right)
+    assert [right.tokens[60], "8" in right.tokens] == ["<0x38>", True]
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right))), ()))
+    assert change.transform(wrong) == right
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize("bare", [False, True])
+def test_tokens_move_back_even_if_some_of_them_have_other_texts(bare: bool):
+    right = unigram()
+    moved = reordered(last_half_first)(right)
+    texts = [f"{text}~{id}" if id in {100, 700} else text for id, text in enumerate(moved.tokens)]
+    wrong = replace(moved, tokens=texts)
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right)) if bare else Encoder(right)), ()))
+    fixed = change.transform(wrong)
+    assert sum(left != right for left, right in zip(fixed.tokens, right.tokens, strict=True)) == 2
+    assert (fixed.types, fixed.scores) == (list(right.types), list(right.scores))
+
+
+def test_tokens_without_other_values_are_only_rewritten():
+    right = bpe()
+    wrong = reordered(lambda spec: [*range(100, 200), *range(100), *range(200, len(spec.tokens))])(right)
+    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))) == []
+
+
+@pytest.mark.parametrize("fault", [swapped(("▁the", "▁and")), inserted(5, "<new>")])
+def test_few_tokens_and_other_ones_do_not_move(fault):
+    wrong = fault(unigram())
+    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(unigram())), ()))) == []

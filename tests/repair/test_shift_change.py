@@ -1,0 +1,93 @@
+"""Insertions and deletions, which move tokens together with their types and scores."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from support.bare_tokenizer import Bare
+from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, spm_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.evidence import Evidence
+from tokverify.repair.shift_change import Shift, find_shift, shifts
+from tokverify.spec import TokenizerSpec
+
+LETTERS = list("abcdefghijklmnop")
+SPM = spm_spec(
+    {"▁": -30.0, **{letter: -float(rank) for rank, letter in enumerate(LETTERS)}, "ab": -20.0, "  ": 0.0, "<x>": 0.0},
+    {"  ": USER_DEFINED, "<x>": CONTROL},
+)
+TEXTS = ("ab", "a  b", "d<x>e", "fgh", "klmno p")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "shift"),
+    [
+        (["a", "new", *LETTERS[1:]], LETTERS, Shift(1, 1, True, 16)),
+        ([*LETTERS[:2], *LETTERS[4:]], LETTERS, Shift(2, 2, False, 16)),
+        # The size stayed the same, because the last token was dropped.
+        (["a", "new", *LETTERS[1:-1]], LETTERS, Shift(1, 1, True, 16)),
+        # Our vocabulary is longer for another reason.
+        (["a", "new", *LETTERS[1:], "1", "2", "3"], LETTERS, Shift(1, 1, True, 19)),
+        (LETTERS, LETTERS, None),
+        (LETTERS[::-1], LETTERS, None),
+        (["new", *LETTERS[:4]], LETTERS[:4], None),
+    ],
+)
+def test_a_shift_is_recognized_by_its_first_difference(ours: list[str], theirs: list[str], shift: Shift | None):
+    assert find_shift(ours, theirs) == shift
+
+
+def test_undoing_a_shift_restores_every_value():
+    shift = Shift(1, 1, True, 4)
+    assert shift.undo(["a", "new", "b", "c"], "fill {}".format) == ["a", "b", "c", "fill 3"]
+    assert [shift.move_id(id) for id in range(4)] == [0, 1, 1, 2]
+    assert Shift(1, 2, False, 5).undo(["a", "d", "e"], "fill {}".format) == ["a", "fill 1", "fill 2", "d", "e"]
+
+
+def inserted(spec: TokenizerSpec) -> TokenizerSpec:
+    at = 265
+    return replace(
+        spec,
+        tokens=[*spec.tokens[:at], "zz", *spec.tokens[at:]],
+        types=[*spec.types[:at], 1, *spec.types[at:]],
+        scores=[*spec.scores[:at], -1.0, *spec.scores[at:]],
+    )
+
+
+def deleted(spec: TokenizerSpec) -> TokenizerSpec:
+    at = 265
+    return replace(
+        spec,
+        tokens=[*spec.tokens[:at], *spec.tokens[at + 1 :]],
+        types=[*spec.types[:at], *spec.types[at + 1 :]],
+        scores=[*spec.scores[:at], *spec.scores[at + 1 :]],
+    )
+
+
+@pytest.mark.parametrize("damage", [inserted, deleted])
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_shift_is_named_as_one_cause(damage: Callable[[TokenizerSpec], TokenizerSpec], bare: bool):
+    wrong, right = damage(SPM), Encoder(SPM, "right")
+    expected = Bare(right) if bare else right
+    cases = [Case(id=text, suite="s", text=text) for text in TEXTS]
+    results = verify_tokenizers(Encoder(wrong), expected, cases).results
+    found = diagnose(wrong, Facts(expected), results, encoder=Encoder(wrong))
+    best = found.diagnosis.explanations[0]
+    assert (best.kind, best.unexplained) == ("shift", ())
+    new = found.changes[0].transform(wrong)
+    assert (new.tokens, new.types) == (list(SPM.tokens), list(SPM.types))
+    assert len(BYTE_PIECES) < len(new.scores) == len(SPM.scores)
+
+
+@pytest.mark.parametrize(("moved", "ending"), [(False, ", but not the ids of special tokens"), (True, " back")])
+def test_the_ids_of_special_tokens_move_only_if_they_are_the_references_then(moved: bool, ending: str):
+    eos = len(SPM.tokens) - 2
+    right = replace(SPM, special_ids={"eos": eos})
+    wrong = replace(deleted(right), special_ids={"eos": eos - moved})
+    (change,) = shifts(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))
+    assert change.sentence.endswith(ending)
+    assert change.transform(wrong).special_ids == right.special_ids

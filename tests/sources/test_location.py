@@ -1,0 +1,25 @@
+"""Test what is suggested for a file that does not exist."""
+
+from pathlib import Path
+
+import pytest
+
+from tokverify.sources.location import suggest_file
+
+
+@pytest.mark.parametrize(
+    ("written", "suggestion"),
+    [
+        ("gpt2.tokenizer.json", "did you mean '{tmp}/gpt-2.tokenizer.json'?"),
+        ("gpt2.gguf", "did you mean '{tmp}/gpt-2.gguf'?"),
+        ("absent.gguf", "check the path"),
+        ("sample.tokenizer.json", "check the path"),
+        ("gpt2.model", "check the path"),
+        ("absent/gpt-2.gguf", "check the path"),
+        ("a\0b", "check the path"),
+    ],
+)
+def test_a_file_of_the_same_kind_with_a_similar_name_is_suggested(tmp_path: Path, written: str, suggestion: str):
+    for name in ("gpt-2.gguf", "gpt-2.tokenizer.json", "other.json"):
+        (tmp_path / name).touch()
+    assert suggest_file(tmp_path / written) == suggestion.format(tmp=tmp_path)

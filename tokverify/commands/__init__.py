@@ -1,0 +1,1 @@
+"""Commands: what the user wants."""

@@ -1,0 +1,101 @@
+"""Parse command lines, call tasks, and present the results: one module per command, no logic."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tokverify.commands.cli.group import TokverifyGroup
+from tokverify.engine.engine_choice import ENGINES, VARIABLE, available_engine
+from tokverify.version import __version__
+
+_COMMANDS = (
+    "run",
+    "check",
+    "init",
+    "demo",
+    "fuzz",
+    "corpus",
+    "diff",
+    "view",
+    "explain",
+    "audit",
+    "inspect",
+    "stats",
+    "stream",
+    "canonical",
+    "versions",
+    "conformance",
+    "fix",
+    "chat",
+    "convert",
+    "learn",
+    "train",
+    "encode",
+    "decode",
+    "cases",
+    "report",
+)
+"""The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
+
+_MODULES = {"stream": "streaming"}
+"""Commands whose module has another name: `stream` writes to stdout and stderr."""
+
+_EPILOG = """\
+\b
+Exit codes:
+  0    everything compared agrees, or is a known failure
+  1    a case or another difference fails, or there is a finding
+  2    the command could not run as requested
+  3    a bug in tokverify
+  130  interrupted
+
+\b
+Shell completion:
+  bash  eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)"
+  zsh   eval "$(_TOKVERIFY_COMPLETE=zsh_source tokverify)"
+  fish  _TOKVERIFY_COMPLETE=fish_source tokverify | source
+"""
+
+
+def _set_engine(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Select the engine for this process and those it starts."""
+    if value is not None:
+        os.environ[VARIABLE] = value
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Show the version and the engine, and why it is not the native one."""
+    if not value or ctx.resilient_parsing:
+        return
+    engine = available_engine()
+    reason = f": {engine.reason}" if engine.reason else ""
+    click.echo(f"tokverify, version {__version__} ({engine.name} engine{reason})")
+    ctx.exit()
+
+
+@click.group(
+    cls=TokverifyGroup,
+    modules={name: f"{__name__}.{_MODULES.get(name, name)}" for name in _COMMANDS},
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    callback=_set_engine,
+    expose_value=False,
+    is_eager=True,
+    help=f"Encode with this engine; all give the same ids (default: auto, or the variable {VARIABLE}).",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    callback=_show_version,
+    expose_value=False,
+    is_eager=True,
+    help="Show the version and the engine, and exit.",
+)
+def main() -> None:
+    """Prove that a GGUF file's tokenizer agrees with the tokenizer its model was trained with."""

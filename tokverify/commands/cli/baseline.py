@@ -1,0 +1,61 @@
+"""The options for known failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.output import UNRECORDED, ReportOptions
+from tokverify.system.output_file import check_writable
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+_OPTIONS = (
+    click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists."),
+    click.option("--update-baseline", is_flag=True, help="Rewrite --baseline to list exactly what fails now."),
+    click.option("--reason", metavar="TEXT", help="The reason for new entries that --update-baseline adds."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineOptions(ReportOptions):
+    """The options of a command that accepts known failures."""
+
+    baseline: Path | None
+    update_baseline: bool = field(metadata=UNRECORDED)
+    reason: str | None = field(metadata=UNRECORDED)
+
+
+def baseline_options(command: _Command) -> _Command:
+    """Add the options for known failures."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_baseline(options: BaselineOptions) -> None:
+    """Check that the options for known failures fit together, and that the file can be written if necessary.
+
+    Raises:
+        UsageError: If an option requires another one.
+        TokverifyError: As `check_writable` does.
+    """
+    if options.update_baseline and options.baseline is None:
+        raise click.UsageError("--update-baseline requires --baseline, which names the file to write")
+    if options.reason is not None:
+        _check_reason(options)
+    if options.update_baseline and options.baseline:
+        check_writable(options.baseline)
+
+
+def _check_reason(options: BaselineOptions) -> None:
+    reason = options.reason or ""
+    if not options.update_baseline:
+        raise click.UsageError("--reason requires --update-baseline")
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("--reason must be a non-empty line without control characters")

@@ -1,0 +1,141 @@
+"""Options that select cases, and that say which failures count: shared by the commands that run cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from tokverify.commands.cli.locations import PATH, FilePath
+from tokverify.errors import TokverifyError
+from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
+
+if TYPE_CHECKING:
+    import os
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+class _Suites(FilePath):
+    """The location of suites: a path, or `shipped`."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Keep `shipped` as it is.
+
+        Raises:
+            TokverifyError: If there is also a file of that name.
+        """
+        from tokverify.case import SHIPPED, is_shipped
+
+        return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
+
+
+SUITES = _Suites(path_type=Path)
+
+
+ASPECTS_HELP = "aspects such as decoding, not-compared to require that everything is compared"
+
+
+def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Callable[[_Command], _Command]:
+    """Build the option that says what fails besides failing cases.
+
+    Args:
+        what: What has a severity, for the help text.
+        others: What a list can name besides severities.
+        default: The lowest severity that fails by default.
+    """
+    names = f"(error, warning, info), {others}, or none" if others else "(error, warning, info), or none"
+    help = f"What fails: the lowest severity of {what} {names} (default: {default})."
+    return click.option("--fail-on", multiple=True, callback=_parse_fail_on, metavar="LIST", help=help)
+
+
+def waivers_option(command: _Command) -> _Command:
+    """Add the option that names the accepted findings."""
+    return click.option(
+        "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of `audit`, with reasons."
+    )(command)
+
+
+def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
+    from tokverify.compare.fail_on import parse_fail_on
+
+    try:
+        return parse_fail_on(values) if values else None
+    except TokverifyError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def reject_aspects(fail_on: Sequence[str] | None, allowed: Collection[str]) -> None:
+    """Fail if a list after `--fail-on` names something that has no effect on findings, such as an aspect.
+
+    Raises:
+        BadParameter: If it does.
+    """
+    for name in fail_on or ():
+        if name not in allowed:
+            raise click.BadParameter(
+                f"{name!r} has no effect on findings; name the lowest severity that fails ({', '.join(SEVERITIES)})"
+                f"{', not-compared' if NOT_COMPARED in allowed else ''} or none",
+                param_hint="'--fail-on'",
+            )
+
+
+cases_option = click.option(
+    "--cases",
+    multiple=True,
+    type=SUITES,
+    metavar="PATH",
+    help="The cases: a suite or a directory of suites, or `shipped` for those that come with tokverify (default).",
+)
+
+
+def selection_options(command: _Command) -> _Command:
+    """Add the options that select cases."""
+    for option in reversed(
+        (
+            click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
+            click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
+            click.option(
+                "-k",
+                "patterns",
+                multiple=True,
+                metavar="PATTERN",
+                help="Select cases whose suite/id contains this, such as emoji, or matches a pattern, such as 'tab*'.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def max_failures_options(command: _Command) -> _Command:
+    """Add the options that stop after some failing cases; `--fail-fast` stands for `--maxfail 1`."""
+    for option in reversed(
+        (
+            click.option(
+                "--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help="Stop after N failing cases."
+            ),
+            click.option(
+                "--fail-fast",
+                "max_failures",
+                flag_value=1,
+                type=int,
+                help="Stop after the first one, like --maxfail 1.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+last_failed_option = click.option(
+    "--lf",
+    "--last-failed",
+    "last_failed",
+    is_flag=True,
+    help="Run only the cases that failed when they were last run; all, if none did.",
+)

@@ -1,0 +1,59 @@
+"""`tokverify chat`: check the chat templates of a model, alone or against those of its reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
+from tokverify.commands.cli.configured import fill_in_settings
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.render.kinds import FORMATS, present
+from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions(ReportOptions):
+    """The options of the command."""
+
+    model: Path
+    reference: str | None
+    conversations: Path | None
+    fail_on: tuple[str, ...] | None
+
+
+@click.command(cls=ModelCommand)
+@configured_model_argument
+@reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
+@click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
+@fail_on_option("findings", "not-compared to require that everything is checked", default="warning")
+@report_options(FORMATS["chat"])
+def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
+    """Check the chat templates of MODEL on a set of conversations.
+
+    Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
+    BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
+    is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
+    """
+    reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
+    return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))
+
+
+def _chat(options: ChatOptions) -> int:
+    from tokverify.commands.tasks.chat import chat_severity, check_chat
+
+    check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations])
+    report = check_chat(
+        options.model,
+        options.reference,
+        conversations=options.conversations,
+        fail_on=chat_severity(options.fail_on),
+        requires_all=NOT_COMPARED in (options.fail_on or ()),
+        options=options.as_recorded(),
+    )
+    return write_reports(options, present("chat", report))

@@ -1,0 +1,119 @@
+"""`tokverify check`: everything that is configured, with one verdict and one report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.commands.cli.case_options import (
+    ASPECTS_HELP,
+    cases_option,
+    fail_on_option,
+    max_failures_options,
+    waivers_option,
+)
+from tokverify.commands.cli.configured import select_model
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
+from tokverify.commands.cli.output import ReportOptions
+from tokverify.commands.cli.several import check_several
+from tokverify.commands.project.configuration import ConfiguredModel
+from tokverify.commands.project.configuration_file import FILE
+from tokverify.commands.project.configuration_reader import find_configuration
+from tokverify.commands.project.trust import OPTION
+from tokverify.render.kinds import FORMATS
+from tokverify.report.check import Part
+from tokverify.sources.stores.location import find_models
+
+if TYPE_CHECKING:
+    from tokverify.case import SuiteSource
+    from tokverify.commands.project.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions(ReportOptions):
+    """The options of the command."""
+
+    models: tuple[Path | str, ...]
+    reference: str | None
+    cases: tuple[SuiteSource, ...]
+    baseline: Path | None
+    waivers: Path | None
+    fail_on: tuple[str, ...] | None
+    only: tuple[str, ...]
+    max_failures: int | None
+    allow_outside: bool
+
+
+@click.command(cls=ModelCommand)
+@models_argument(required=False)
+@reference_option("to compare with")
+@cases_option
+@click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
+@waivers_option
+@fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([str(part) for part in Part]),
+    help="Perform only this part. Can be repeated.",
+)
+@max_failures_options
+@jobs_option(1)
+@click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
+@report_options(FORMATS["check"])
+def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
+    """Perform run, audit and chat as configured, with one verdict.
+
+    This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
+    hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or
+    pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
+    could not be performed. A baseline accepts failures of `run`, and waivers accept findings of `audit`.
+    """
+    return _check(CheckOptions(**options), jobs)
+
+
+def _check(options: CheckOptions, jobs: int) -> int:
+    from tokverify.commands.tasks.check import CheckRequest
+
+    models = [_override(model, options) for model in _find_models(options)]
+    parts = [Part(name) for name in options.only] or list(Part)
+    requests = [
+        CheckRequest(model=model, parts=parts, max_failures=options.max_failures, options=options.as_recorded())
+        for model in models
+    ]
+    return check_several(options, requests, jobs)
+
+
+def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
+    """Return the models to check with their settings.
+
+    Raises:
+        UsageError: If none is named and none is configured.
+    """
+    configuration = find_configuration(Path.cwd(), allow_outside=options.allow_outside)
+    if not options.models and configuration is None:
+        raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
+    if not options.models and configuration:
+        return list(configuration.models)
+    return [_find_model(configuration, name, model) for name, model in find_models(options.models).items()]
+
+
+def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
+    found = select_model(configuration, model) if configuration else None
+    return found or ConfiguredModel(name=name, model=model)
+
+
+def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:
+    """Return a model with the options of the command line instead of its configured settings."""
+    return replace(
+        model,
+        reference=options.reference or model.reference,
+        cases=options.cases or model.cases,
+        baseline=options.baseline or model.baseline,
+        waivers=options.waivers or model.waivers,
+        fail_on=model.fail_on if options.fail_on is None else options.fail_on,
+    )

@@ -1,0 +1,106 @@
+"""`tokverify convert`: convert a tokenizer file into another format, and verify the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.commands.cli.case_options import cases_option
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import (
+    force_option,
+    output_option,
+    seed_option,
+    side_report_options,
+    texts_option,
+)
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.progress import ProgressBar
+from tokverify.render.kinds import FORMATS, present
+
+if TYPE_CHECKING:
+    from tokverify.case import SuiteSource
+    from tokverify.report.convert import Conversion
+
+_STRINGS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertOptions(ReportOptions):
+    """The options of `tokverify convert`."""
+
+    source: Path
+    target: Path
+    cases: Sequence[SuiteSource]
+    force: bool
+    unexplained: bool
+    strict: bool
+    bos: str | None
+    eos: str | None
+    add_bos: bool | None
+    add_eos: bool | None
+    count: int
+    seed: int
+    with_config: bool
+
+
+@click.command()
+@click.argument("source", type=PATH, metavar="IN")
+@output_option("the converted tokenizer; the suffix determines its format.", required=True)
+@force_option
+@click.option("--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason.")
+@click.option(
+    "--strict", is_flag=True, help="Do not write the result if anything differs, even if all differences are explained."
+)
+@click.option("--bos-token", "bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
+@click.option("--eos-token", "eos", metavar="TOKEN", help="Declare this token as EOS.")
+@click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
+@click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
+@texts_option(_STRINGS)
+@seed_option
+@cases_option
+@click.option("--with-config", is_flag=True, help="Also write the tokenizer_config.json of a tokenizer.json.")
+@side_report_options(FORMATS["convert"])
+def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of ConvertOptions
+    """Convert a tokenizer file into another format, and verify it.
+
+    IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with its pattern (FILE.tiktoken:cl100k_base), or a GGUF
+    file. The suffix of FILE determines the format of the result: .gguf or .json.
+
+    Before the result is written, it is verified against IN with the shipped cases and with generated texts. Everything
+    that its format cannot express is listed, with the number of differences it explains. If that explains all
+    differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it differs
+    from IN and was not written, and 2 if the command could not run.
+    """
+    chosen = ConvertOptions(target=output, output=None, **options)
+    if chosen.unexplained and chosen.strict:
+        raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
+    check_reports(chosen, FORMATS["convert"], [chosen.source], [chosen.target])
+    return write_reports(chosen, present("convert", _convert(chosen)))
+
+
+def _convert(options: ConvertOptions) -> Conversion:
+    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.commands.tasks.convert import convert_tokenizer
+    from tokverify.compare.convert.special_tokens import SpecialTokens
+
+    with ProgressBar(enabled=not options.quiet) as bar:
+        return convert_tokenizer(
+            options.source,
+            options.target,
+            select_cases(options.cases),
+            force=options.force,
+            unexplained=options.unexplained,
+            strict=options.strict,
+            count=options.count,
+            seed=options.seed,
+            with_config=options.with_config,
+            special_tokens=SpecialTokens(
+                bos=options.bos, eos=options.eos, add_bos=options.add_bos, add_eos=options.add_eos
+            ),
+            on_progress=bar.update,
+        )

@@ -1,0 +1,268 @@
+"""`tokverify corpus`: compare a tokenizer file and its reference on a corpus of any size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.commands.cli.corpus_progress import PROGRESS, CorpusProgressLine
+from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
+from tokverify.commands.cli.options import (
+    jobs_option,
+    json_option,
+    parse_special_option,
+    reference_option,
+    report_options,
+)
+from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.renamed import replace_old_names
+from tokverify.commands.cli.stream import write_text
+from tokverify.render.kinds import FORMATS, present
+
+if TYPE_CHECKING:
+    from tokverify.corpus.plan import Shard
+
+_ALL_PERCENT = 100
+_OTHER_COMMANDS = """\b
+Other commands, which work on the directories given with --state:
+  tokverify corpus status DIR    Show the progress of a run.
+  tokverify corpus retry DIR     Retry what could not be read.
+  tokverify corpus merge DIR...  Write the report of all stored results.
+"""
+
+
+class _CorpusGroup(click.Group):
+    """A group that runs its default command unless the first argument is the name of a command."""
+
+    default_command = "verify"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the name of the default command."""
+        is_named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if is_named or ctx.resilient_parsing else [self.default_command, *args])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; options under their old names get their new ones."""
+        name, command, arguments = super().resolve_command(ctx, args)
+        return name, command, replace_old_names(f"corpus {name}", arguments)
+
+
+def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) -> Shard | None:
+    from tokverify.corpus.plan import Shard
+
+    match = re.fullmatch(r"([0-9]+)/([0-9]+)", value or "")
+    if value is None or (match and 1 <= int(match[1]) <= int(match[2])):
+        return Shard(int(match[1]), int(match[2])) if match else None
+    raise click.BadParameter(
+        f"{value!r} is not a part of a whole; write one, such as 3/64 for the third of 64", ctx, param
+    )
+
+
+def _parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", value or "1")
+    rate = float(match[1]) / (_ALL_PERCENT if match[2] else 1) if match else 0.0
+    if 0 < rate <= 1:
+        return rate
+    raise click.BadParameter(f"{value!r} is not a share; write one, such as 0.05 or 5%", ctx, param)
+
+
+_max_differences_option = click.option(
+    "--max-differences",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Succeed if at most N documents differ.",
+)
+_judge_option = click.option(
+    "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
+)
+_distill_option = click.option(
+    "--distill", type=SUITE_PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
+)
+_progress_option = click.option(
+    "--progress",
+    type=click.Choice(PROGRESS),
+    default=PROGRESS[0],
+    show_default=True,
+    help="Show a bar, if stderr is a terminal, or write JSON Lines to stderr.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusOptions(ReportOptions):
+    """The options of the commands that write a report."""
+
+    max_differences: int
+    judge: str | None
+    distill: Path | None = field(metadata=UNRECORDED)
+    jobs: int | None = field(default=None, metadata=UNRECORDED)
+    progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions(CorpusOptions):
+    """The options of `tokverify corpus verify`."""
+
+    model: Path | str
+    data: tuple[str, ...]
+    reference: str | None
+    text: str | None
+    ids: str | None
+    add_special: bool
+    parse_special: bool
+    sample: float
+    shard: Shard | None
+    state: Path | None = field(metadata=UNRECORDED)
+    ray: str | None = field(metadata=UNRECORDED)
+    timing: bool = field(metadata=UNRECORDED)
+
+
+@click.group(cls=_CorpusGroup)
+def corpus() -> None:
+    """Compare a model and its reference on a training corpus."""
+
+
+@corpus.command(epilog=_OTHER_COMMANDS)
+@click.argument("model", type=MODEL)
+@click.argument("data", nargs=-1, required=True)
+@reference_option("to compare with")
+@click.option(
+    "--text-column",
+    "text",
+    metavar="COLUMN",
+    help="The column with the texts, such as `meta.body` (default: detected).",
+)
+@click.option(
+    "--ids-column",
+    "ids",
+    metavar="COLUMN",
+    help="Verify the ids in this column: the corpus is already tokenized.",
+)
+@click.option(
+    "--bos-eos/--no-bos-eos", "add_special", default=True, help="Add BOS and EOS as each side does (default: on)."
+)
+@parse_special_option
+@click.option(
+    "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
+)
+@_max_differences_option
+@jobs_option(None)
+@click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
+@click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
+@_judge_option
+@_distill_option
+@click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
+@click.option("--timing", is_flag=True, help="Also report how fast the workers were.")
+@_progress_option
+@report_options(FORMATS["corpus"])
+def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
+    """Compare MODEL and its reference on all documents in DATA.
+
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
+    would read the equivalent GGUF file. DATA are files, directories, patterns and URLs (s3://, https://, ...) of
+    Parquet, JSON Lines (also .gz and .zst), Arrow, Feather and text files.
+
+    The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared.
+    """
+    return _verify(VerifyOptions(**options))
+
+
+def _verify(options: VerifyOptions) -> int:
+    from tokverify.commands.tasks.corpus import verify_corpus
+
+    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
+        report = verify_corpus(
+            options.model,
+            options.reference,
+            options.data,
+            text=options.text,
+            ids=options.ids,
+            add_special=options.add_special,
+            parse_special=options.parse_special,
+            sample=options.sample,
+            max_differences=options.max_differences,
+            jobs=options.jobs,
+            state=options.state,
+            shard=options.shard,
+            ray=options.ray,
+            judge=options.judge,
+            distilled=options.distill,
+            timing=options.timing,
+            outputs=options.output_files(),
+            on_progress=line.update,
+        )
+    return write_reports(options, present("corpus", report))
+
+
+@corpus.command()
+@click.argument("directory", type=PATH)
+@json_option
+def status(*, directory: Path, as_json: bool) -> None:
+    """Show the progress of the runs started with --state DIRECTORY, from the results stored there."""
+    from tokverify.commands.tasks.corpus_state import corpus_status
+    from tokverify.render.corpus.progress import describe_progress, progress_to_json
+
+    progress = corpus_status(directory)
+    write_text((progress_to_json(progress) if as_json else describe_progress(progress)) + "\n")
+
+
+@corpus.command()
+@click.argument("directories", nargs=-1, required=True, type=PATH)
+@_max_differences_option
+@_judge_option
+@_distill_option
+@report_options(FORMATS["corpus"])
+def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+    """Write the report of all results that are stored in DIRECTORIES.
+
+    They must have the same plan, as those of all parts that --shard divides a corpus into. The exit code is 2 if the
+    result of some part is missing.
+    """
+    from tokverify.commands.tasks.corpus_state import merge_corpus
+
+    given = CorpusOptions(**options)
+    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
+    report = merge_corpus(
+        directories,
+        max_differences=given.max_differences,
+        judge=given.judge,
+        distilled=given.distill,
+        outputs=given.output_files(),
+    )
+    return write_reports(given, present("corpus", report))
+
+
+@corpus.command()
+@click.argument("directory", type=PATH)
+@_max_differences_option
+@_judge_option
+@_distill_option
+@jobs_option(None)
+@_progress_option
+@report_options(FORMATS["corpus"])
+def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+    """Retry what could not be read in the runs of --state DIRECTORY, and verify what is missing."""
+    from tokverify.commands.tasks.corpus_state import retry_corpus
+
+    given = CorpusOptions(**options)
+    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
+    with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
+        report = retry_corpus(
+            directory,
+            max_differences=given.max_differences,
+            jobs=given.jobs,
+            judge=given.judge,
+            distilled=given.distill,
+            outputs=given.output_files(),
+            on_progress=line.update,
+        )
+    return write_reports(given, present("corpus", report))

@@ -1,0 +1,112 @@
+"""`tokverify encode`: show the token ids of a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.commands.cli.json_lines import map_lines, text_of
+from tokverify.commands.cli.options import (
+    TextCommand,
+    add_special_option,
+    file_option,
+    json_lines_option,
+    json_option,
+    model_argument,
+    no_color_option,
+    parse_special_option,
+)
+from tokverify.commands.cli.source import read_raw_text, read_text
+from tokverify.commands.cli.stream import render_options, write_stderr, write_text
+
+if TYPE_CHECKING:
+    from tokverify.commands.tasks.encode import Encoding
+    from tokverify.tokenizer import Token
+
+
+@click.command(cls=TextCommand)
+@model_argument
+@click.argument("text", required=False)
+@file_option
+@add_special_option
+@parse_special_option
+@click.option("--bos", is_flag=True, help="Add BOS even if the file does not declare that it is added.")
+@click.option("--eos", is_flag=True, help="Add EOS even if the file does not declare that it is added.")
+@click.option("--ids", "part", flag_value="ids", help="Write only the ids, separated by spaces.")
+@click.option("--count", "part", flag_value="count", help="Write only the number of tokens.")
+@json_option
+@json_lines_option
+@no_color_option
+def encode(  # noqa: PLR0913 - one parameter for each option
+    *,
+    model: Path,
+    text: str | None,
+    file: Path | None,
+    add_special: bool,
+    parse_special: bool,
+    bos: bool,
+    eos: bool,
+    part: str | None,
+    as_json: bool,
+    json_lines: bool,
+    no_color: bool,
+) -> None:
+    """Encode a text to token ids with the tokenizer in MODEL.
+
+    MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
+
+    Without TEXT or --file, the text is read from stdin, unchanged, including a newline at the end. It need not be valid
+    UTF-8: the ids are those that llama.cpp gives for these bytes. With --jsonl, each line is a JSON string, or an
+    object with `text`. `tokverify decode` reads any output of this command except that of --count.
+    """
+    from tokverify.commands.tasks.encode import encode_text
+    from tokverify.commands.tasks.opening import open_model
+
+    def encode_one(source: str | bytes) -> Encoding:
+        return encode_text(opened, source, add_special=add_special, parse_special=parse_special, bos=bos, eos=eos)
+
+    encodings: Iterable[Encoding]
+    if json_lines:
+        lines = read_text(text, file)
+        encodings = map_lines(lines, lambda value: encode_one(text_of(value)))
+    else:
+        source = read_raw_text(text, file)
+        encodings = map(encode_one, [source])
+    opened = open_model(model)
+    write = _writer(part, as_json=as_json or json_lines, no_color=no_color)
+    for encoding in encodings:
+        for warning in encoding.warnings:
+            write_stderr(f"warning: {warning}")
+        write(encoding.tokens)
+
+
+def _writer(part: str | None, *, as_json: bool, no_color: bool) -> Callable[[Sequence[Token]], None]:
+    """Return the function that writes the tokens of one text, or the requested part of them."""
+
+    def write_json(tokens: Sequence[Token]) -> None:
+        values = {
+            "ids": [token.id for token in tokens],
+            "pieces": [token.piece for token in tokens],
+            "count": len(tokens),
+        }
+        names = [part] if part else ["ids", "pieces"]
+        write_text(json.dumps({name: values[name] for name in names}) + "\n")
+
+    def write_ids(tokens: Sequence[Token]) -> None:
+        write_text(" ".join(str(token.id) for token in tokens) + "\n")
+
+    def write_count(tokens: Sequence[Token]) -> None:
+        write_text(f"{len(tokens)}\n")
+
+    def write_table(tokens: Sequence[Token]) -> None:
+        from tokverify.render.listing import list_tokens
+
+        write_text(list_tokens(tokens, render_options(no_color=no_color)))
+
+    if as_json:
+        return write_json
+    return {"ids": write_ids, "count": write_count, None: write_table}[part]

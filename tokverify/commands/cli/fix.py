@@ -1,0 +1,90 @@
+"""`tokverify fix`: write a copy of a GGUF file with its tokenizer repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.commands.cli.case_options import cases_option
+from tokverify.commands.cli.locations import GGUF_PATH
+from tokverify.commands.cli.options import (
+    ModelCommand,
+    force_option,
+    model_argument,
+    output_option,
+    reference_option,
+    side_report_options,
+    thorough_option,
+)
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.progress import StatusLine
+from tokverify.render.kinds import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokverify.case import SuiteSource
+    from tokverify.report.fix import FixReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions(ReportOptions):
+    """The options of `tokverify fix`."""
+
+    model: Path
+    fixed: Path | None
+    reference: str | None
+    cases: Sequence[SuiteSource]
+    dry_run: bool
+    force: bool
+    thorough: bool
+
+
+@click.command(cls=ModelCommand)
+@model_argument
+@reference_option("to agree with")
+@output_option("the repaired GGUF file; MODEL is never changed.", GGUF_PATH)
+@cases_option
+@click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
+@force_option
+@thorough_option
+@side_report_options(FORMATS["fix"])
+def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the others are those of FixOptions
+    """Write a copy of MODEL that agrees with its reference.
+
+    MODEL is a GGUF file.
+
+    tokverify searches for the cause of failures, as `tokverify run` does, and writes the part of the repair that GGUF
+    can express to FILE, one fault after the other. Tensors and all other metadata are copied byte for byte. The copy
+    is compared with the reference by all cases, by generated texts for each token that was changed, by decoding, and by
+    the bytes, types and roles of all tokens as far as the reference reveals them, before it is named FILE.
+
+    The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
+    could not run. With --dry-run, it is 1 if something differs now.
+    """
+    from tokverify.render.kinds import present
+
+    chosen = FixOptions(fixed=output, output=None, **options)
+    if chosen.fixed is None and not chosen.dry_run:
+        raise click.UsageError("name the file to write with -o, or use --dry-run")
+    check_reports(chosen, FORMATS["fix"], [chosen.model], [chosen.fixed])
+    return write_reports(chosen, present("fix", _fix(chosen)))
+
+
+def _fix(options: FixOptions) -> FixReport:
+    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.commands.tasks.fix import fix_model
+
+    with StatusLine(enabled=not options.quiet) as line:
+        line.show("searching for a repair")
+        return fix_model(
+            options.model,
+            None if options.dry_run else options.fixed,
+            options.reference,
+            select_cases(options.cases),
+            force=options.force,
+            thorough=options.thorough,
+        )

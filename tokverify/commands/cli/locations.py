@@ -1,0 +1,104 @@
+"""Types of arguments and options: files to read and write, and tokenizers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import os
+
+
+class FilePath(click.Path):
+    """A path that must not be empty, since Python treats the empty path as the current directory."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Reject an empty name.
+
+        Raises:
+            UsageError: If the name is empty.
+        """
+        if value == "":
+            self.fail("the name is empty; name a file or a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _ProductPath(FilePath):
+    """The path of a file to write that is not a report."""
+
+    def __init__(self, content: str, suffix: str) -> None:
+        super().__init__(path_type=Path)
+        self._content = content
+        self._suffix = suffix
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Reject a name that promises another kind of file.
+
+        Raises:
+            UsageError: If the name is empty, or ends like that of a report.
+        """
+        from tokverify.render.kinds import SUFFIXES
+
+        suffix = Path(value).suffix
+        if suffix.lower() in SUFFIXES:
+            self.fail(
+                f"{Path(value)} will be {self._content}; end its name in {self._suffix} instead of {suffix}", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class _Location(FilePath):
+    """The path of a model, or the location of a tokenizer that is not a file."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Keep a location such as the address of a server as it is, since a path would drop one of its slashes.
+
+        Raises:
+            UsageError: If the name is empty.
+        """
+        from tokverify.references import is_location
+
+        return value if isinstance(value, str) and is_location(value) else super().convert(value, param, ctx)
+
+
+class _Model(_Location):
+    """The path or location of a model, or the name of a configured one."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Replace the name of a configured model, unless there is such a file, by the path of the model.
+
+        Raises:
+            TokverifyError: If the configuration is not valid.
+        """
+        path = super().convert(value, param, ctx)
+        if (
+            isinstance(path, str)
+            or Path(value).name != str(value)
+            or Path(value).exists()
+            or (ctx and ctx.resilient_parsing)
+        ):
+            return path
+        from tokverify.commands.cli.configured import find_configured  # takes longer than reading a small file
+
+        configured = find_configured(Path(value), allow_outside=True)
+        if configured and not (ctx and any(option.name == "allow_outside" for option in ctx.command.params)):
+            # A command with that option checks this itself, once it knows all options.
+            configured = find_configured(Path(value))
+        return configured.model if configured else path
+
+
+PATH = FilePath(path_type=Path)
+GGUF_PATH = _ProductPath("a GGUF file", ".gguf")
+SUITE_PATH = _ProductPath("a YAML suite", ".yaml")
+LOCATION = _Location(path_type=Path)
+MODEL = _Model(path_type=Path)

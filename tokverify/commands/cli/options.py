@@ -1,0 +1,238 @@
+"""Arguments and options shared by several commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tokverify.commands.cli.locations import LOCATION, MODEL, PATH, FilePath
+from tokverify.commands.cli.output import STDOUT, ReportFile
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+class ModelCommand(click.Command):
+    """A command on one model, which explains how to name the reference if a second file follows."""
+
+    # The method below rejects extra arguments with a better message.
+    allow_extra_args = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: Also if there are extra arguments.
+        """
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            ctx.fail(f"only one MODEL is allowed, but {left[0]!r} follows; name a reference with -r")
+        return left
+
+
+class TextCommand(click.Command):
+    """A command on a text, which may begin with a dash."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: Also if a text begins with a dash; the message then says how to write it.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "if this is the text, write -- before it"
+            raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
+
+
+model_argument = click.argument("model", type=MODEL)
+
+
+def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
+    """Build the argument for several models; a command looks up their settings itself."""
+    metavar = "MODEL..." if required else "[MODEL]..."
+    return click.argument(
+        "models", type=LOCATION, nargs=-1, required=required, metavar=metavar, callback=_reject_references
+    )
+
+
+def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | str, ...]) -> tuple[Path | str, ...]:
+    """Explain how to name the reference if a tokenizer of another format follows a model."""
+    for model in models[1:]:
+        if Path(model).suffix in {".json", ".model", ".tiktoken"}:
+            ctx.fail(
+                f"only one MODEL is allowed unless all are GGUF files, but {str(model)!r} follows;"
+                " name a reference with -r"
+            )
+    return models
+
+
+configured_model_argument = click.argument("model", type=PATH)
+"""For commands that look up the settings of the model themselves."""
+SEED_HELP = "The seed of generated texts: the same one generates the same texts."
+QUIET_HELP = "Show only the verdict."
+FORCE_HELP = "Overwrite existing files."
+
+seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help=QUIET_HELP)
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
+force_option = click.option("--force", is_flag=True, help=FORCE_HELP)
+no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+json_lines_option = click.option(
+    "--jsonl", "json_lines", is_flag=True, help="Read JSON Lines, and write a JSON object for each line."
+)
+file_option = click.option("--file", type=PATH, metavar="PATH", help="Read the input from a file.")
+add_special_option = click.option(
+    "--add-special/--no-add-special", help="Add BOS and EOS as the file declares (default: off)."
+)
+parse_special_option = click.option(
+    "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the text (default: on)."
+)
+stop_at_eos_option = click.option(
+    "--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS."
+)
+diagnose_option = click.option(
+    "--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default)."
+)
+thorough_option = click.option(
+    "--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up."
+)
+
+
+def reference_option(role: str, note: str = "", *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Build the option that names a reference.
+
+    Args:
+        role: What the command does with the reference, for the help text.
+        note: The rest of the help text.
+        required: Whether the option must be given.
+    """
+    help = f"The reference {role}, as for `tokverify run`{note}."
+    return click.option("-r", "--reference", metavar="LOCATION", required=required, help=help)
+
+
+def texts_option(default: int | None, *, least: int = 0) -> Callable[[_Command], _Command]:
+    """Build the option for the number of generated texts; `default` is None if something else limits it."""
+    return click.option(
+        "--texts",
+        "count",
+        type=click.IntRange(least),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help="Compare N generated texts, then stop.",
+    )
+
+
+def jobs_option(default: int | None) -> Callable[[_Command], _Command]:
+    """Build the option for the number of processes; None is one for each processor."""
+    return click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1),
+        default=default,
+        show_default="one for each processor" if default is None else True,
+        metavar="N",
+        help="Use N processes.",
+    )
+
+
+def output_option(
+    result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False
+) -> Callable[[_Command], _Command]:
+    """Build the option that says where the result of a command goes.
+
+    Args:
+        result: What the result is, for the help text.
+        kind: The type of the path.
+        metavar: FILE, or DIR if the result consists of several files.
+        required: Whether the option must be given.
+    """
+    help = f"Write the result to this {'directory' if metavar == 'DIR' else 'file'}: {result}"
+    return click.option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
+
+
+def format_option(formats: Iterable[str], default: str | None = None) -> Callable[[_Command], _Command]:
+    """Build the option that chooses the format of the report."""
+    help = "The format of the report (default: table)."
+    return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), default=default, help=help)
+
+
+def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the option that writes the report to more files."""
+    return click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        callback=_report_files(list(formats)),
+        metavar="FORMAT=FILE",
+        help="Also write the report to this file; `-` is stdout. Can be repeated.",
+    )
+
+
+def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the options of a report, which can be written in these formats."""
+    output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
+    return _combine(format_option(formats), output, *_further_report_options(formats))
+
+
+def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Build the options of a report for a command whose result is another file, which -o names."""
+    return _combine(format_option(formats), *_further_report_options(formats))
+
+
+def _further_report_options(formats: Iterable[str]) -> tuple[Callable[[_Command], _Command], ...]:
+    return report_file_option(formats), quiet_option, verbose_option, no_color_option
+
+
+def _combine(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def _report_files(formats: Sequence[str]) -> Callable[[object, object, Sequence[str]], tuple[ReportFile, ...]]:
+    def parse(_ctx: object, _param: object, values: Sequence[str]) -> tuple[ReportFile, ...]:
+        return tuple(parse_report_file(value, formats) for value in values)
+
+    return parse
+
+
+def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:
+    """Parse `FORMAT=FILE`.
+
+    Raises:
+        BadParameter: If the format is unknown, or the file is missing.
+    """
+    name, _, file = value.partition("=")
+    if name not in formats:
+        raise click.BadParameter(
+            f"{name!r} is not a format; write FORMAT=FILE, where FORMAT is one of {', '.join(formats)}"
+        )
+    if not file:
+        raise click.BadParameter(f"{value!r} does not name a file; write {name}=FILE, or {name}=- for stdout")
+    return ReportFile(name, None if Path(file) == STDOUT else Path(file))
+
+
+def parse_seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Parse a duration such as 90, 60s, 5m or 1h into seconds.
+
+    Raises:
+        BadParameter: If it is not a duration.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
+    if value is None or (match and float(match[1])):
+        return float(match[1]) * _UNITS[match[2]] if match else None
+    raise click.BadParameter(
+        f"{value!r} is not a duration; write a number and a unit, such as 60s, 5m or 1h", ctx, param
+    )

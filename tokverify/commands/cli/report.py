@@ -1,0 +1,89 @@
+"""`tokverify report`: show saved reports in any format, and compare two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import report_options
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.errors import TokverifyError
+from tokverify.render.kinds import FORMATS
+
+if TYPE_CHECKING:
+    from tokverify.render.kinds import Presentation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions(BaselineOptions):
+    """The options of `tokverify report show`."""
+
+    file: Path
+
+
+@click.group()
+def report() -> None:
+    """Show a saved report in any format, or compare two."""
+
+
+@report.command()
+@click.argument("file", type=PATH)
+@baseline_options
+@report_options(FORMATS["run"])
+def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
+    """Show a saved report in any format.
+
+    FILE is the JSON report of any command that has the option --report, except `report diff`. It can be shown in the
+    formats of that command.
+
+    The exit code is that of the command that wrote the report. With --baseline, which requires a report of
+    `tokverify run`, that baseline replaces the one that the run used.
+    """
+    return _show(ShowOptions(**options))
+
+
+def _show(options: ShowOptions) -> int:
+    from tokverify.commands.tasks.report import apply_baseline, read_presentable
+    from tokverify.render.kinds import SHOWN_KINDS, present
+
+    check_reports(options, FORMATS["run"], [options.file, options.baseline], [options.baseline])
+    check_baseline(options)
+    if options.baseline:
+        result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
+        return write_reports(options, present("run", result.report), result.files)
+    kind, saved = read_presentable(options.file, SHOWN_KINDS)
+    shown = present(kind, saved)
+    _check_formats(options, shown, kind)
+    return write_reports(options, shown)
+
+
+def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None:
+    for name, _ in options.report_files():
+        if name not in shown.formats:
+            raise TokverifyError(
+                f"{options.file}: a report of `tokverify {kind}` cannot be shown as {name};"
+                f" choose one of {', '.join(shown.formats)}"
+            )
+
+
+@report.command()
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
+@report_options(FORMATS["report diff"])
+def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
+    """Compare two saved reports and show what changed from OLD to NEW.
+
+    Both are JSON reports of `tokverify run`. The exit code is 1 if a case or a difference between the tokenizers fails
+    in NEW but not in OLD, 2 if the command could not run, and otherwise 0.
+    """
+    from tokverify.commands.tasks.report import diff_reports
+    from tokverify.render.kinds import present
+
+    given = ReportOptions(**options)
+    check_reports(given, FORMATS["report diff"], [old, new])
+    return write_reports(given, present("report diff", diff_reports(old, new)))

@@ -1,0 +1,115 @@
+"""The options of `tokverify run` for one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
+from tokverify.commands.cli.output import check_reports
+from tokverify.commands.project.configuration import ConfiguredModel
+from tokverify.render.kinds import FORMATS
+
+if TYPE_CHECKING:
+    from tokverify.case import SuiteSource
+    from tokverify.commands.tasks.check import CheckRequest
+    from tokverify.commands.tasks.run import RunRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(BaselineOptions):
+    """The options of the command."""
+
+    model: Path | str
+    reference: str | None
+    revision: str | None
+    cases: tuple[SuiteSource, ...]
+    suites: tuple[str, ...]
+    tags: tuple[str, ...]
+    patterns: tuple[str, ...]
+    last_failed: bool
+    max_failures: int | None
+    fail_on: tuple[str, ...] | None
+    diagnose: bool
+    thorough: bool
+
+    def check(self) -> None:
+        """Fail before any work is done if the options do not fit together.
+
+        Raises:
+            UsageError: If an option requires or excludes another one.
+            TokverifyError: If a report cannot be written.
+        """
+        if self.update_baseline and (self.max_failures or self.last_failed):
+            raise click.UsageError("--update-baseline needs all results; remove --maxfail, --fail-fast or --lf")
+        check_reports(self, FORMATS["run"], [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
+        check_baseline(self)
+
+    def request(self) -> RunRequest:
+        """Describe the task.
+
+        Raises:
+            UsageError: If there is a revision, but no hub id.
+        """
+        from tokverify.commands.tasks.run import RunRequest
+        from tokverify.report.tokenizer_difference import FAIL_ON
+
+        return RunRequest(
+            model=self.model,
+            reference=self._location(),
+            cases=self.cases,
+            suites=self.suites,
+            tags=self.tags,
+            patterns=self.patterns,
+            last_failed=self.last_failed,
+            max_failures=self.max_failures,
+            fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
+            diagnose=self.diagnose,
+            thorough=self.thorough,
+            baseline=self.baseline,
+            update_baseline=self.update_baseline,
+            reason=self.reason,
+            options=self.as_recorded(),
+        )
+
+    def request_part(self, name: str) -> CheckRequest:
+        """Describe the task as a part of a check of several models; `name` is that of the model.
+
+        Raises:
+            UsageError: If an option requires that there is only one model.
+        """
+        from tokverify.commands.tasks.check import CheckRequest
+        from tokverify.report.check import Part
+
+        if self.update_baseline or self.last_failed:
+            raise click.UsageError("--update-baseline and --lf work with one MODEL; run each model by itself")
+        check_baseline(self)
+        model = ConfiguredModel(
+            name=name,
+            model=self.model,
+            reference=self._location(),
+            cases=self.cases,
+            suites=self.suites,
+            tags=self.tags,
+            patterns=self.patterns,
+            baseline=self.baseline,
+            fail_on=self.fail_on,
+        )
+        return CheckRequest(
+            model=model,
+            parts=[Part.RUN],
+            max_failures=self.max_failures,
+            diagnose=self.diagnose,
+            thorough=self.thorough,
+            options=self.as_recorded(),
+        )
+
+    def _location(self) -> str | None:
+        if self.revision is None:
+            return self.reference
+        if self.reference is None or Path(self.reference).exists():
+            raise click.UsageError("--revision requires a hub id; name one with -r")
+        return f"{self.reference}@{self.revision}"

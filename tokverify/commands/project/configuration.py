@@ -1,0 +1,111 @@
+"""What a repository configures: the tokenizers it verifies, and with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.case import SHIPPED, is_shipped
+from tokverify.compare.fail_on import parse_fail_on
+from tokverify.sources.stores.location import is_stored
+from tokverify.system.relative_path import relative_path
+
+if TYPE_CHECKING:
+    from tokverify.case import SuiteSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredModel:
+    """One tokenizer to verify, with the options of `tokverify run`. Paths are relative to the working directory."""
+
+    name: str
+    """The name for reports; unique within a configuration."""
+
+    model: Path | str
+    """The tokenizer file, or a name such as `hf:org/name`."""
+
+    reference: str | None = None
+    """The location of the reference; None to look for one."""
+
+    cases: tuple[SuiteSource, ...] = ()
+    """Suites; if empty, the shipped ones."""
+
+    suites: tuple[str, ...] = ()
+    """Names of suites to select."""
+
+    tags: tuple[str, ...] = ()
+    """Tags to select."""
+
+    patterns: tuple[str, ...] = ()
+    """Patterns of case ids to select."""
+
+    baseline: Path | None = None
+    """The file of known failures."""
+
+    fail_on: tuple[str, ...] | None = None
+    """What fails besides failing cases; None for the default."""
+
+    select: tuple[str, ...] = ()
+    """Beginnings of the codes of the rules to apply; all by default."""
+
+    ignore: tuple[str, ...] = ()
+    """Beginnings of the codes of rules to leave out."""
+
+    waivers: Path | None = None
+    """The file of accepted findings."""
+
+    conversations: Path | None = None
+    """The conversations to render; those that come with tokverify by default."""
+
+
+def configure_model(  # noqa: PLR0913 - the keys of a configured model
+    root: Path,
+    model: str,
+    *,
+    reference: str | None = None,
+    cases: Sequence[str] = (),
+    suites: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+    baseline: str | None = None,
+    fail_on: Sequence[str] | None = None,
+) -> ConfiguredModel:
+    """Configure a model with paths relative to `root`.
+
+    Raises:
+        TokverifyError: If a name in `cases` could mean the shipped suites or a path, or one in `fail_on` is unknown.
+    """
+
+    def relative(path: str) -> Path:
+        return Path(relative_path(root / path))
+
+    return ConfiguredModel(
+        name=Path(model).stem,
+        model=model if is_stored(model) else relative(model),
+        reference=str(relative(reference)) if reference and (root / reference).exists() else reference,
+        cases=tuple(SHIPPED if is_shipped(name, root) else relative(name) for name in cases),
+        suites=tuple(suites),
+        tags=tuple(tags),
+        patterns=tuple(patterns),
+        baseline=None if baseline is None else relative(baseline),
+        fail_on=None if fail_on is None else parse_fail_on(fail_on),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The configuration of a repository."""
+
+    source: Path
+    """The file it was read from."""
+
+    models: tuple[ConfiguredModel, ...]
+    """The tokenizers to verify."""
+
+    reports: tuple[str, ...] = ()
+    """Reports to write, as `FORMAT=FILE`; `{name}` is replaced with the name of a model."""
+
+    jobs: int = 1
+    """The number of models to verify at a time."""

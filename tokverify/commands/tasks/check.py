@@ -1,0 +1,182 @@
+"""Perform everything that is configured for models: `run`, `audit` and `chat`, with one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.commands.tasks.audit import audit_model
+from tokverify.commands.tasks.cases import select_cases
+from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
+from tokverify.commands.tasks.last_failures import LastFailures
+from tokverify.commands.tasks.opening import engine_version, open_model, open_reference
+from tokverify.commands.tasks.run import expectation_side, verify_model
+from tokverify.commands.tasks.several import perform_each
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.references.location import EXPECT
+from tokverify.report.check import CheckReport, ModelCheck, Note, Part
+from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
+from tokverify.sources.stores.location import find_model, to_location
+from tokverify.sources.tokenizer_file import kind_of_model
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.commands.project.configuration import ConfiguredModel
+    from tokverify.commands.tasks.opening import OpenedModel, OpenedReference
+    from tokverify.commands.tasks.run import OnProgress
+    from tokverify.references.location import ConfiguredLocation
+    from tokverify.report.audit import AuditReport
+    from tokverify.report.chat import ChatReport
+    from tokverify.report.run import Report
+    from tokverify.sources.stores.model_file import ModelFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What to check of one model."""
+
+    model: ConfiguredModel
+    """The model with its settings."""
+    parts: Sequence[Part] = tuple(Part)
+    """What to perform."""
+    max_failures: int | None = None
+    """After how many failing cases `run` stops; None to run all."""
+    diagnose: bool = True
+    """Whether `run` searches for the cause of failures."""
+    thorough: bool = False
+    """Whether that search may take much longer."""
+    looks_for_reference: bool = True
+    """Whether a reference is looked for if none is named; `audit` and `chat` can do without."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """The options to record in the reports."""
+
+
+def check_models(
+    requests: Sequence[CheckRequest], on_progress: OnProgress | None = None, *, jobs: int = 1
+) -> CheckReport:
+    """Check models, one after the other or several at a time.
+
+    Args:
+        requests: What to check.
+        on_progress: Called after each case of `run`; not called if several models are checked at a time.
+        jobs: The number of models to check at a time.
+
+    Returns:
+        The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
+        exception.
+    """
+    checks = tuple(perform_each(check_model, requests, jobs=jobs, on_progress=on_progress))
+    versions = {"tokverify": __version__, **engine_version()}
+    for check in checks:
+        for part in (check.run, check.audit, check.chat):
+            versions |= part.versions if part else {}
+    return CheckReport(models=checks, versions=versions)
+
+
+def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:
+    """Check one model."""
+    check = ModelCheck(name=request.model.name, source=to_location(request.model.model), parts=tuple(request.parts))
+    opened = _Opened(request)
+    steps: Mapping[Part, Callable[[], ModelCheck]] = {
+        Part.RUN: lambda: replace(check, run=opened.verify(on_progress)),
+        Part.AUDIT: lambda: replace(check, audit=opened.audit()),
+        Part.CHAT: lambda: replace(check, chat=opened.chat()),
+    }
+    for part in request.parts:
+        try:
+            check = steps[part]()
+        except _NothingToCheckError as error:
+            check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=False)))
+        except TokverifyError as error:
+            check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=True)))
+    return check
+
+
+class _NothingToCheckError(Exception):
+    """A part does not apply to a model; the message says why."""
+
+
+class _Opened:
+    """A model and its reference, each opened at most once, and what is performed with them."""
+
+    def __init__(self, request: CheckRequest) -> None:
+        self._request = request
+        self._configured = request.model
+        self._fail_on = FAIL_ON if request.model.fail_on is None else request.model.fail_on
+
+    @cached_property
+    def _file(self) -> ModelFile:
+        return find_model(self._configured.model)
+
+    @cached_property
+    def _model(self) -> OpenedModel:
+        return open_model(self._file)
+
+    @cached_property
+    def _cases(self) -> list[Case]:
+        configured = self._configured
+        return select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
+
+    @cached_property
+    def _reference(self) -> OpenedReference | None:
+        """The reference; None if cases are compared with what they expect."""
+        if expectation_side(self._model, self._configured.reference, self._cases):
+            return None
+        return open_reference(self._model, self._configured.reference)
+
+    @property
+    def _independent_reference(self) -> OpenedReference | None:
+        """The reference, unless it was made from the model itself and so cannot contradict it."""
+        if self._configured.reference is None and not self._request.looks_for_reference:
+            return None
+        return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
+
+    def verify(self, on_progress: OnProgress | None) -> Report:
+        report = verify_model(
+            self._model,
+            self._reference or self._configured.reference,
+            self._cases,
+            baseline=self._configured.baseline,
+            max_failures=self._request.max_failures,
+            fail_on=self._fail_on,
+            diagnose=self._request.diagnose,
+            thorough=self._request.thorough,
+            options=self._request.options,
+            on_progress=on_progress,
+        )
+        LastFailures.of(self._configured.model, self._configured.reference).update(report)
+        return report
+
+    def audit(self) -> AuditReport:
+        if kind_of_model(self._file.path) != "gguf":
+            raise _NothingToCheckError("the rules apply to GGUF files only")
+        try:
+            reference: OpenedReference | ConfiguredLocation | str | None = self._independent_reference
+        except (BrokenFileError, UnsupportedError):
+            # A file that llama.cpp refuses can still be audited.
+            reference = None if self._configured.reference == EXPECT else self._configured.reference
+        return audit_model(
+            self._file,
+            reference,
+            select=self._configured.select,
+            ignore=self._configured.ignore,
+            fail_on=lowest_severity(self._fail_on),
+            waivers=self._configured.waivers,
+            options=self._request.options,
+        )
+
+    def chat(self) -> ChatReport:
+        reference = self._independent_reference
+        if not has_templates(self._model, reference):
+            raise _NothingToCheckError("neither the model nor its reference has a chat template")
+        return check_chat(
+            self._model,
+            reference,
+            conversations=self._configured.conversations,
+            fail_on=chat_severity(self._configured.fail_on),
+            requires_all=NOT_COMPARED in self._fail_on,
+            options=self._request.options,
+        )

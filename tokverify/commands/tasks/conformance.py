@@ -1,0 +1,91 @@
+"""Check that an engine encodes and decodes as llama.cpp does with the tokenizer of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.case import Case
+from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.consistency import check_consistency
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.texts.generator import GENERATORS, make_batch, select_usable
+from tokverify.texts.mode import Modes, mode_of
+from tokverify.texts.sample import vocabulary_of
+
+if TYPE_CHECKING:
+    from tokverify.commands.tasks.opening import ModelSource
+    from tokverify.report.run import Report
+    from tokverify.texts.sample import Sample
+    from tokverify.tokenizer import Tokenizer
+
+TEXTS = 2000
+"""The default number of generated texts."""
+FAIL_ON = ("error", str(Aspect.DECODING))
+"""What fails by default besides texts with different ids."""
+
+_GENERATED = "generated"
+_REPEATED = 200
+
+
+def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
+    engine: str,
+    model: ModelSource,
+    cases: Iterable[Case] | None = None,
+    *,
+    count: int = TEXTS,
+    seed: int = 0,
+    fail_on: Sequence[str] = FAIL_ON,
+    options: Mapping[str, object] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Check an engine on cases, on generated texts, and for the same ids whenever it is asked.
+
+    Args:
+        engine: The location of the engine, such as `command:./my-engine`.
+        model: The tokenizer file that it reads, as for `open_model`.
+        cases: The cases; the shipped ones by default.
+        count: The number of generated texts.
+        seed: The seed of these texts.
+        fail_on: As for `verify_model`.
+        options: The options to record in the report.
+        on_progress: Called after each case with the number of cases done and of all cases.
+
+    Returns:
+        A report like that of `verify_model`, with the file as the actual side and the engine as the expected one.
+
+    Raises:
+        TokverifyError: If the file cannot be read, or the engine cannot be started.
+    """
+    opened = open_model(model)
+    found = open_reference(opened, engine)
+    cases = [*(load_cases() if cases is None else cases), *_generate(opened.encoder, count, seed)]
+    report = verify_model(
+        opened, found, cases, fail_on=fail_on, diagnose=True, options=options, on_progress=on_progress
+    )
+    repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in _spread(cases, _REPEATED)]
+    results = (*report.results, *check_consistency(found.tokenizer, repeated))
+    return replace(report, results=results)
+
+
+def _generate(tokenizer: Tokenizer, count: int, seed: int) -> list[Case]:
+    vocabulary = vocabulary_of(tokenizer)
+    names = select_usable(list(GENERATORS), vocabulary)
+    samples: list[Sample] = []
+    while len(samples) < count:
+        # The texts of a batch depend only on its number and the seed.
+        samples += make_batch(names, vocabulary, seed, len(samples))
+    return [Case(id=f"text-{at}", suite=_GENERATED, **sample._asdict()) for at, sample in enumerate(samples[:count], 1)]
+
+
+def _spread(cases: Sequence[Case], count: int) -> Sequence[Case]:
+    """Return about `count` cases from everywhere."""
+    return cases[:: max(1, len(cases) // count)]
+
+
+def _adapt(case: Case, modes: Modes) -> Case:
+    mode = modes.choose(case.text, mode_of(case))
+    return replace(case, **mode._asdict())

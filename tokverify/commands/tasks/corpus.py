@@ -1,0 +1,220 @@
+"""Compare a model and its reference on a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.cases.suite_writer import render_suite
+from tokverify.commands.tasks.corpus_sides import open_request, start_worker
+from tokverify.corpus.columns import choose_columns
+from tokverify.corpus.conclusion import conclude
+from tokverify.corpus.distill import distill
+from tokverify.corpus.locate import find_files
+from tokverify.corpus.plan import Plan, Request, Shard, choose_unit_bytes, divide
+from tokverify.corpus.processes import Processes, available_processors
+from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.ray_cluster import RayCluster
+from tokverify.corpus.schedule import run_units
+from tokverify.corpus.state import StateDirectory
+from tokverify.errors import TokverifyError
+from tokverify.report.corpus import Throughput
+from tokverify.system.output_file import check_writable, write_file
+from tokverify.text.wording import list_items, plural
+
+if TYPE_CHECKING:
+    from tokverify.commands.tasks.corpus_sides import Opened
+    from tokverify.corpus.coverage import CoverageDescriber
+    from tokverify.corpus.example import Comparison
+    from tokverify.corpus.executor import Executor
+    from tokverify.corpus.result import Tally, UnitResult
+    from tokverify.corpus.unit import WorkUnit
+    from tokverify.report.corpus import CorpusReport
+    from tokverify.report.corpus_progress import CorpusProgress
+
+
+def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
+    model: str | Path,
+    reference: str | Path | None,
+    data: Sequence[str | Path],
+    *,
+    text: str | None = None,
+    ids: str | None = None,
+    add_special: bool = True,
+    parse_special: bool = True,
+    sample: float = 1.0,
+    max_differences: int = 0,
+    jobs: int | None = 1,
+    state: Path | None = None,
+    shard: Shard | None = None,
+    ray: str | None = None,
+    judge: str | None = None,
+    distilled: Path | None = None,
+    timing: bool = False,
+    outputs: Sequence[Path] = (),
+    on_progress: Callable[[CorpusProgress], None] = lambda _: None,
+) -> CorpusReport:
+    """Encode all documents of a corpus with a model and its reference, and find those that differ.
+
+    The report does not depend on the number of processes, on how the work is divided, or on interruptions.
+
+    Args:
+        model: The tokenizer under test.
+        reference: The tokenizer to compare with; None to look for one.
+        data: Files, directories, patterns with wildcards, and URLs that fsspec understands.
+        text: The column with the texts; detected by default.
+        ids: The column with ids to verify, if the corpus is already tokenized.
+        add_special: Add BOS and EOS as each side is configured to.
+        parse_special: Recognize control tokens in the texts.
+        sample: The share of the documents to compare, from 0 to 1, chosen by the hash of their texts.
+        max_differences: How many documents may differ without failing.
+        jobs: The number of workers; None for one for each processor of the machine or cluster.
+        state: The directory that keeps the result of each part, so that a run can be resumed.
+        shard: The part of the corpus to verify.
+        ray: The address of a Ray cluster to use instead of processes, or `auto`.
+        judge: The location of a third tokenizer, which encodes the examples too.
+        distilled: The file to write a suite to that covers what occurs in the corpus.
+        timing: Record how long the workers were busy, which differs from run to run.
+        outputs: Files that will be written afterwards, which must not be inputs.
+        on_progress: Called after each part.
+
+    Returns:
+        The report.
+
+    Raises:
+        TokverifyError: If a tokenizer or the corpus cannot be opened, the state is that of another plan, or a file
+            would overwrite an input.
+    """
+    request = Request(
+        model=str(model),
+        reference=None if reference is None else str(reference),
+        data=tuple(str(location) for location in data),
+        add_special=add_special,
+        parse_special=parse_special,
+        rate=sample,
+        keeps_excerpts=distilled is not None,
+    )
+    opened, plan = make_plan(request, text, ids)
+    check_outputs(plan, distilled, outputs)
+    units = shard.select(plan.units) if shard else plan.units
+    stored = StateDirectory(state) if state else None
+    busy_seconds = 0.0
+
+    def watch(progress: CorpusProgress) -> None:
+        nonlocal busy_seconds
+        busy_seconds = progress.busy_seconds
+        on_progress(progress)
+
+    comparison = opened.compare(plan, judge)
+    tally = run_plan(plan, units, comparison.coverage, jobs=jobs, ray=ray, state=stored, on_progress=watch)
+    report = conclude_plan(comparison, tally)
+    if distilled is not None:
+        write_suite(distilled, report, tally, opened)
+    name = f"{shard.number}/{shard.total}" if shard else ""
+    throughput = Throughput(busy_seconds=busy_seconds) if timing else None
+    return replace(report, max_differences=max_differences, shard=name, throughput=throughput)
+
+
+def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Opened, Plan]:
+    """Find the files, choose the columns, open both sides, and divide the work.
+
+    Raises:
+        TokverifyError: If something cannot be found, opened or chosen.
+    """
+    found = find_files(request.data)
+    chosen = choose_columns(found.files, text, ids)
+    opened = open_request(replace(request, columns=chosen.columns, reads_ids=chosen.reads_ids))
+    ignored = f"files that do not look like data are ignored: {list_items(found.ignored)}" if found.ignored else ""
+    units = tuple(divide(found.files, choose_unit_bytes(found.files)))
+    notes = tuple(note for note in (chosen.note, ignored) if note)
+    return opened, Plan(opened.request, opened.identity(), units, notes)
+
+
+def check_outputs(plan: Plan, distilled: Path | None, outputs: Iterable[Path]) -> None:
+    """Fail before the work is done if a file could not be written afterwards, or would overwrite an input.
+
+    Raises:
+        TokverifyError: As `check_writable` does.
+    """
+    inputs = [plan.request.model, plan.request.reference, *{unit.file.path: None for unit in plan.units}]
+    for path in outputs if distilled is None else (distilled, *outputs):
+        check_writable(path, inputs)
+
+
+def run_plan(  # noqa: PLR0913 - the optional ones are keywords
+    plan: Plan,
+    units: Sequence[WorkUnit],
+    coverage: CoverageDescriber,
+    *,
+    jobs: int | None,
+    ray: str | None = None,
+    state: StateDirectory | None,
+    on_progress: Callable[[CorpusProgress], None],
+) -> Tally:
+    """Process the units that have no result yet, and add up the results of all of them.
+
+    A result that cannot be stored counts in full, and once as unreadable, because the next run has to repeat the unit.
+
+    Raises:
+        TokverifyError: If the state is that of another plan or cannot be created, or no worker can be started.
+    """
+    counter = ProgressCounter(units)
+    files = {unit.id: unit.file for unit in units}
+    missing = units
+    if state:
+        state.begin(plan)
+        missing = state.missing(units)
+        counter.take_all(state.results(plan))
+
+    def take(result: UnitResult) -> None:
+        counter.take(state.store(result, files[result.unit]) if state else result)
+        on_progress(counter.progress)
+        if result.tally.coverage:
+            coverage.prepare(result.tally.coverage)
+
+    on_progress(counter.progress)
+    if missing:
+        with _make_executor(plan, len(missing), jobs, ray) as executor:
+            run_units(executor, missing, plan.id, take)
+    return counter.tally
+
+
+def _make_executor(plan: Plan, units: int, jobs: int | None, ray: str | None) -> Executor:
+    """Return the executor that processes some units."""
+    start = partial(start_worker, plan.request, plan.options)
+    if ray is not None:
+        return RayCluster(ray, start, jobs and min(jobs, units))
+    return Processes(min(jobs or available_processors(), units), start)
+
+
+def conclude_plan(comparison: Comparison, tally: Tally) -> CorpusReport:
+    """Shrink and explain the examples of a tally, and describe both sides."""
+    report = conclude(tally, comparison)
+    if not report.report.diagnosis:
+        return report
+    from tokverify.repair.repair import add_repairs
+
+    return replace(report, report=add_repairs(report.report))
+
+
+def write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) -> None:
+    """Distill a corpus into a YAML suite.
+
+    Raises:
+        TokverifyError: If the tally has no excerpts, or the file cannot be written.
+    """
+    if not tally.witnesses:
+        raise TokverifyError(
+            f"{path}: nothing can be distilled, as no excerpts of documents were kept; verify the corpus with --distill"
+        )
+    distilled = distill(tally.witnesses, report, opened.model.encoder, opened.mode)
+    note = (
+        f"Distilled by `tokverify corpus` from {plural(report.documents, 'document')}:"
+        f" {distilled.covered:,} tokens and features"
+    )
+    if distilled.missing:
+        note += f"; {len(distilled.missing):,} more occur only in longer texts"
+    write_file(path, render_suite(distilled.cases, note=f"{note}."))

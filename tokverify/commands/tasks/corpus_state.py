@@ -1,0 +1,128 @@
+"""Look at, merge and repeat what runs of a corpus have stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan, write_suite
+from tokverify.commands.tasks.corpus_sides import open_request
+from tokverify.corpus.locate import find_files
+from tokverify.corpus.plan import describe_changes
+from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.state import StateDirectory
+from tokverify.errors import TokverifyError
+
+if TYPE_CHECKING:
+    from tokverify.commands.tasks.corpus_sides import Opened
+    from tokverify.corpus.example import Comparison
+    from tokverify.corpus.plan import Plan
+    from tokverify.corpus.result import Tally
+    from tokverify.corpus.unit import WorkUnit
+    from tokverify.report.corpus import CorpusReport
+    from tokverify.report.corpus_progress import CorpusProgress
+
+
+def corpus_status(state: Path) -> CorpusProgress:
+    """Tell how far the runs of a state directory are, from its files alone.
+
+    Raises:
+        TokverifyError: If it is not a state directory, or a file in it is broken.
+    """
+    stored = StateDirectory(state)
+    plan = stored.plan()
+    counter = ProgressCounter(plan.units)
+    counter.take_all(stored.results(plan))
+    return counter.progress
+
+
+def merge_corpus(
+    states: Sequence[Path],
+    *,
+    max_differences: int = 0,
+    judge: str | None = None,
+    distilled: Path | None = None,
+    outputs: Sequence[Path] = (),
+) -> CorpusReport:
+    """Make the report of everything that is stored in state directories of the same plan.
+
+    `judge`, `distilled` and `outputs` are as for `verify_corpus`.
+
+    Raises:
+        TokverifyError: If they belong to different plans, a tokenizer cannot be opened, or there is nothing to distill.
+    """
+    plan = _common_plan(states)
+    check_outputs(plan, distilled, outputs)
+    counter = ProgressCounter(plan.units)
+    for state in states:
+        counter.take_all(StateDirectory(state).results(plan))
+    opened = _open(plan)
+    report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
+    return replace(report, max_differences=max_differences, remaining_bytes=counter.remaining_bytes)
+
+
+def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
+    state: Path,
+    *,
+    max_differences: int = 0,
+    jobs: int | None = 1,
+    judge: str | None = None,
+    distilled: Path | None = None,
+    outputs: Sequence[Path] = (),
+    on_progress: Callable[[CorpusProgress], None] = lambda _: None,
+) -> CorpusReport:
+    """Repeat the units in which something could not be read, and do those that have no result yet.
+
+    `judge`, `distilled` and `outputs` are as for `verify_corpus`.
+
+    Raises:
+        TokverifyError: If it is not a state directory, a file of the corpus has changed, or nothing can be distilled.
+    """
+    stored = StateDirectory(state)
+    plan = stored.plan()
+    check_outputs(plan, distilled, outputs)
+    opened = _open(plan)
+    comparison = opened.compare(plan, judge)
+    failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
+    repeated = [unit for unit in plan.units if unit.id in failed]
+    for unit in repeated:
+        _require_unchanged(unit)
+    for unit in repeated:
+        stored.remove(unit.id)
+    tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
+    return replace(_conclude(opened, comparison, tally, distilled), max_differences=max_differences)
+
+
+def _conclude(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:
+    report = conclude_plan(comparison, tally)
+    if distilled is not None:
+        write_suite(distilled, report, tally, opened)
+    return report
+
+
+def _common_plan(states: Sequence[Path]) -> Plan:
+    plan = StateDirectory(states[0]).plan()
+    for state in states[1:]:
+        other = StateDirectory(state).plan()
+        if other.id != plan.id:
+            raise TokverifyError(f"{state}: has another plan than {states[0]}: {describe_changes(plan, other)}")
+    return plan
+
+
+def _open(plan: Plan) -> Opened:
+    opened = open_request(plan.request)
+    now = replace(plan, options=opened.identity())
+    if now.id != plan.id:
+        changes = describe_changes(plan, now)
+        raise TokverifyError(f"{plan.request.model}: has changed since the results were stored: {changes}")
+    return opened
+
+
+def _require_unchanged(unit: WorkUnit) -> None:
+    files = find_files([unit.file.path]).files
+    if files != (unit.file,):
+        raise TokverifyError(
+            f"{unit.file.path}: changed since the plan was made; run `tokverify corpus` with another --state"
+        )

@@ -1,0 +1,72 @@
+"""Verify the bundled sample, which is intact, and its twin, which is broken on purpose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import chdir
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.run import verify_model
+from tokverify.report.run import Status
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.report.run import Report
+
+SAMPLE_DIRECTORY = Path(__file__).parents[2] / "sample"
+REFERENCE = "sample.tokenizer.model"
+INTACT = "sample.gguf"
+BROKEN = "sample-broken.gguf"
+SHOWN_CASES = ("seed/extra-spaces", "tabs/before-word-3")
+"""The cases of the broken sample to show in full."""
+
+# The runs for which the sample has tokens that its broken twin never finds.
+_BROKEN_RUN = re.compile(r" {2}|\t{3}")
+
+
+class Demo(NamedTuple):
+    """The reports of a demonstration."""
+
+    intact: Report
+    """The intact sample, on all cases."""
+
+    broken: Report
+    """The broken sample, on all cases."""
+
+    detail: Report
+    """The broken sample on a few cases, with the cause of the failures."""
+
+    planned: frozenset[str]
+    """The cases that should fail with the broken sample."""
+
+    unplanned: frozenset[str]
+    """The cases that did not turn out as planned with one of the samples."""
+
+
+def run_demo() -> Demo:
+    """Verify both samples."""
+    cases = load_cases()
+    few = [case for case in cases if _name(case) in SHOWN_CASES]
+    with chdir(SAMPLE_DIRECTORY):
+        intact = _verify(INTACT, cases)
+        broken = _verify(BROKEN, cases)
+        detail = _verify(BROKEN, few, diagnose=True)
+    planned = frozenset(_name(case) for case in cases if _BROKEN_RUN.search(case.text))
+    unplanned = _failing(intact) | (_failing(broken) ^ planned)
+    return Demo(intact, broken, detail, planned, unplanned)
+
+
+def _verify(model: str, cases: Sequence[Case], *, diagnose: bool = False) -> Report:
+    options = {"model": model, "reference": REFERENCE}
+    return verify_model(model, REFERENCE, cases, diagnose=diagnose, options=options)
+
+
+def _failing(report: Report) -> frozenset[str]:
+    return frozenset(_name(result.case) for result in report.results if result.status is not Status.MATCH)
+
+
+def _name(case: Case) -> str:
+    return case.name

@@ -1,0 +1,109 @@
+"""Repair the tokenizer of a GGUF file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.declaration import open_declaration
+from tokverify.commands.tasks.opening import open_reference
+from tokverify.errors import TokverifyError
+from tokverify.references.discovery import find_others
+from tokverify.repair.budget import ENCODINGS, THOROUGH
+from tokverify.repair.diagnosis import Facts
+from tokverify.repair.fix.fixing import make_plan, require_fixable, to_report, write_fixed
+from tokverify.repair.fix.other_reference import compare_with_others
+from tokverify.repair.other_model import describe_other_model, is_of_other_model
+from tokverify.sources.stores.location import find_model
+from tokverify.system.output_file import check_place
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.commands.tasks.declaration import OpenedDeclaration
+    from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource
+    from tokverify.repair.fix.fixing import Plan
+    from tokverify.report.fix import FixReport, OtherReference
+    from tokverify.spec import TokenizerSpec
+
+
+def fix_model(  # noqa: PLR0913 - the optional ones are keywords
+    model: str | Path,
+    output: str | Path | None = None,
+    reference: ReferenceSource = None,
+    cases: Iterable[Case] | None = None,
+    *,
+    force: bool = False,
+    thorough: bool = False,
+) -> FixReport:
+    """Find out how to make a GGUF file agree with its reference, and write a repaired copy.
+
+    Args:
+        model: The GGUF file; it is never changed. To plan a repair, the metadata of a remote file is enough.
+        output: The file to write; None to only plan the repair.
+        reference: The tokenizer to agree with; None to look for one.
+        cases: The texts to verify with; the shipped cases by default.
+        force: Overwrite the output.
+        thorough: Let each diagnosis try much more before it gives up.
+
+    Returns:
+        The plan, and the verification of the repaired file.
+
+    Raises:
+        TokverifyError: If a file cannot be read or written, the reference belongs to another model, or the repair does
+            not improve anything.
+    """
+    file = find_model(model)
+    path = file.path
+    target = None if output is None else Path(output)
+    if target is not None:
+        file.require_complete()
+        _check_output(target, path, force=force)
+    cases = load_cases() if cases is None else list(cases)
+    require_fixable(path)
+    opened = open_declaration(file, "gguf")
+    found = open_reference(opened, reference)
+    facts = Facts(found.tokenizer, found.path)
+    _require_same_model(path, opened.spec, facts)
+    encodings = THOROUGH if thorough else ENCODINGS
+    plan = make_plan(path, opened.declaration, facts, cases, encodings=encodings)
+    others = tuple(_compare_with_others(opened, found, plan, cases))
+    is_written = plan.change is not None and target is not None
+    if is_written and target is not None:
+        write_fixed(path, target, plan)
+    return replace(
+        to_report(plan, is_written=is_written),
+        others=others,
+        is_thorough=thorough,
+        source=str(model),
+        target=str(target) if target else "",
+    )
+
+
+def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
+    if is_of_other_model(spec, facts):
+        raise TokverifyError(f"{model}: {describe_other_model(facts.name)}")
+
+
+def _compare_with_others(
+    model: OpenedDeclaration, reference: OpenedReference, plan: Plan, cases: Sequence[Case]
+) -> Iterator[OtherReference]:
+    """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
+    if plan.after.encoder:
+        others = find_others(model.path, model.spec, reference.found)
+        yield from compare_with_others(plan.after.encoder, reference.tokenizer, others, cases)
+
+
+def _check_output(output: Path, model: Path, *, force: bool) -> None:
+    if output.is_dir():
+        raise TokverifyError(f"{output}: cannot be written: it is a directory; name a file in it")
+    if output.exists():
+        if model.exists() and output.samefile(model):
+            raise TokverifyError(f"{output}: this is MODEL itself, which is never changed; name another file")
+        if not force:
+            raise TokverifyError(f"{output}: already exists; name another file or overwrite it with --force")
+        if not output.is_file():
+            raise TokverifyError(f"{output}: not a regular file; name another one")
+    check_place(output)

@@ -1,0 +1,84 @@
+"""Write reports as JSON, read them back, and compare two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.commands.tasks.run import RunResult, update_baseline
+from tokverify.compare.baseline import Baseline
+from tokverify.compare.report_diff import compare_reports
+from tokverify.report import codec
+from tokverify.report.run import Report
+
+if TYPE_CHECKING:
+    from tokverify.report.codec import SavedReport
+    from tokverify.report.report_diff import ReportDiff
+
+
+def to_json(report: object) -> str:
+    """Write a report of any kind as JSON. Equal reports give equal text.
+
+    The document begins with `schema_version`, `kind`, and a `summary` with the exit code.
+
+    Args:
+        report: A report, as returned by functions such as `verify_model`.
+
+    Raises:
+        TypeError: If the object is not a report.
+    """
+    if not any(type(report) is kind.type for kind in codec.KINDS.values()):
+        raise TypeError(f"a {type(report).__name__} is not a report; pass what a function such as verify_model returns")
+    return codec.encode(report)
+
+
+def read_report(path: str | Path) -> object:
+    """Read a report of any kind from a JSON file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The report, an instance of the class that the command returns.
+
+    Raises:
+        TokverifyError: If the file cannot be read or is not a report. The message names the place in the document.
+        UnsupportedError: If another version of tokverify wrote it.
+    """
+    return codec.read_any(path).report
+
+
+def read_presentable(path: Path, kinds: Collection[str]) -> SavedReport:
+    """Read a report of one of several kinds, together with its kind.
+
+    Raises:
+        TokverifyError: As `read_report` does, and if the report is of another kind.
+    """
+    return codec.read_any(path, kinds)
+
+
+def apply_baseline(path: Path, baseline: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
+    """Read a report of `tokverify run` and apply a baseline to it instead of the one that the run used.
+
+    Args:
+        path: The report.
+        baseline: The file of known failures.
+        update: Apply a baseline that lists exactly what fails in the report, and prepare writing it.
+        reason: The reason for the entries that are new.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or there are new failures and no reason.
+    """
+    report = codec.read(path, Report)
+    known = Baseline.load(baseline, missing_ok=update)
+    return update_baseline(report, known, baseline, reason) if update else RunResult(known.apply(report), {})
+
+
+def diff_reports(old: str | Path, new: str | Path) -> ReportDiff:
+    """Compare two saved reports of `tokverify run`, case by case.
+
+    Raises:
+        TokverifyError: If one of them cannot be read or is not such a report.
+    """
+    return compare_reports(codec.read(old, Report), codec.read(new, Report))

@@ -1,0 +1,254 @@
+"""Verify a model against its reference, or against what the cases themselves expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.cases import select_cases
+from tokverify.commands.tasks.last_failures import LastFailures
+from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, python_version
+from tokverify.compare.baseline import Baseline
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.expectation import expect_of, expect_side
+from tokverify.references.location import EXPECT
+from tokverify.report.run_summary import count_decode_differences, has_failing_case
+from tokverify.report.tokenizer_difference import FAIL_ON
+
+if TYPE_CHECKING:
+    from tokverify.case import Case, SuiteSource
+    from tokverify.commands.project.configuration import ConfiguredModel
+    from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource
+    from tokverify.report.run import Report, Side
+
+OnProgress = Callable[[int, int], None]
+"""Called with the number of cases done and the number of all cases."""
+
+
+def verify_model(  # noqa: PLR0913 - the optional ones are keywords
+    model: SubjectSource,
+    reference: ReferenceSource = None,
+    cases: Iterable[Case] | None = None,
+    *,
+    baseline: Baseline | Path | str | None = None,
+    max_failures: int | None = None,
+    fail_on: Sequence[str] = FAIL_ON,
+    diagnose: bool = False,
+    thorough: bool = False,
+    options: Mapping[str, object] | None = None,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Verify a model's tokenizer against a reference.
+
+    Args:
+        model: The tokenizer under test: a file, or the location of any other tokenizer. Only a file is diagnosed.
+        reference: The tokenizer to compare with, or `expect` to compare with what the cases expect. If None and every
+            case expects something of the model, that is used; otherwise a reference is looked for.
+        cases: The texts to encode; the shipped cases by default.
+        baseline: Known failures, or the file that lists them.
+        max_failures: Stop after this many failing cases; None to run all.
+        fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
+            `info`), aspects such as `decoding`, and `not-compared`.
+        diagnose: If cases fail or decode differently, search for the cause and record it in the report.
+        thorough: Let the diagnosis try much more before it gives up.
+        options: The options to record in the report.
+        on_progress: Called after each case.
+
+    Returns:
+        The report, with a result for each case.
+
+    Raises:
+        TokverifyError: If a file cannot be read, or no reference is found.
+    """
+    known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
+    opened = open_subject(model)
+    cases = load_cases() if cases is None else list(cases)
+    compare = partial(
+        verify_tokenizers,
+        opened.tokenizer,
+        cases=cases,
+        baseline=known,
+        max_failures=max_failures,
+        fail_on=fail_on,
+        on_progress=on_progress,
+    )
+    versions: Mapping[str, str]
+    if expected_side := expectation_side(opened, reference, cases):
+        found, versions = None, python_version()
+        report = compare(expected=None, sides=(opened.description, expected_side))
+    else:
+        found = open_reference(opened, reference)
+        versions = found.versions
+        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
+        if found.found.is_rebuilt and isinstance(opened, OpenedModel):
+            from tokverify.commands.tasks.own_rules import add_rule_findings
+
+            report = add_rule_findings(report, opened)
+            report = known.apply(report) if known else report
+    versions = {**report.versions, **opened.versions, **versions}
+    report = replace(report, options=dict(options or {}), versions=versions)
+    if not diagnose or not (has_failing_case(report) or count_decode_differences(report)):
+        return report
+    if isinstance(opened, OpenedReference):
+        return replace(report, undiagnosed=explain_missing_diagnosis(opened))
+    return _diagnose(report, opened, found, thorough=thorough)
+
+
+def explain_missing_diagnosis(model: OpenedReference) -> str:
+    """Say why failures of this tokenizer cannot be diagnosed."""
+    return (
+        f"{model.tokenizer.name} cannot be changed, so no change to it can be tried; "
+        "compare the file that it was made from to get a diagnosis"
+    )
+
+
+def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
+    """Search for the cause of the failures, and record it with the commands that repair it."""
+    from tokverify.repair.budget import ENCODINGS, THOROUGH, Budget
+    from tokverify.repair.diagnosis import Facts, diagnose
+    from tokverify.repair.other_model import describe_other_model, is_of_other_model
+    from tokverify.repair.repair import add_repairs
+
+    facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
+    if is_of_other_model(model.spec, facts):
+        return replace(report, undiagnosed=describe_other_model(facts.name))
+    budget = Budget(THOROUGH if thorough else ENCODINGS)
+    result = diagnose(model.spec, facts, report.results, encoder=model.encoder, budget=budget)
+    return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+
+
+def expectation_side(
+    model: OpenedModel | OpenedReference, reference: ReferenceSource, cases: Sequence[Case]
+) -> Side | None:
+    """Describe the cases as the expected side; None if they are compared with a reference."""
+    if reference == EXPECT:
+        return expect_side(cases)
+    if reference is None and all(expect_of(case, model.description) is not None for case in cases):
+        return expect_side(cases, model.description)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What `tokverify run` is asked to do with one model. Can be sent to another process."""
+
+    model: Path | str
+    """The tokenizer under test: a file, or the location of any other tokenizer."""
+
+    reference: str | None = None
+    """The location of the reference; None to look for one."""
+
+    cases: tuple[SuiteSource, ...] = ()
+    """Suites; none stands for the shipped ones."""
+
+    suites: tuple[str, ...] = ()
+    """Names of suites to select."""
+
+    tags: tuple[str, ...] = ()
+    """Tags to select."""
+
+    patterns: tuple[str, ...] = ()
+    """Patterns of case ids to select."""
+
+    max_failures: int | None = None
+    """After how many failing cases to stop; None to run all."""
+
+    last_failed: bool = False
+    """Whether to run only the cases that failed in the last run, if there are any."""
+
+    fail_on: tuple[str, ...] = FAIL_ON
+    """What fails besides failing cases."""
+
+    diagnose: bool = False
+    """Whether to search for the cause of failures."""
+
+    thorough: bool = False
+    """Whether that search may take much longer."""
+
+    baseline: Path | None = None
+    """The file of known failures."""
+
+    update_baseline: bool = False
+    """Whether to rewrite that file so that it lists exactly what fails now."""
+
+    reason: str | None = None
+    """The reason to record for new entries of the baseline."""
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    """The options to record in the report."""
+
+
+class RunResult(NamedTuple):
+    """A report, and the other files to write together with it."""
+
+    report: Report
+    files: Mapping[Path, Callable[[], str]]
+
+
+def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult:
+    """Verify one model, and prepare the update of its baseline if requested.
+
+    Raises:
+        TokverifyError: As `verify_model` does, and if there are new failures without a reason.
+    """
+    # An unreadable baseline is reported before any work is done.
+    baseline = Baseline.load(request.baseline, missing_ok=request.update_baseline) if request.baseline else None
+    cases = select_cases(request.cases, request.suites, request.tags, request.patterns)
+    failures = LastFailures.of(request.model, request.reference)
+    report = verify_model(
+        request.model,
+        request.reference,
+        failures.select(cases) if request.last_failed else cases,
+        baseline=None if request.update_baseline else baseline,
+        max_failures=request.max_failures,
+        fail_on=request.fail_on,
+        diagnose=request.diagnose and not request.update_baseline,
+        thorough=request.thorough,
+        options=request.options,
+        on_progress=on_progress,
+    )
+    failures.update(report)
+    if baseline and request.baseline and request.update_baseline:
+        return update_baseline(report, baseline, request.baseline, request.reason)
+    return RunResult(report, {})
+
+
+def verify_configured(model: ConfiguredModel) -> Report:
+    """Verify a configured model.
+
+    Raises:
+        TokverifyError: As `verify_model` does.
+    """
+    request = RunRequest(
+        model=model.model,
+        reference=model.reference,
+        cases=model.cases,
+        suites=model.suites,
+        tags=model.tags,
+        patterns=model.patterns,
+        baseline=model.baseline,
+        fail_on=FAIL_ON if model.fail_on is None else model.fail_on,
+    )
+    return run(request).report
+
+
+def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
+    """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
+
+    Raises:
+        TokverifyError: If there are new failures and no reason.
+    """
+    return RunResult(
+        baseline.update(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
+    )
+
+
+def _render_update(report: Report, path: Path, reason: str | None) -> str:
+    """Update what the file contains by now, since the run of another model may have updated it in the meantime."""
+    from tokverify.compare.baseline_writer import render_baseline
+
+    return render_baseline(Baseline.load(path, missing_ok=True).update(report, reason), path.suffix)

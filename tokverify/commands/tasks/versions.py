@@ -1,0 +1,86 @@
+"""Compare a model with one reference in several versions of the library that loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_reference, open_subject
+from tokverify.commands.tasks.run import verify_model
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.report.tokenizer_difference import FAIL_ON
+from tokverify.report.versions import TriedVersion, VersionsReport
+from tokverify.tokenizer import DocumentHolding
+from tokverify.version import __version__
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.commands.tasks.opening import OpenedReference, SubjectSource
+    from tokverify.commands.tasks.run import OnProgress
+
+_TRANSFORMERS = "transformers:"
+
+
+def compare_library_versions(  # noqa: PLR0913 - the optional ones are keywords
+    model: SubjectSource,
+    environments: Sequence[str],
+    reference: str | None = None,
+    cases: Iterable[Case] | None = None,
+    *,
+    fail_on: Sequence[str] = FAIL_ON,
+    options: Mapping[str, object] | None = None,
+    on_progress: OnProgress | None = None,
+) -> VersionsReport:
+    """Compare a model with its reference, as installed and in other environments.
+
+    Args:
+        model: The tokenizer under test, as for `verify_model`.
+        environments: The packages of each environment, separated by spaces, such as `tokenizers==0.21.0`. They are
+            installed into an environment of their own on first use.
+        reference: A tokenizer.json, a directory or hub id with one, or `transformers:LOCATION`; by default, the
+            reference of the model is looked for.
+        cases: The texts to encode; the shipped cases by default.
+        fail_on: As for `verify_model`.
+        options: The options to record in the report.
+        on_progress: Called after each case of each comparison.
+
+    Returns:
+        The report. An environment that cannot be created, or cannot load the reference, has an error in it.
+
+    Raises:
+        TokverifyError: If the model or its reference cannot be read, or other libraries than `tokenizers` and
+            `transformers` load the reference.
+    """
+    opened = open_subject(model)
+    installed = open_reference(opened, reference)
+    location = _location_in_environments(installed, reference)
+    texts = load_cases() if cases is None else list(cases)
+
+    def try_version(packages: str) -> TriedVersion:
+        source = f"env:{packages}:{location}" if packages else installed
+        try:
+            run = verify_model(opened, source, texts, fail_on=fail_on, on_progress=on_progress)
+        except TokverifyError as error:
+            return TriedVersion(environment=packages, error=str(error))
+        return TriedVersion(environment=packages, run=run)
+
+    encoder = opened.encoder if isinstance(opened, OpenedModel) else None
+    return VersionsReport(
+        model=opened.description,
+        tried=tuple(map(try_version, ["", *environments])),
+        options=dict(options or {}),
+        versions={"tokverify": __version__, **engine_version(encoder)},
+    )
+
+
+def _location_in_environments(installed: OpenedReference, reference: str | None) -> str:
+    """Return what loads the same reference in other environments."""
+    if reference and reference.startswith(_TRANSFORMERS):
+        return reference
+    if installed.path and isinstance(installed.tokenizer, DocumentHolding):
+        return str(installed.path)
+    raise UnsupportedError(
+        f"{installed.description.source}: only a tokenizer.json and {_TRANSFORMERS}LOCATION can be loaded by"
+        " other versions of their libraries; name one with -r"
+    )

@@ -1,0 +1,180 @@
+"""Baseline: differences that are known and accepted, each with a reason and perhaps an end date (docs/baseline.md).
+
+An entry accepts one way in which a case fails, or one difference between the tokenizers themselves. Anything that
+differs in another way than its entry describes still fails, and so does what an expired entry describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.compare.baseline_reader import read_known_differences
+from tokverify.compare.digest import digest
+from tokverify.compare.judge import Judge, compared_subjects
+from tokverify.errors import TokverifyError
+from tokverify.report.known_difference import KnownDifference, subject_of
+from tokverify.report.run import Status
+from tokverify.report.run_summary import FAILING
+from tokverify.report.tokenizer_difference import select_failing
+from tokverify.text.wording import list_items
+
+if TYPE_CHECKING:
+    from tokverify.report.run import CaseResult, Report, Side
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.tokenizer import Token
+
+    Key = tuple[str, str]
+
+_FAILING = FAILING | {Status.KNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The entries of a file."""
+
+    source: str
+    """The file."""
+    entries: tuple[KnownDifference, ...]
+    today: date
+    """The day on which the entries are applied."""
+
+    @classmethod
+    def load(cls, path: Path, *, missing_ok: bool = False) -> Baseline:
+        """Read a baseline as of today; with `missing_ok`, a file that does not exist is an empty baseline.
+
+        Raises:
+            TokverifyError: As `read_baseline` does.
+        """
+        if missing_ok and not path.exists():
+            return cls(str(path), (), utc_today())
+        return read_baseline(path, utc_today())
+
+    def apply(self, report: Report) -> Report:
+        """Accept the known failures in a report, undoing what an earlier baseline accepted."""
+        judge = self.judge(report.actual)
+        results = tuple(judge.apply(_revert(result)) for result in report.results)
+        # The diagnosis explains the cases that failed before.
+        same = [result.status for result in results] == [result.status for result in report.results]
+        diagnosis = report.diagnosis if same else None
+        return judge.judge_rest(replace(report, results=results, diagnosis=diagnosis))
+
+    def judge(self, side: Side) -> Judge:
+        """Return what applies the entries of a model to its results."""
+        return Judge(self.source, self.entries_for(side), self.today)
+
+    def entries_for(self, side: Side) -> list[KnownDifference]:
+        """Return the entries that apply to a model."""
+        return [entry for entry in self.entries if _concerns(entry, side)]
+
+    def update(self, report: Report, reason: str | None) -> Baseline:
+        """Return the baseline that lists exactly the failures of a report, in what was compared.
+
+        Entries that still apply, and those of other models or of what was not compared, are kept; `reason` is for the
+        new ones.
+
+        Raises:
+            TokverifyError: If there are new ones, but no reason.
+        """
+        failures = _describe_failures(report)
+        kept = self._keep(report, failures)
+        mine = set(self.entries_for(report.actual))
+        known = {_key(entry) for entry in kept if entry in mine}
+        new = [entry for key, entry in failures.items() if key not in known]
+        if new and not reason:
+            names = list_items(map(subject_of, new))
+            raise TokverifyError(f"{self.source}: lacks the failures {names}; accept them with --reason")
+        added = [replace(entry, reason=reason or "") for entry in new]
+        entries = sorted([*kept, *added], key=_order)
+        # The line of an entry is known only once the file is read again.
+        return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
+
+    def _keep(self, report: Report, failures: Container[Key]) -> list[KnownDifference]:
+        """Return the entries that a report does not refute."""
+        mine = set(self.entries_for(report.actual))
+        compared = compared_subjects(report)
+        refutable = [entry for entry in self.entries if entry in mine and subject_of(entry) in compared]
+        refuted = {entry for entry in refutable if _key(entry) not in failures}
+        return [entry for entry in self.entries if entry not in refuted]
+
+
+def _revert(result: CaseResult) -> CaseResult:
+    if result.status is not Status.KNOWN:
+        return replace(result, refusals=())
+    return replace(result, status=Status.MISMATCH if result.difference else Status.ERROR, known=None)
+
+
+def _key(entry: KnownDifference) -> Key:
+    return subject_of(entry), entry.difference
+
+
+def read_baseline(path: Path, today: date) -> Baseline:
+    """Read a baseline to be applied on a day.
+
+    Raises:
+        TokverifyError: If the file is invalid; the message lists all complaints, one per line.
+    """
+    return Baseline(str(path), read_known_differences(path), today)
+
+
+def utc_today() -> date:
+    """Return the current day in UTC, so that an entry expires everywhere at the same time."""
+    return datetime.now(UTC).date()
+
+
+def _concerns(entry: KnownDifference, side: Side) -> bool:
+    pattern = entry.model
+    return pattern is None or any(fnmatchcase(name, pattern) for name in (side.name, *side.aliases))
+
+
+def _describe_failures(report: Report) -> dict[Key, KnownDifference]:
+    """Return an entry, still without a reason, for everything that fails or is known to fail."""
+    model = _escape_name(report.actual.name)
+    known = [difference for difference in report.differences if difference.known]
+    entries = [
+        *(_case_entry(result, model) for result in report.results if result.status in _FAILING),
+        *(_tokenizer_entry(each, model) for each in [*select_failing(report.differences, report.fail_on), *known]),
+    ]
+    return {_key(entry): entry for entry in entries}
+
+
+def _escape_name(name: str) -> str:
+    """Return the pattern that matches exactly this name; a baseline cannot contain lone surrogates."""
+    return "".join("?" if "\ud800" <= character <= "\udfff" else character for character in escape(name))
+
+
+def _case_entry(result: CaseResult, model: str) -> KnownDifference:
+    return KnownDifference(
+        case=result.case.name, difference=digest(result), reason="", model=model, about=_about(result)
+    )
+
+
+def _tokenizer_entry(difference: TokenizerDifference, model: str) -> KnownDifference:
+    from tokverify.text.visible import visible_message
+
+    about = visible_message(difference.message)
+    return KnownDifference(
+        aspect=str(difference.aspect), difference=difference.digest, reason="", model=model, about=about
+    )
+
+
+def _about(result: CaseResult) -> str:
+    from tokverify.text.visible import visible_message
+
+    if result.difference is None:
+        return visible_message(result.message or "")
+    first = result.difference.first
+    return f"from token {first.token_index:,} on: {_id(first.actual)}, not {_id(first.expected)}"
+
+
+def _id(token: Token | None) -> str:
+    return "the end" if token is None else str(token.id)
+
+
+def _order(entry: KnownDifference) -> tuple[str, ...]:
+    return entry.aspect, entry.case, entry.model or "", entry.difference

@@ -1,0 +1,78 @@
+"""Encode texts on both sides, for rules that would raise false alarms if they only compared data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tokverify.compare.affix import affixes_of
+from tokverify.compare.subject import NotEvaluatedError
+from tokverify.engine.unicode_version import has_unassigned
+from tokverify.errors import EncodeError
+from tokverify.texts.failure import NotComparedError
+from tokverify.texts.mode import Mode
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+
+
+_MAX_LENGTH = 400
+"""Characters; longer cases test speed, and are cut like shorter ones."""
+
+
+_PARSING = Mode(add_special=False, parse_special=True)
+
+
+@cache
+def probes() -> tuple[str, ...]:
+    """Return the texts of the bundled cases, and texts that distinguish pre-tokenizers.
+
+    Texts with characters that are too new for llama.cpp's Unicode tables are left out: they differ for every model.
+    """
+    from tokverify.cases.loading import load_cases
+    from tokverify.engine.pre_search import PROBES
+
+    texts = (case.text for case in load_cases() if 0 < len(case.text) <= _MAX_LENGTH)
+    return tuple(dict.fromkeys([*PROBES, *(text for text in texts if not has_unassigned(text))]))
+
+
+def encode_both(subject: Subject, text: str) -> tuple[list[int], list[int]]:
+    """Return the actual and the expected ids; both are empty if one side cannot encode the text."""
+    mode = subject.modes.choose(text, _PARSING)
+    try:
+        actual = subject.encoder.encode(text, **mode._asdict())
+        return actual, subject.expected.encode(text, **mode._asdict())
+    except EncodeError:
+        return [], []
+
+
+def find_differing(subject: Subject, texts: Iterable[str]) -> str | None:
+    """Return the first text that the two sides encode differently, or None."""
+    for text in texts:
+        actual, expected = encode_both(subject, text)
+        if actual != expected:
+            return text
+    return None
+
+
+def require_parsing(subject: Subject) -> None:
+    """Require a reference that can recognize special tokens in a text.
+
+    Raises:
+        NotEvaluatedError: If it cannot.
+    """
+    if not subject.expected.parses_special:
+        raise NotEvaluatedError(f"{subject.expected.name} does not recognize special tokens in a text")
+
+
+def ids_around(subject: Subject) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]]:
+    """Return the ids that each side adds before and after a text: ours first, then the reference's.
+
+    Raises:
+        NotEvaluatedError: If the ids that one side adds cannot be observed.
+    """
+    try:
+        return affixes_of(subject.encoder), affixes_of(subject.expected)
+    except NotComparedError as error:
+        raise NotEvaluatedError(str(error)) from error

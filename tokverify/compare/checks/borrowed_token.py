@@ -1,0 +1,79 @@
+"""TV121: a token whose name belongs to another role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.compare.repair import key_of, set_special_id
+from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
+from tokverify.compare.rule import rule
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import quote
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+    from tokverify.engine.family import Settings
+    from tokverify.report.finding import Severity
+
+
+@rule(code="TV121", name="borrowed-token", severity=ERROR)
+def borrowed_token(subject: Subject) -> Iterator[Finding]:
+    """Require that a token such as `<bos>`, `<eos>` or `<pad>` has no other role than its name says.
+
+    What it does:
+        Looks at the text of the token of each role, even if several roles have the same token. It is an error if the
+        role of EOS or EOT has a beginning, padding, unknown or mask token, or the role of BOS an end, padding, unknown
+        or mask token. In other roles it is a warning. Padding may borrow any token, because it is never read; that, and
+        whatever the reference does as well, is reported for information.
+
+    Why it is bad:
+        A generation never ends or ends at once, or every text begins with a token that means an end to the model. If
+        both roles have the same token, the ids look plausible.
+
+    Example:
+        A file in which the ids of BOS and EOS were swapped, or both were set to the id of `<bos>`.
+
+    How to repair:
+        `gguf-new-metadata --special-token-by-id eos ID MODEL FIXED`, with the role and the id of your model.
+
+    Threads:
+        ggml-org/llama.cpp#9609, ggml-org/llama.cpp#6745, neomjs/neo#14015
+    """
+    settings = subject.settings
+    for role, id in settings.special_ids.items():
+        roles = ROLES_BY_NAME.get(settings.pieces[id])
+        if roles and role not in roles and not role.startswith("fim_"):
+            yield _report(subject, role, id, roles)
+
+
+def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> Finding:
+    settings = subject.settings
+    others = [other for other, its in settings.special_ids.items() if its == id and other != role]
+    message = f"{role} is {id} {quote(settings.pieces[id])}, which is {_describe_owner(natural, others)}"
+    if _is_shared_by_reference(subject, role, id):
+        return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
+    severity = _severity(settings, role, natural)
+    return Finding(severity, message, (id,), (key_of(role),), set_special_id(role, natural_id(settings.ids, role)))
+
+
+def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severity:
+    if role == "pad":
+        return INFO
+    if role == "unk":
+        return ERROR if settings.family.replaces_unknown else WARNING
+    if role in {"bos", "eos", "eot", "eom"}:
+        return ERROR
+    return INFO if natural in {BEGINNING, ENDING} else WARNING
+
+
+def _describe_owner(natural: tuple[str, ...], others: Sequence[str]) -> str:
+    taken = f"already the token of {' and '.join(others)}" if others else ""
+    if set(natural) & set(others):
+        return taken
+    named = f"usually the name of the {natural[0]} token"
+    return f"{named} and {taken}" if taken else named
+
+
+def _is_shared_by_reference(subject: Subject, role: str, id: int) -> bool:
+    return subject.original is not None and subject.original.special_ids.get(role) == id

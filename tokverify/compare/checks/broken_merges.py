@@ -1,0 +1,122 @@
+"""TV107: merges that are missing, or do not match the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import add
+from typing import TYPE_CHECKING
+
+from tokverify.compare.repair import FIX
+from tokverify.compare.rule import rule
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.families import find_family
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.report.finding import ERROR, INFO, Finding
+from tokverify.sources.gguf.keys import MERGES
+from tokverify.spec import piece_made_by
+from tokverify.text.wording import list_items, list_tokens, plural, quote
+from tokverify.texts.token_text import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+
+_TOLERATED_SHARE = 0.01
+"""Of the vocabulary; a few tokens that no merge makes are found in many real models."""
+
+
+@rule(code="TV107", name="broken-merges", severity=ERROR)
+def broken_merges(subject: Subject) -> Iterator[Finding]:
+    """Require merges that lead from characters to the tokens of the vocabulary.
+
+    What it does:
+        For byte-pair encoding by rank: looks for the merge list, for merges whose parts or result are not tokens, and
+        for ordinary tokens of several characters that no merge produces, unless the pre-tokenizer's name implies that
+        whole words are looked up first (`ignore_merges`).
+
+    Why it is bad:
+        Without merges, every text is split into single bytes. If the result of a merge is not a token, llama.cpp
+        encodes it byte by byte and drops the bytes that it does not find. A token that no merge produces is never used,
+        so the model sees two or more tokens instead.
+
+    Example:
+        Files converted with transformers 4.45 had no merges at all, because it writes them as lists. Llama 3 has 588
+        tokens that no merge produces, and needs a pre-tokenizer that implies `ignore_merges`.
+
+    How to repair:
+        Convert again with a converter that knows how the merges are written, or copy those of the reference: `tokverify
+        fix MODEL -r REFERENCE -o FIXED`. If the model looks up whole words first, declare a pre-tokenizer that implies
+        it.
+
+    Threads:
+        ggml-org/llama.cpp#9692, ggml-org/llama.cpp#9696, ollama/ollama#7038, ollama/ollama#10930,
+        ggml-org/llama.cpp#7193, robertknight/rten#453
+    """
+    family = find_family(subject.spec.model)
+    if family is None or not family.is_bpe:
+        return
+    if not subject.spec.merges:
+        yield Finding(ERROR, f"{MERGES} is missing or empty: texts are never merged", keys=(MERGES,), repair=FIX)
+        return
+    known = frozenset(subject.spec.tokens)
+    made = _find_pieces_made(subject.spec.merges, known)
+    if made is None:
+        yield from _find_unusable(subject.spec.merges, known)
+        made = set(map(piece_made_by, subject.spec.merges))
+    yield from _find_unreachable(made, subject)
+
+
+def _find_pieces_made(merges: Sequence[str], known: frozenset[str]) -> set[str] | None:
+    """Return what the merges make, if each makes one token of two; None also if a closer look is needed.
+
+    Half a million merges one by one would take longer than all other rules together.
+    """
+    parts = "\0".join(merges).replace(" ", "\0").split("\0")
+    made = set(map(add, parts[::2], parts[1::2]))
+    is_plain = len(parts) == 2 * len(merges) and known.issuperset(parts) and made <= known
+    return made if is_plain else None
+
+
+def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
+    spaces = [(merge, merge.find(" ", 1)) for merge in merges]
+    broken = [merge for merge, space in spaces if space < 0 or space == len(merge) - 1]
+    if broken:
+        shown = list_items(map(quote, broken))
+        message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
+        yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
+    bad = set(broken)
+    unknown = []
+    for merge, space in spaces:
+        left, right = merge[:space], merge[space + 1 :]
+        if merge not in bad and not {left, right, left + right} <= known:
+            unknown.append(merge)
+    if unknown:
+        count = plural(len(unknown), "merge")
+        message = f"{count} with a part or a result that is not a token: {list_items(map(quote, unknown))}"
+        yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
+
+
+def _find_unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
+    settings = subject.settings
+    pre = PRE_TOKENIZERS[settings.pre]
+    if pre.ignore_merges:
+        return
+    pieces = settings.pieces
+    unmade = settings.ids.keys() - made
+    ids = sorted(
+        id
+        for id in map(settings.ids.__getitem__, unmade)
+        if len(pieces[id]) > 1 and settings.attributes[id] == Attribute.NORMAL.value
+    )
+    ids = [id for id in ids if not PLACEHOLDER.fullmatch(pieces[id])]
+    if pre.newline_pieces:
+        ids = [id for id in ids if pieces[id].strip("\n")]
+    if not ids:
+        return
+    is_much = len(ids) > _TOLERATED_SHARE * len(pieces)
+    shown = list_tokens(ids, pieces)
+    message = f"no merge produces {plural(len(ids), 'ordinary token')}, so no text is encoded to one: {shown}"
+    if not is_much:
+        yield Finding(INFO, message, ids=tuple(ids), keys=(MERGES,))
+        return
+    exception = "; if the model looks up whole words first, declare a pre-tokenizer that implies ignore_merges"
+    yield Finding(ERROR, message + exception, ids=tuple(ids), keys=(MERGES,), repair=FIX)

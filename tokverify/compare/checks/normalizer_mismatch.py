@@ -1,0 +1,137 @@
+"""TV205: texts that the reference normalizes and llama.cpp does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.compare.behavior import encode_both, probes
+from tokverify.compare.pre_tokenization import normalize
+from tokverify.compare.repair import set_flag
+from tokverify.compare.rule import rule
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
+from tokverify.text.wording import list_items, quote
+from tokverify.tokenizer import Declaring
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+    from tokverify.sources.huggingface.stage import Stage
+
+_MAX_SPELLED = 8
+_SHOWN = 4
+
+
+@rule(code="TV205", name="normalizer-mismatch", severity=ERROR)
+def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require that the reference's normalizer is not lost.
+
+    What it does:
+        Compares the keys that GGUF has for normalization (lowercase, strip_accents, the charsmap) with the normalizer
+        of the reference. For everything else, looks for probe texts that are encoded differently here, and correctly
+        after the reference's normalizer is applied to them first: then the normalizer is the cause, and that is an
+        error.
+
+    Why it is bad:
+        A different encoding of the same letter (`é` as one or two code points), full-width forms or capitals become
+        other tokens, or unknown ones.
+
+    Example:
+        PLM-1.8B normalizes with NFC: `e` and U+0301 are one token there, two in llama.cpp.
+
+    How to repair:
+        Set the keys for lowercase and strip_accents. GGUF has no key for NFC, NFKC and the like: normalize texts before
+        you pass them to llama.cpp.
+
+    Threads:
+        onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
+        ggml-org/llama.cpp#18756, ggml-org/llama.cpp#5496
+    """
+    if isinstance(subject.expected, Declaring):
+        yield from _check_charsmaps(subject)
+    elif not subject.includes_stages:
+        yield from _check_stages(subject)
+
+
+def _check_stages(subject: Subject) -> Iterator[Finding]:
+    """Check the normalizer of a tokenizer.json, by its keys where GGUF has them, else by what it does to texts."""
+    stages = [stage for stage in subject.document.normalizer if not _is_about_spaces(stage)]
+    flags = list(_check_bert_flags(subject, stages))
+    if flags:
+        yield from flags
+    elif stages:
+        yield from _check_lost(subject, ", ".join(stage["type"] for stage in stages))
+
+
+def _check_lost(subject: Subject, names: str) -> Iterator[Finding]:
+    problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
+    found = [text for text in probes() if _is_cause(subject, text)]
+    if found:
+        yield Finding(ERROR, f"{problem}: {_examples(subject, found)}")
+    elif subject.settings.family.is_bpe:
+        yield Finding(INFO, f"{problem}; no probe text shows a difference")
+
+
+def _examples(subject: Subject, texts: Sequence[str]) -> str:
+    text, *others = sorted(texts, key=len)[:_SHOWN]
+    actual, expected = encode_both(subject, text)
+    message = (
+        f"{len(texts):,} of the probe texts are encoded differently, such as {_quote_with_code_points(text)}: "
+        f"{actual}, but {expected} in the reference"
+    )
+    return f"{message}; others are {list_items(map(_quote_with_code_points, others))}" if others else message
+
+
+def _is_about_spaces(stage: Stage) -> bool:
+    """Whether a normalizer only writes spaces as `▁`, which rule TV207 checks."""
+    return ESCAPED_SPACE in {stage.get("prepend"), stage.get("content")}
+
+
+def _is_cause(subject: Subject, text: str) -> bool:
+    """Whether our side encodes a text wrongly, but correctly after the reference's normalizer is applied to it."""
+    normalized = unescape_spaces(normalize(subject.document, text))
+    if normalized in {text, f" {text}"}:
+        return False
+    actual, expected = encode_both(subject, text)
+    if actual == expected:
+        return False
+    prefixed = normalized.startswith(" ") and not text.startswith(" ") and subject.settings.add_space_prefix
+    return subject.encoder.encode(normalized[1:] if prefixed else normalized) == expected
+
+
+def _quote_with_code_points(text: str) -> str:
+    """Quote a text, with the code points of a short one: two texts that differ only in these can look the same."""
+    code_points = " ".join(f"U+{ord(character):04X}" for character in text)
+    return f"{quote(text)} ({code_points})" if len(text) <= _MAX_SPELLED else quote(text)
+
+
+def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Finding]:
+    stage = next((stage for stage in stages if stage["type"] == "BertNormalizer"), None)
+    if stage is None or not subject.settings.family.splits_words:
+        return
+    accents = stage["lowercase"] if stage["strip_accents"] is None else stage["strip_accents"]
+    for key, setting, expected in (
+        (LOWERCASE, "lowercase", stage["lowercase"]),
+        (STRIP_ACCENTS, "strip_accents", accents),
+    ):
+        actual, declared = getattr(subject.settings, setting), getattr(subject.spec, setting)
+        if actual != expected:
+            message = f"{setting} is {actual}, but {expected} in the reference"
+            repair = set_flag(key, value=expected, declared=declared is not None)
+            yield Finding(ERROR, message, keys=(key,), repair=repair)
+
+
+def _check_charsmaps(subject: Subject) -> Iterator[Finding]:
+    actual, expected = subject.spec.charsmap or b"", subject.declared.charsmap or b""
+    uses_charsmap = subject.settings.family.uses_charsmap
+    if actual == expected and (uses_charsmap or not expected):
+        return
+    if uses_charsmap:
+        message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
+        yield Finding(ERROR, message, keys=(CHARSMAP,))
+    elif expected:
+        message = (
+            f"the reference normalizes with a charsmap, which llama.cpp does not do for the model {subject.spec.model}"
+        )
+        yield Finding(WARNING, message, keys=(CHARSMAP,))

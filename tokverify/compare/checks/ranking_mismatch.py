@@ -1,0 +1,123 @@
+"""TV207: merges, scores and flags of the algorithm that differ from the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.compare.behavior import find_differing
+from tokverify.compare.ranking_difference import (
+    NO_PROOF,
+    compare_rankings,
+    describe_ranking,
+    describe_shortest,
+    find_differing_texts,
+)
+from tokverify.compare.reference_ranking import ranks_alike
+from tokverify.compare.repair import FIX, set_flag
+from tokverify.compare.rule import rule
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Ranking
+from tokverify.report.finding import ERROR, INFO, Finding
+from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
+from tokverify.text.utf8 import from_utf8
+from tokverify.text.wording import quote
+from tokverify.tokenizer import Declaring
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+
+_NORMAL = Attribute.NORMAL.value
+
+
+@rule(code="TV207", name="ranking-mismatch", severity=ERROR)
+def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Require the merges, scores and flags that rank tokens as in the reference.
+
+    What it does:
+        Compares the merge lists in order; the order of the scores (for unigram models, their values) with those of a
+        sentencepiece model or with the reference's merges; and what a conversion must preserve: `ignore_merges`, the
+        space before a text, and the removal of extra whitespace. Texts in which the tokens compete are encoded on both
+        sides; a difference is an error only if a text is encoded differently.
+
+    Why it is bad:
+        The ranking decides which of two possible tokens is used. Decoding does not show the difference: the text is the
+        same, only split differently.
+
+    Example:
+        Gemma 1 without `add_space_prefix` false added a space to the beginning of every text. Llama 3 without
+        `ignore_merges` needs three tokens for ` Việt`, which is one.
+
+    How to repair:
+        Convert again from the reference, or copy its merges or scores with `tokverify fix MODEL -r REFERENCE -o FIXED`.
+        Flags can be set: `gguf-set-metadata MODEL tokenizer.ggml.add_space_prefix ''` turns off one that is declared,
+        `--override-kv` sets one that is not.
+
+    Threads:
+        ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
+        ztxz16/fastllm#715
+    """
+    yield from _check_order(subject)
+    if isinstance(subject.expected, Declaring):
+        prefix: bool | None = subject.declared.add_space_prefix
+        yield from _check_extra_whitespaces(subject)
+    else:
+        if subject.settings.family.is_bpe:
+            yield from _check_ignore_merges(subject, expected=bool(subject.document.model.get("ignore_merges")))
+        prefix = _adds_space(subject)
+    if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
+        yield from _check_space_prefix(subject, expected=prefix)
+
+
+def _check_order(subject: Subject) -> Iterator[Finding]:
+    """Check that merges or scores rank as in the reference."""
+    if ranks_alike(subject.encoder, subject.expected, thorough=True):
+        return
+    found = compare_rankings(subject.encoder, subject.expected)
+    if found:
+        key = MERGES if subject.settings.family.ranking is Ranking.MERGE_RANK else SCORES
+        severity = ERROR if found.proof else INFO
+        yield Finding(severity, describe_ranking(found), ids=tuple(found.ids), keys=(key,), repair=FIX)
+
+
+def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+    actual = subject.settings.ignore_merges
+    if actual == expected:
+        return
+    attributes = subject.settings.attributes
+    normal = (id for id in subject.settings.ids.values() if attributes[id] == _NORMAL)
+    texts = filter(None, (from_utf8(subject.encoder.token_bytes(id)) for id in normal))
+    shown = describe_shortest(find_differing_texts(texts, subject.encoder, subject.expected))
+    problem = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
+    yield Finding(ERROR if shown else INFO, f"{problem}; {shown or NO_PROOF}", keys=(PRE,))
+
+
+def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:
+    is_flag = "remove_extra_whitespaces" in subject.settings.family.flags
+    actual = is_flag and subject.settings.remove_extra_whitespaces
+    expected = bool(subject.declared.remove_extra_whitespaces)
+    if actual != expected:
+        text = find_differing(subject, ("a  b", " a", "a ", "a \n b"))
+        ours, theirs = ("removed", "kept") if actual else ("kept", "removed")
+        message = f"extra whitespace is {ours}, but {theirs} in the reference"
+        declared = subject.spec.remove_extra_whitespaces is not None
+        repair = set_flag(REMOVE_EXTRA_WHITESPACES, value=expected, declared=declared) if is_flag else ""
+        yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
+
+
+def _adds_space(subject: Subject) -> bool | None:
+    """Whether the reference adds a space before a text; None if it does not write spaces as `▁`."""
+    stages = [*subject.document.normalizer, *subject.document.pre_tokenizer]
+    if any(stage["type"] == "Prepend" and stage["prepend"] == "▁" for stage in stages):
+        return True
+    schemes = [stage.get("prepend_scheme") for stage in stages if stage["type"] == "Metaspace"]
+    replaces = any(stage["type"] == "Replace" and stage["content"] == "▁" for stage in stages)
+    return any(scheme != "never" for scheme in schemes) if schemes or replaces else None
+
+
+def _check_space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding]:
+    actual = subject.settings.add_space_prefix
+    if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
+        message = f"add_space_prefix is {actual}, and {expected} in the reference: {quote(text)} is encoded differently"
+        repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
+        yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

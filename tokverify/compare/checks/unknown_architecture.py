@@ -1,0 +1,46 @@
+"""TV130: an architecture that llama.cpp does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.compare.rule import rule
+from tokverify.engine.architecture import ARCHITECTURES
+from tokverify.report.finding import WARNING, Finding
+from tokverify.text.wording import quote
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+
+_KEY = "general.architecture"
+
+
+@rule(code="TV130", name="unknown-architecture", severity=WARNING)
+def unknown_architecture(subject: Subject) -> Iterator[Finding]:
+    """Point out an architecture that llama.cpp does not know.
+
+    What it does:
+        Compares `general.architecture` with the names that llama.cpp knew in November 2026. Only GGUF files have one.
+
+    Why it is bad:
+        llama.cpp refuses such a file before it reads the tokenizer. tokverify reads the tokenizer anyway.
+
+    Example:
+        A file for a fork of llama.cpp, a file that is newer than this list, or a name with a typo.
+
+    How to repair:
+        If llama.cpp's current version loads the file, waive this finding. Otherwise convert the model again with a
+        converter that supports it.
+
+    Threads:
+        ggml-org/llama.cpp#15495
+    """
+    # Only GGUF files have general keys.
+    if not subject.spec.general:
+        return
+    name = subject.spec.general.get("architecture")
+    if name is None:
+        yield Finding(WARNING, f"{_KEY} is missing; llama.cpp refuses the file", keys=(_KEY,))
+    elif name not in ARCHITECTURES:
+        yield Finding(WARNING, f"{_KEY} is {quote(name)}, which llama.cpp does not know", keys=(_KEY,))

@@ -1,0 +1,70 @@
+"""TV112: special tokens in the chat template that are not in the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.compare.rule import rule
+from tokverify.errors import EncodeError
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE
+from tokverify.text.wording import list_items, plural, quote
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+
+
+@rule(code="TV112", name="unknown-template-token", severity=ERROR)
+def unknown_template_token(subject: Subject) -> Iterator[Finding]:
+    """Require that the special tokens in the chat template are in the vocabulary.
+
+    What it does:
+        Collects the strings in the template that are unlikely to be plain text (`<|im_start|>`, `<start_of_turn>`) and
+        looks up each in the vocabulary. It is an error if some are there and others are not; a warning if none is,
+        since a few models were trained with plain-text markers; and for information if the reference treats them as
+        plain text as well. Tags such as `<tools>` or `[INST]` are skipped because they usually are plain text.
+
+    Why it is bad:
+        The template belongs to another tokenizer, or tokens were lost in the conversion. A turn then begins with the
+        characters of a marker, in several tokens that the model has never seen there.
+
+    Example:
+        A chat template for ChatML in a file whose vocabulary never had `<|im_start|>` and `<|im_end|>`.
+
+    How to repair:
+        Use the template that belongs to the model (`gguf-new-metadata --chat-template-file chat_template.jinja MODEL
+        FIXED`), or convert again with the added tokens.
+
+    Threads:
+        sgl-project/sglang#3427, ggml-org/llama.cpp#15842, huggingface/candle#3641
+    """
+    known = subject.settings.ids
+    missing = [text for text in subject.markers.strong if text not in known]
+    if not missing:
+        return
+    plain = [text for text in missing if _is_plain_in_reference(subject, text)]
+    if plain:
+        message = f"the chat template contains {_texts(plain)}, which is plain text here and in the reference"
+        yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
+    lost = [text for text in missing if text not in plain]
+    if lost:
+        # With all of them missing, the model may have been trained so.
+        severity = ERROR if len(missing) < len(subject.markers.strong) else WARNING
+        message = f"the chat template contains {_texts(lost)}, for which there is no token"
+        yield Finding(severity, message, keys=(CHAT_TEMPLATE,))
+
+
+def _texts(texts: list[str]) -> str:
+    return f"{plural(len(texts), 'special-looking text')} ({list_items(map(quote, texts))})"
+
+
+def _is_plain_in_reference(subject: Subject, text: str) -> bool:
+    original = subject.original
+    if original is None:
+        return False
+    try:
+        ids = original.encode(f"a{text}a", add_special=False, parse_special=True)
+    except EncodeError:
+        return False
+    return all(original.piece(id) != text for id in ids)

@@ -1,0 +1,109 @@
+"""TV106: special ids that are missing or refer to ordinary tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.compare.repair import key_of, set_special_id
+from tokverify.compare.role_name import natural_id
+from tokverify.compare.rule import rule
+from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.piece_index import index_pieces
+from tokverify.engine.special_text import ENDING_FIM_ROLES
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.text.wording import quote
+from tokverify.texts.token_text import is_marker
+
+if TYPE_CHECKING:
+    from tokverify.compare.subject import Subject
+    from tokverify.engine.family import Settings
+
+_ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
+
+
+@rule(code="TV106", name="wrong-special-id", severity=ERROR)
+def wrong_special_id(subject: Subject) -> Iterator[Finding]:
+    """Require special ids that exist and that refer to special tokens.
+
+    What it does:
+        Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
+        the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
+        a special token. That includes the padding, repository and file tokens of infilling, which end a generation.
+
+    Why it is bad:
+        Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
+        that word. If an id is missing, llama.cpp aborts when it has to add the token.
+
+    Example:
+        Qwen2 files without `tokenizer.ggml.bos_token_id` get llama.cpp's default for GPT-2, which is 11: a comma.
+
+    How to repair:
+        `gguf-new-metadata --special-token-by-id eos 151645 MODEL FIXED`, with the role and the id of your model. Turn
+        off a flag that requests a token the model does not have.
+
+    Threads:
+        ggml-org/llama.cpp#7898, ggml-org/llama.cpp#3635, ggml-org/llama.cpp#8597, ggml-org/llama.cpp#2711
+    """
+    for role, id in subject.spec.special_ids.items():
+        if id >= len(subject.spec.tokens):
+            yield _report_outside(role, id, subject.spec.tokens)
+    yield from _find_missing(subject.settings)
+    for role, id in subject.settings.special_ids.items():
+        if not _is_special(subject.settings, id):
+            yield from _check_ordinary(subject, role, id)
+
+
+def _report_outside(role: str, id: int, tokens: Sequence[str]) -> Finding:
+    message = f"{key_of(role)} is {id}, but there are only {len(tokens):,} tokens"
+    natural = natural_id(index_pieces(tokens), role)
+    if natural is None:
+        message += "; if tokens are missing, convert the model again"
+    repair = "" if natural is None else set_special_id(role, natural)
+    return Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=repair)
+
+
+def _find_missing(settings: Settings) -> Iterator[Finding]:
+    for role in _used_roles(settings):
+        if role not in settings.special_ids:
+            message = f"the {role} token is added to every text, but {key_of(role)} is missing; llama.cpp aborts"
+            yield Finding(ERROR, message, keys=(key_of(role),), repair=set_special_id(role))
+
+
+def _used_roles(settings: Settings) -> list[str]:
+    """Return the roles whose tokens llama.cpp adds around a text."""
+    before, after = settings.family.affix_roles(settings)
+    return before + after
+
+
+def _is_special(settings: Settings, id: int) -> bool:
+    return not settings.attributes[id] & ORDINARY or is_marker(settings.pieces[id])
+
+
+def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
+    settings = subject.settings
+    is_used = role in _used_roles(settings)
+    if role in _ENDING:
+        harm = "a generation ends wherever the model writes it"
+    elif is_used:
+        harm = "it is added to every text"
+    elif role == "unk" and settings.family.replaces_unknown:
+        harm = "it replaces everything that no piece matches"
+    elif role == "bos":
+        harm = "chat templates that begin with bos_token contain it"
+    else:
+        return
+    is_default = role not in subject.spec.special_ids
+    setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
+    message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
+    repair = set_special_id(role, natural_id(settings.ids, role))
+    if role == "bos" and not is_used:
+        yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
+    else:
+        # If no token is typed as a control token, the types are not informative.
+        certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
+        yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
+
+
+def _asks_for_bos(subject: Subject) -> bool:
+    return subject.spec.chat_template is not None and subject.markers.mentions_bos

@@ -1,0 +1,124 @@
+"""Verify one tokenizer against another: encode every case on both sides and report where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.compare.case_comparison import comparison_of
+from tokverify.compare.digest import digest_suites
+from tokverify.compare.expectation import expect_side
+from tokverify.compare.side import side_of
+from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
+from tokverify.report.run import CaseResult, Report
+from tokverify.report.run_summary import FAILING
+from tokverify.report.tokenizer_difference import FAIL_ON
+from tokverify.texts.vocabulary import compare_vocabularies
+from tokverify.tokenizer import pairs_for_display
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.compare.baseline import Baseline
+    from tokverify.report.run import Side
+    from tokverify.texts.batch import KnownIds
+    from tokverify.tokenizer import Tokenizer
+
+
+def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
+    actual: Tokenizer,
+    expected: Tokenizer | None,
+    cases: Iterable[Case],
+    *,
+    sides: tuple[Side, Side] | None = None,
+    baseline: Baseline | None = None,
+    max_failures: int | None = None,
+    fail_on: Sequence[str] = FAIL_ON,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Compare two tokenizers, and the ids of every case.
+
+    A case that one side cannot encode is an error in the report, not an exception.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The one that is assumed to be right; None to compare with what each case itself expects from `actual`.
+        cases: The texts to encode, in the order of the report.
+        sides: How the report describes the two; derived from the tokenizers by default.
+        baseline: The failures that are known and accepted.
+        max_failures: Stop after this many failing cases; None to run all.
+        fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
+        on_progress: Called after each case with the number of cases done and of all.
+    """
+    from tokverify.version import __version__
+
+    cases = list(cases)
+    sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    judge = baseline.judge(sides[0]) if baseline else None
+    compared = comparison_of(actual, expected, sides).results(cases)
+    accepted = map(judge.apply, compared) if judge else compared
+    results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
+    report = Report(
+        *sides,
+        vocabulary=compare_vocabularies(actual, expected) if expected else None,
+        results=results,
+        fail_on=tuple(fail_on),
+        versions={"tokverify": __version__},
+        suites=digest_suites(cases),
+        stopped_early=len(results) < len(cases),
+        tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
+    )
+    report = compare_beyond_texts(report, actual, expected)
+    return judge.judge_rest(report) if judge else report
+
+
+def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:
+    """Add to a report how the tokenizers differ in more than the ids of texts."""
+    if expected is None:
+        return report
+    compared = compare_tokenizers(actual, expected, report.vocabulary)
+    decoding = describe_decoding(report.results)
+    differences = [*compared.differences, *([decoding] if decoding else [])]
+    return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
+
+
+def compare_cases(
+    actual: Tokenizer, expected: Tokenizer | None, cases: Iterable[Case], known: KnownIds | None = None
+) -> tuple[CaseResult, ...]:
+    """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
+
+    Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
+    """
+    cases = list(cases)
+    sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    comparison = comparison_of(actual, expected, sides, aligns=False, known=known)
+    return tuple(comparison.results(cases))
+
+
+def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:
+    """Compare one case; the sides appear in its messages."""
+    return next(comparison_of(actual, expected, sides).results([case]))
+
+
+def _undisputed_ids(results: Iterable[CaseResult]) -> Iterator[int]:
+    """Yield the ids whose tokens are not part of a difference in the report."""
+    for result in results:
+        if result.difference is None:
+            yield from result.actual
+
+
+def _watch(
+    results: Iterable[CaseResult],
+    count: int,
+    max_failures: int | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> Iterator[CaseResult]:
+    """Pass results on as they come and report the progress; end with the last failure that is allowed."""
+    failures = 0
+    for done, result in enumerate(results, 1):
+        yield result
+        if on_progress:
+            on_progress(done, count)
+        failures += result.status in FAILING
+        if failures == max_failures:
+            return

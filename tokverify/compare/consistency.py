@@ -1,0 +1,80 @@
+"""Check that a tokenizer encodes a text in the same way whenever it is asked, alone or with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.run import CaseResult, Status
+from tokverify.texts.alignment import compare
+from tokverify.texts.batch import encode_all, ids_or_none
+from tokverify.texts.mode import mode_of
+from tokverify.tokenizer import BatchEncoding, tokens_for_display
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.tokenizer import Tokenizer
+
+REPEATED, BATCHED = "repeated", "batched"
+"""The suites of the results."""
+
+_NOTES = {
+    REPEATED: "actual are the ids when the text is encoded first, expected those when it is encoded again",
+    BATCHED: "actual are the ids of the text alone, expected those in a request with other texts",
+}
+
+
+def check_consistency(tokenizer: Tokenizer, cases: Sequence[Case]) -> Iterator[CaseResult]:
+    """Encode texts twice, the second time in reverse order, and then all in one request if the tokenizer can do that.
+
+    Args:
+        tokenizer: The tokenizer to check.
+        cases: The texts, with options that the tokenizer supports. One that it cannot encode must fail every time.
+
+    Yields:
+        A result for each text and way of asking.
+    """
+    first = [_encode(tokenizer, case) for case in cases]
+    again = [_encode(tokenizer, case) for case in reversed(cases)][::-1]
+    yield from _compare_all(tokenizer, REPEATED, cases, first, again)
+    if isinstance(tokenizer, BatchEncoding):
+        modes = list(map(mode_of, cases))
+        together = encode_all(tokenizer, [case.text for case in cases], modes)
+        yield from _compare_all(tokenizer, BATCHED, cases, first, list(map(ids_or_none, together)))
+
+
+def _encode(tokenizer: Tokenizer, case: Case) -> tuple[int, ...] | None:
+    try:
+        return tuple(tokenizer.encode(case.text, add_special=case.add_special, parse_special=case.parse_special))
+    except (EncodeError, UnsupportedError):
+        return None
+
+
+def _compare_all(
+    tokenizer: Tokenizer,
+    suite: str,
+    cases: Sequence[Case],
+    first: Sequence[tuple[int, ...] | None],
+    others: Sequence[tuple[int, ...] | None],
+) -> Iterator[CaseResult]:
+    for case, ids, other in zip(cases, first, others, strict=True):
+        yield _compare(tokenizer, replace(case, suite=suite, id=f"{case.suite}-{case.id}", expect={}), ids, other)
+
+
+def _compare(
+    tokenizer: Tokenizer, case: Case, ids: tuple[int, ...] | None, other: tuple[int, ...] | None
+) -> CaseResult:
+    result = CaseResult(case, Status.MATCH, ids or (), other or ())
+    result = replace(result, add_special=case.add_special, parse_special=case.parse_special)
+    if ids is None and other is None:
+        return replace(result, status=Status.SKIPPED, message="the text cannot be encoded")
+    if ids is None or other is None:
+        return replace(
+            result, status=Status.ERROR, actual=(), expected=(), message=f"encoded only once; {_NOTES[case.suite]}"
+        )
+    if ids == other:
+        return result
+    shown = [tokens_for_display(tokenizer, each) for each in (ids, other)]
+    return replace(result, status=Status.MISMATCH, difference=compare(*shown), notes=(_NOTES[case.suite],))

@@ -1,0 +1,206 @@
+"""Convert a tokenizer file to another format, and verify the result against its source before it is written.
+
+What the new format cannot express is listed as losses. Each difference is compared again without them, which shows
+whether they explain it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tokverify.compare.convert.json_writer import config_of, config_path, json_losses
+from tokverify.compare.convert.source import open_source
+from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
+from tokverify.compare.convert.target import check_target, target_of
+from tokverify.compare.convert.verification import Explainer, Plan, verify_conversion
+from tokverify.compare.fuzz.trial import Trial
+from tokverify.compare.side import side_of
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.families import find_family
+from tokverify.engine.pre_search import find_match
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.references.huggingface import from_json
+from tokverify.report.convert import Conversion, PreTokenizerChoice
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import with_name
+from tokverify.sources.location import read_file
+from tokverify.system.output_file import move_into_place, sync, temporary_beside
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.compare.convert.loss import Loss
+    from tokverify.compare.convert.source import Source
+    from tokverify.compare.convert.target import Target
+    from tokverify.compare.convert.verification import Verification
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+__all__ = ["Conversion", "SpecialTokens", "convert"]
+
+STRINGS = 2000
+"""The default number of generated texts that verify a conversion, besides the cases."""
+
+_KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
+
+
+def convert(  # noqa: PLR0913 - the optional ones are keywords
+    source: Path,
+    target: Path,
+    *,
+    force: bool = False,
+    unexplained: bool = False,
+    strict: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+    cases: Iterable[Case] | None = None,
+    count: int = STRINGS,
+    seed: int = 0,
+    with_config: bool = False,
+    special_tokens: SpecialTokens | None = None,
+) -> Conversion:
+    """Convert a tokenizer file to the format that the target's suffix selects (.gguf, .json), and verify it.
+
+    The target is written only if it returns the same ids as its source for all cases and `count` generated texts,
+    except for differences that are explained by what the format cannot express.
+
+    Args:
+        source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
+        target: The file to write. It appears whole or not at all.
+        force: Overwrite an existing file.
+        unexplained: Write the target even if it differs for an unknown reason.
+        strict: Do not write the target if it differs, even if that is explained.
+        on_progress: Called with the number of texts done and the total.
+        cases: The texts to encode; by default the shipped cases.
+        count: The number of generated texts.
+        seed: The same seed generates the same texts.
+        with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
+        special_tokens: What to declare about BOS and EOS instead of what the source declares.
+
+    Raises:
+        TokverifyError: If the target cannot or must not be written. A subclass means that the source is broken, cannot
+            be read, or cannot be expressed in the target's format.
+    """
+    if unexplained and strict:
+        raise TokverifyError(
+            "`unexplained` writes the target even if it differs, and `strict` does not; choose one of them"
+        )
+    config = config_path(target) if with_config else None
+    for path in filter(None, (target, config)):
+        check_target(path, source, force=force)
+    job = _Job(source, target, target_of(target), config=config, unexplained=unexplained, strict=strict)
+    plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
+    opened = open_source(source)
+    if opened.kind == job.format.kind:
+        raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
+    spec = (special_tokens or SpecialTokens()).declare(with_name(opened.spec, target.stem))
+    return job.run(replace(opened, spec=spec), plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One conversion."""
+
+    source: Path
+    target: Path
+    format: Target
+    config: Path | None
+    """The tokenizer_config.json to write."""
+    unexplained: bool
+    strict: bool
+
+    def run(self, opened: Source, plan: Plan) -> Conversion:
+        """Write the target under a temporary name, verify it, and rename it if it is good enough."""
+        losses = self._losses(opened)
+        with temporary_beside(self.target) as temporary:
+            self._write(temporary, opened.spec)
+            sync(temporary)
+            verification = self._verify(opened, temporary, losses, plan)
+            tolerated = verification.differing if self.strict else verification.unexplained
+            written = self.unexplained or not tolerated
+            if written:
+                self._write_config(opened)
+                move_into_place(temporary, self.target)
+        return self._conversion(opened, losses, verification, written=written)
+
+    def _write(self, path: Path, spec: TokenizerSpec) -> None:
+        try:
+            self.format.write(path, spec)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.source}: {error}") from error
+
+    def _write_config(self, opened: Source) -> None:
+        if self.config:
+            with temporary_beside(self.config) as temporary:
+                temporary.write_text(json.dumps(config_of(opened.spec), indent=2) + "\n", encoding="utf-8")
+                sync(temporary)
+                move_into_place(temporary, self.config)
+
+    def _losses(self, opened: Source) -> Sequence[Loss]:
+        if self.format.kind == "gguf":
+            return opened.losses
+        return tuple(json_losses(opened.spec, with_config=self.config is not None))
+
+    def _verify(self, opened: Source, temporary: Path, losses: Sequence[Loss], plan: Plan) -> Verification:
+        actual = _read_back(temporary, self.format.kind, self.target.stem)
+        expected = opened.found.tokenizer
+        sides = (
+            replace(side_of(actual), source=str(self.target), reason="the converted file"),
+            replace(side_of(expected), source=str(self.source), reason="the source file"),
+        )
+        # Only losses of a conversion to GGUF can be undone, and an Encoder reads that.
+        explainer = Explainer(losses, partial(opened.without, cast("Encoder", actual)))
+        return verify_conversion(Trial.of(actual, expected), sides, plan, explainer)
+
+    def _conversion(
+        self, opened: Source, losses: Sequence[Loss], verification: Verification, *, written: bool
+    ) -> Conversion:
+        spec = opened.spec
+        family = find_family(spec.model)
+        has_name = self.format.kind == "gguf" and family is not None and family.is_bpe
+        return Conversion(
+            source=str(self.source),
+            target=str(self.target),
+            kinds=(opened.kind, self.format.kind),
+            model=spec.model,
+            size=len(spec.tokens),
+            pre_tokenizer=_describe_choice(spec.pre) if has_name and spec.pre else None,
+            untransportable=tuple(loss.sentence for loss in losses),
+            explained=verification.explained,
+            report=verification.report,
+            strings=verification.strings,
+            differing=verification.differing,
+            unexplained=verification.unexplained,
+            written=written,
+            strict=self.strict,
+            warnings=self._warnings(opened),
+        )
+
+    def _warnings(self, opened: Source) -> tuple[str, ...]:
+        if self.format.kind != "gguf":
+            return ()
+        return tuple(warn_of_defaults(opened.spec, adding_was_compared=opened.found.tokenizer.adds_special))
+
+
+def _describe_choice(name: str) -> PreTokenizerChoice | None:
+    return PreTokenizerChoice(**asdict(find_match(name))) if PRE_TOKENIZERS[name].byte_level else None
+
+
+def _cases(cases: Iterable[Case] | None) -> list[Case]:
+    """Return the cases, by default the shipped ones, without what they expect from particular tokenizers."""
+    if cases is None:
+        from tokverify.cases.loading import load_cases
+
+        cases = load_cases()
+    return [replace(case, expect={}) for case in cases]
+
+
+def _read_back(path: Path, kind: str, name: str) -> Tokenizer:
+    """Open the written file as it will be used: a GGUF file with our encoder, another one with its library."""
+    if kind == "gguf":
+        return Encoder(read_spec(path), name)
+    return from_json(read_file(path), source=name).tokenizer

@@ -1,0 +1,201 @@
+"""Find what GGUF cannot express of a tokenizer.json, and what llama.cpp always does differently."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tokverify.compare.convert.added_token_loss import added_token_losses
+from tokverify.compare.convert.loss import Loss, name_texts
+from tokverify.compare.convert.sentencepiece_loss import NO_BYTES, score_losses
+from tokverify.compare.convert.space_loss import space_losses
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
+from tokverify.errors import UnsupportedError
+from tokverify.sources.huggingface.conversion import convert_document
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.compare.convert.loss import Sides
+    from tokverify.sources.huggingface.document import Document
+    from tokverify.sources.huggingface.stage import Stage
+    from tokverify.spec import TokenizerSpec
+
+_SPACES = ({"String": " "}, {"Regex": " {2,}"})
+_DEFAULT_LONGEST = 100
+
+
+def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
+    """Convert a tokenizer.json without the parts that GGUF cannot express, and return those parts as losses.
+
+    Args:
+        document: The tokenizer.json.
+        ids: The ids of its tokens, by their texts in it.
+
+    Raises:
+        BrokenFileError: If a part of it is invalid.
+        UnsupportedError: If GGUF cannot express anything like it.
+    """
+    document, losses = _fit_post_processor(document)
+    document, spec, dropped = _fit_normalizer(document)
+    losses += dropped
+    losses += added_token_losses(document, spec, ids)
+    losses += space_losses(document, spec)
+    losses += [*_runtime_losses(document, spec, ids), *_silent_losses(document)]
+    return spec, tuple(losses)
+
+
+def _fit_normalizer(document: Document) -> tuple[Document, TokenizerSpec, list[Loss]]:
+    """Drop as few normalizers as possible: none, those without a counterpart in llama.cpp, or all."""
+    stages = document.normalizer
+    refusal: UnsupportedError | None = None
+    for kept in (list(stages), [stage for stage in stages if _has_counterpart(stage)], []):
+        fitted = replace(document, normalizer=kept)
+        try:
+            spec = convert_document(fitted)
+        except UnsupportedError as error:
+            # The error about the whole document is the most informative.
+            refusal = refusal or error
+            continue
+        return fitted, spec, _normalizer_losses(stages, kept)
+    raise refusal or document.unsupported("normalizer")
+
+
+def _has_counterpart(stage: Stage) -> bool:
+    return stage["type"] in {"Precompiled", "Prepend", "Strip", "BertNormalizer"} or (
+        stage["type"] == "Replace" and stage["pattern"] in _SPACES
+    )
+
+
+def _normalizer_losses(stages: Sequence[Stage], kept: Sequence[Stage]) -> list[Loss]:
+    if len(kept) == len(stages):
+        return []
+    names = ", ".join(stage["type"] for stage in stages if stage not in kept)
+    rest = {"type": "Sequence", "normalizers": list(kept)} if kept else None
+
+    def undo(sides: Sides) -> None:
+        sides.content["normalizer"] = rest
+
+    return [Loss(f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it", undo)]
+
+
+def _fit_post_processor(document: Document) -> tuple[Document, list[Loss]]:
+    """Drop the tokens that a template adds on a side of the text where it adds more than one."""
+    stages, losses = [], []
+    for stage in document.post_processor:
+        trimmed, places = _trim_template(stage)
+        stages.append(trimmed)
+        losses += [
+            f"post_processor: {count} tokens {place} a text; GGUF can express only one" for place, count in places
+        ]
+    if not losses:
+        return document, []
+
+    def undo(sides: Sides) -> None:
+        sides.content["post_processor"] = {"type": "Sequence", "processors": stages}
+
+    return replace(document, post_processor=stages), [Loss(f"{losses[0]}, so llama.cpp adds none there", undo)]
+
+
+def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
+    if stage["type"] != "TemplateProcessing":
+        return stage, []
+    texts = [at for at, item in enumerate(stage["single"]) if "Sequence" in item]
+    if len(texts) != 1:
+        return stage, []
+    before, text, after = stage["single"][: texts[0]], stage["single"][texts[0]], stage["single"][texts[0] + 1 :]
+    places = [(place, len(side)) for place, side in (("before", before), ("after", after)) if len(side) > 1]
+    single = [*(before if len(before) == 1 else []), text, *(after if len(after) == 1 else [])]
+    return {**stage, "single": single}, places
+
+
+def _runtime_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:
+    """Yield what llama.cpp always does in its own way."""
+    family = find_family(spec.model)
+    if family and family.splits_words:
+        yield from _word_losses(document)
+    if family and family.ranking is Ranking.SCORE_SUM:
+        yield from _control_piece_losses(document, ids)
+    if family and family.ignores_byte_pieces and document.model.get("byte_fallback"):
+        yield _byte_loss(spec)
+    yield from score_losses(spec)
+
+
+def _byte_loss(spec: TokenizerSpec) -> Loss:
+    """Return the loss that a unigram model in llama.cpp has no byte tokens, neither for bytes nor for their texts."""
+    types = spec.types or ()
+    unknown = {id for id, type in enumerate(types) if type in {TokenType.BYTE, TokenType.UNKNOWN}}
+
+    def mark(ids: Sequence[int]) -> list[int | None]:
+        """Replace each run of bytes and unknown tokens by None."""
+        marked = (None if id in unknown else id for id in ids)
+        return [id for id, run in groupby(marked) for id in ([None] if id is None else run)]
+
+    def undo(sides: Sides) -> None:
+        plain = [TokenType.NORMAL.value if type == TokenType.BYTE else type for type in sides.spec.types or ()]
+        sides.spec = replace(sides.spec, types=plain)
+
+    return Loss(
+        f"model.byte_fallback: {NO_BYTES}; IN's model also finds a piece such as `<0x0A>` in a text",
+        undo,
+        lambda actual, expected: mark(actual) == mark(expected),
+    )
+
+
+def _control_piece_losses(document: Document, ids: Mapping[str, int]) -> Iterator[Loss]:
+    """Yield the loss that a unigram model does not use the pieces of control tokens for plain text."""
+    pieces = {entry[0] for entry in document.model["vocab"]}
+    texts = [token["content"] for token in document.added_tokens if token["special"] and token["content"] in pieces]
+    if not texts:
+        return
+
+    def undo(sides: Sides) -> None:
+        types = list(sides.spec.types or ())
+        for text in texts:
+            types[ids[text]] = TokenType.NORMAL.value
+        sides.spec = replace(sides.spec, types=types)
+        _deviate(sides, Deviation(specials=dict.fromkeys((ids[text] for text in texts), True)))
+
+    yield Loss(
+        f"{name_texts(texts)}: IN's model also finds them in plain text, where control tokens are not parsed; "
+        "llama.cpp's does not",
+        undo,
+    )
+
+
+def _word_losses(document: Document) -> Iterator[Loss]:
+    normalize, split = document.library.normalizer.normalize_str, document.library.pre_tokenizer.pre_tokenize_str
+    limit = document.model.get("max_input_chars_per_word", _DEFAULT_LONGEST)
+
+    def split_words(text: str) -> list[str]:
+        return [word for word, _ in split(normalize(text))]
+
+    yield Loss(
+        "BertNormalizer and BertPreTokenizer: llama.cpp cleans up and splits texts in its own way",
+        lambda sides: _deviate(sides, Deviation(split_words=split_words)),
+    )
+    yield Loss(
+        f"max_input_chars_per_word: llama.cpp does not treat words of more than {limit} characters as unknown",
+        lambda sides: _deviate(sides, Deviation(longest_word=limit)),
+    )
+    yield Loss(
+        "a `▁` in a text: GGUF marks the pieces that begin words with it, so llama.cpp begins a word there",
+        lambda sides: _deviate(sides, Deviation(plain_marker=True)),
+    )
+
+
+def _deviate(sides: Sides, deviation: Deviation) -> None:
+    sides.deviation = sides.deviation.combine(deviation)
+
+
+def _silent_losses(document: Document) -> Iterator[Loss]:
+    """Yield what does not affect the ids of a single text unless a program asks for it."""
+    for part, action in (("truncation", "truncate"), ("padding", "pad")):
+        if document.outline.get(part):
+            yield Loss(f"{part}: llama.cpp does not {action} texts")
+    if Counter(stage["type"] for stage in document.post_processor)["TemplateProcessing"]:
+        yield Loss("post_processor: the template for pairs of texts; llama.cpp encodes one text at a time")

@@ -1,0 +1,150 @@
+"""Open the file to convert: as a TokenizerSpec and with its own library, and list what is lost between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tokverify.compare.convert.huggingface_loss import convert_leniently
+from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
+from tokverify.compare.convert.sentencepiece_loss import sentencepiece_losses
+from tokverify.engine.deviation import DeviatingEncoder
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import UnsupportedError
+from tokverify.references import open_reference
+from tokverify.references.huggingface import HuggingFaceTokenizer
+from tokverify.references.reference import FoundReference
+from tokverify.sources.config import special_texts, template_fields
+from tokverify.sources.huggingface.document import load_around
+from tokverify.sources.huggingface.document import parse as parse_json
+from tokverify.sources.location import file_and_rest, read_file
+from tokverify.sources.tokenizer_file import READERS, kind_of_model
+from tokverify.spec import TokenType
+from tokverify.system.library_error import raised_as
+from tokverify.tokenizer import pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to convert."""
+
+    path: Path
+    kind: str
+    """The kind of file, as a key of `OPENERS`."""
+    spec: TokenizerSpec
+    """The tokenizer as far as GGUF can express it."""
+    found: FoundReference
+    """The tokenizer as its own library reads it; of a GGUF file, our encoder."""
+    losses: tuple[Loss, ...] = ()
+    content: Callable[[], Any] = lambda: None
+    """Returns a copy of the file's content that losses can change."""
+    reopen: Callable[[Any], Tokenizer] | None = None
+    """Makes a tokenizer from changed content."""
+
+    def without(self, written: Encoder, losses: Sequence[Loss]) -> tuple[Tokenizer, Tokenizer]:
+        """Return both sides of the comparison without these losses; `written` is the encoder of the written file."""
+        sides = Sides(written.spec, self.content())
+        for loss in losses:
+            if loss.undo:
+                loss.undo(sides)
+        expected = self.reopen(sides.content) if self.reopen else self.found.tokenizer
+        return _deviate(written, sides), expected
+
+
+def _deviate(written: Encoder, sides: Sides) -> Encoder:
+    """Return the encoder of the changed side, reusing the model if possible, which takes the most time to set up."""
+    if sides.spec is not written.spec:
+        return DeviatingEncoder(sides.spec, sides.deviation)
+    return DeviatingEncoder(written.spec, sides.deviation, written.model) if sides.deviation else written
+
+
+def open_source(path: Path) -> Source:
+    """Open a file to convert.
+
+    Raises:
+        BrokenFileError: If it is damaged or not a tokenizer.
+        UnsupportedError: If GGUF cannot express anything like it, or its kind cannot be read.
+        TokverifyError: If there is no such file, or its library is missing.
+    """
+    kind = kind_of_model(path)
+    if kind not in READERS:
+        raise UnsupportedError(f"{path}: a {kind} file cannot be converted; supported kinds: {', '.join(READERS)}")
+    return OPENERS[kind](path)
+
+
+def _open_gguf(path: Path) -> Source:
+    spec = READERS["gguf"](path)
+    return Source(path, "gguf", spec, FoundReference(Encoder(spec, path.stem), source=str(path)))
+
+
+def _open_tokenizer_json(path: Path) -> Source:
+    found = open_reference(path)
+    ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
+    document = parse_json(read_file(path), str(path), special_texts(path))
+    spec, losses = convert_leniently(document, ids)
+    # subtle: the closures must not keep the whole document alive, which is many times the size of its file.
+    outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
+
+    def reopen(changed: Mapping[str, Any]) -> Tokenizer:
+        return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
+
+    spec = replace(spec, **template_fields(path))
+    return Source(path, "tokenizers", spec, found, losses, lambda: deepcopy(outline), reopen)
+
+
+def _open_sentencepiece(path: Path) -> Source:
+    from tokverify.sources.sentencepiece.message import parse
+
+    spec = READERS["sentencepiece"](path)
+    found = open_reference(path)
+    data = read_file(path)
+    losses = tuple(sentencepiece_losses(parse(data), spec))
+    return Source(path, "sentencepiece", spec, found, losses, lambda: parse(data), _reopen_sentencepiece)
+
+
+def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class that is made while running
+    from sentencepiece import SentencePieceProcessor
+
+    from tokverify.references.sentencepiece import SentencePieceTokenizer
+
+    with raised_as(UnsupportedError, "sentencepiece refuses the model without what is lost"):
+        return SentencePieceTokenizer(SentencePieceProcessor(model_proto=message.SerializeToString()))
+
+
+def _open_tiktoken(path: Path) -> Source:
+    found = open_reference(path)
+    spec = READERS["tiktoken"](path)
+    file, pattern = file_and_rest(str(path)) or (path, "")
+
+    def reopen(more_special: dict[str, int]) -> Tokenizer:
+        from tokverify.references.tiktoken import open_ranks
+
+        return open_ranks(file, read_file(file), pattern, more_special=more_special)
+
+    return Source(path, "tiktoken", spec, found, tuple(_tiktoken_losses(spec)), dict, reopen)
+
+
+def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
+    """Yield the loss that llama.cpp treats some ordinary tokens as control tokens."""
+    ids = {spec.tokens[id]: id for id in find_made_control(spec, {TokenType.NORMAL.value})}
+    if ids:
+        yield Loss(
+            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, regardless of what the file declares",
+            lambda sides: sides.content.update(ids),
+        )
+
+
+OPENERS: Mapping[str, Callable[[Path], Source]] = {
+    "gguf": _open_gguf,
+    "tokenizers": _open_tokenizer_json,
+    "sentencepiece": _open_sentencepiece,
+    "tiktoken": _open_tiktoken,
+}
+"""The openers by kind of file, as in `READERS`. A new kind is one opener and one row."""

@@ -1,0 +1,224 @@
+"""Decide what a change of a tokenizer invalidates: weights, prompts, ids, round trips, or only token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.compare.diff.parts.document import read_document
+from tokverify.compare.diff.short_text import SHORT_TEXTS, find_short_samples
+from tokverify.compare.diff.special import SpecialTokens
+from tokverify.compare.diff.version import unnamed_roles
+from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
+from tokverify.errors import EncodeError
+from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Consequence, Level, Outcome, Witness
+from tokverify.text.wording import list_items, plural
+from tokverify.texts.sample import Sample
+from tokverify.tokenizer import why_hidden
+
+if TYPE_CHECKING:
+    from tokverify.compare.diff.version import Version
+    from tokverify.report.diff import ChangeReport
+    from tokverify.tokenizer import Tokenizer
+
+_MAX_TOKENS = 2000
+"""The number of ids that represent another token to look for in texts."""
+_LETTER = "a"
+_TURNED_OFF = ("truncation", "padding")
+"""Stages of a tokenizer.json that no comparison applies, because they do not depend on the tokens."""
+
+
+def find_consequences(old: Version, new: Version, report: ChangeReport) -> tuple[Consequence, ...]:
+    """Decide for each level whether it remains valid, from what changed and from texts about it.
+
+    Args:
+        old: The version that weights, prompts and stored ids come from.
+        new: The version that shall replace it.
+        report: The comparison of both; its cases and generated texts are tried as well.
+    """
+    return tuple(_Consequences(old, new, report).find())
+
+
+class _Consequences:
+    def __init__(self, old: Version, new: Version, report: ChangeReport) -> None:
+        self._old, self._new, self._report = old, new, report
+        self._versions = Versions(old.tokenizer, new.tokenizer)
+        self._specials = SpecialTokens(old, new, report.parts)
+        self._samples = list(filter(self._versions.supports, dict.fromkeys(self._list_samples())))
+        self._short = find_short_samples(old, new)
+
+    def _list_samples(self) -> Iterator[Sample]:
+        for result in self._report.report.results:
+            yield Sample(result.case.text, result.add_special, result.parse_special)
+        if self._report.fuzzed:
+            for result in self._report.fuzzed.report.results:
+                yield Sample(result.case.text, result.add_special, result.parse_special)
+        for text in texts_about(self._report.parts, self._old, self._new):
+            yield from self._versions.modes(text)
+
+    def find(self) -> Iterator[Consequence]:
+        yield self._vocabulary()
+        yield self._special()
+        yield self._ids()
+        yield self._text()
+        yield self._cost()
+
+    def _vocabulary(self) -> Consequence:
+        level = Level.VOCABULARY
+        if hidden := why_hidden(self._old.tokenizer, self._new.tokenizer):
+            return Consequence(level, Outcome.UNKNOWN, hidden)
+        try:
+            changed = _find_changed_ids(self._old.tokenizer, self._new.tokenizer)
+        except EncodeError as error:
+            return Consequence(level, Outcome.UNKNOWN, f"not every token is known: {error}")
+        added = self._new.tokenizer.vocab_size - self._old.tokenizer.vocab_size
+        if not changed:
+            rows = f"; the embedding matrix needs {plural(added, 'more row')}" if added > 0 else ""
+            return Consequence(level, Outcome.VALID, f"each id represents the same token{rows}")
+        pieces = {id: self._old.tokenizer.piece(id) for id in changed[:_MAX_TOKENS]}
+        some = set(pieces)
+        # A token that only continues a word does not occur at the beginning of a text.
+        texts = [context + text for text in _token_texts(self._old.tokenizer, pieces) for context in ("", _LETTER)]
+        samples = [sample for text in texts for sample in self._versions.modes(text)]
+        witness = self._find_witness(
+            [*samples, *self._short, *self._samples],
+            lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()),
+        )
+        count = plural(len(changed), "id represents", "ids represent")
+        reason = f"{count} another token or no token: {list_items(map(str, changed))}"
+        return self._broken(level, reason, len(changed), witness)
+
+    def _special(self) -> Consequence:
+        level = Level.SPECIAL
+        changed = self._specials.list_changes()
+        # A flag of a control token, such as `lstrip`, changes only what is around it.
+        shows = self._differs_only_with_options if self._specials.changed_tokens else self._changes_special_tokens
+        witness = self._find_witness(self._samples, shows)
+        if changed:
+            return self._broken(level, f"changed: {list_items(changed)}", len(changed), witness)
+        if witness:
+            return self._broken(level, "a text is the same only without special tokens", 1, witness)
+        if unnamed := unnamed_roles(self._old, self._new):
+            return Consequence(level, Outcome.UNKNOWN, _explain_unnamed(self._old, self._new, unnamed))
+        if not self._specials.are_comparable():
+            return Consequence(level, Outcome.UNKNOWN, "the two have no special tokens in common that both expose")
+        if hidden := why_hidden(self._old.tokenizer, self._new.tokenizer):
+            reason = f"only the special ids that both name are known to be the same: {hidden}"
+            return Consequence(level, Outcome.UNKNOWN, reason)
+        return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
+
+    def _differs(self, sample: Sample) -> bool:
+        return self._versions.old(sample).ids != self._versions.new(sample).ids
+
+    def _differs_only_with_options(self, sample: Sample) -> bool:
+        plain = self._versions.modes(sample.text)[0]
+        return sample != plain and self._differs(sample) and not self._differs(plain)
+
+    def _changes_special_tokens(self, sample: Sample) -> bool:
+        old, new = self._versions.old(sample).ids, self._versions.new(sample).ids
+        if old is None or new is None:
+            return self._differs_only_with_options(sample)
+        return self._differs_only_with_options(sample) and self._specials.differ_in(old, new)
+
+    def _ids(self) -> Consequence:
+        return self._by_texts(Level.IDS, self._differs, "get different ids", "the same ids")
+
+    def _text(self) -> Consequence:
+        if reason := self._versions.why_not_decoded:
+            return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
+        found = self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
+        if found.outcome is Outcome.BROKEN and not any(map(self._decodes_differently, [*self._samples, *self._short])):
+            return replace(found, action=ONLY_ROUND_TRIPS)
+        return found
+
+    def _decodes_differently(self, sample: Sample) -> bool:
+        """Check whether the ids that the old version gives a text, if stored, decode to another text now."""
+        old = self._versions.old(sample)
+        return old.text is not None and self._versions.redecode(sample) != old.text
+
+    def _damages(self, sample: Sample) -> bool:
+        old, new = self._versions.old(sample), self._versions.new(sample)
+        if self._decodes_differently(sample):
+            return True
+        if sample.add_special or old.text is None or new.text is None:
+            return False
+        data = sample.text.encode("utf-8", "surrogatepass")
+        return old.text == data != new.text
+
+    def _cost(self) -> Consequence:
+        return self._by_texts(
+            Level.COST, self._costs_more_or_less, "need a different number of tokens", "the same number of tokens"
+        )
+
+    def _costs_more_or_less(self, sample: Sample) -> bool:
+        return len(self._versions.old(sample).ids or ()) != len(self._versions.new(sample).ids or ())
+
+    def _by_texts(self, level: Level, shows: Callable[[Sample], bool], broken: str, valid: str) -> Consequence:
+        samples = [sample for sample in self._samples if self._versions.old(sample).ids is not None]
+        showing, short = (list(filter(shows, texts)) for texts in (self._samples, self._short))
+        if showing or short:
+            kind = plural(len(self._samples), "text") if showing else plural(len(SHORT_TEXTS), "short text")
+            count = len(showing or short)
+            reason = f"{count:,} of {kind} {broken}"
+            return self._broken(level, reason, count, self._find_witness([*short, *showing], shows))
+        if not samples:
+            return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
+        compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
+        if changed := _list_turned_off(self._old, self._new):
+            differ = "differs" if len(changed) == 1 else "differ"
+            reason = f"{' and '.join(changed)} {differ}, which a comparison turns off; without it, {compared}"
+            return Consequence(level, Outcome.UNKNOWN, reason)
+        return Consequence(level, Outcome.VALID, compared)
+
+    def _find_witness(self, samples: Iterable[Sample], shows: Callable[[Sample], bool]) -> Sample | None:
+        return shortest_witness(samples, lambda sample: self._versions.supports(sample) and shows(sample))
+
+    def _broken(self, level: Level, reason: str, count: int, sample: Sample | None) -> Consequence:
+        witness = sample and self._witness(sample, with_text=level is Level.TEXT)
+        return Consequence(level, Outcome.BROKEN, reason, ACTIONS[level], witness, count)
+
+    def _witness(self, sample: Sample, *, with_text: bool) -> Witness:
+        old, new = self._versions.old(sample), self._versions.new(sample)
+        if not with_text:
+            return Witness(*sample, _describe_ids(old.ids), _describe_ids(new.ids))
+        again = self._versions.redecode(sample)
+        return Witness(*sample, _describe_bytes(old.text), _describe_bytes(again if again != old.text else new.text))
+
+
+def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
+    reason = f"only the GGUF file names {list_items(roles)}"
+    if read_document(old) or read_document(new):
+        return f"{reason}; a tokenizer_config.json next to the tokenizer.json would, too"
+    return reason
+
+
+def _find_changed_ids(old: Tokenizer, new: Tokenizer) -> list[int]:
+    """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out."""
+    changed = []
+    for id in range(old.vocab_size):
+        data = old.token_bytes(id)
+        if data and (id >= new.vocab_size or new.token_bytes(id) != data):
+            changed.append(id)
+    return changed
+
+
+def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
+    texts = [tokenizer.token_bytes(id).decode(errors="ignore") for id in ids]
+    return [text for text in texts if text]
+
+
+def _list_turned_off(old: Version, new: Version) -> list[str]:
+    """Return which of the stages differ that are turned off in a comparison; only a tokenizer.json has them."""
+    before, after = read_document(old), read_document(new)
+    return [name for name in _TURNED_OFF if before.get(name) != after.get(name)]
+
+
+def _describe_ids(ids: Sequence[int] | None) -> str:
+    if ids is None:
+        return "cannot encode it"
+    return " ".join(map(str, ids)) or "no ids"
+
+
+def _describe_bytes(data: bytes | None) -> str:
+    return "cannot decode it" if data is None else data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,103 @@
+"""Compare the tokens of two tokenizers, and what is declared for each of them: types, scores and merges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+from tokverify.report.diff import PartChange
+from tokverify.spec import TokenType
+from tokverify.text.visible import visible
+from tokverify.tokenizer import pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.compare.diff.parts.declared import Declared
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+_Value = TypeVar("_Value")
+
+
+def compare_tokens(old: Tokenizer, new: Tokenizer) -> Iterator[PartChange]:
+    """Yield the pieces that were added, removed, or moved to another id."""
+    kept = _find_kept(old, new)
+    before, after = _index(pieces_of(old)), _index(pieces_of(new))
+    for piece, id in before.items():
+        if id in kept:
+            continue
+        if piece in after and after[piece] not in kept:
+            yield PartChange("moved", piece, f"id {id}", f"id {after[piece]}")
+        else:
+            yield PartChange("removed", piece, f"id {id}", None)
+    for piece, id in after.items():
+        if id not in kept and (piece not in before or before[piece] in kept):
+            yield PartChange("added", piece, None, f"id {id}")
+
+
+def _index(pieces: Sequence[str]) -> dict[str, int]:
+    return {piece: id for id, piece in enumerate(pieces) if piece}
+
+
+def _find_kept(old: Tokenizer, new: Tokenizer) -> set[int]:
+    """Return the ids that represent the same token in both."""
+    pairs = enumerate(zip(pieces_of(old), pieces_of(new), strict=False))
+    # One token can be written in two ways, such as two spaces and `▁▁`; a server knows only the bytes of some.
+    return {id for id, (before, after) in pairs if before == after or old.token_bytes(id) == new.token_bytes(id)}
+
+
+def compare_types(old: Declared, new: Declared) -> Iterator[PartChange]:
+    """Yield the tokens whose declared type changed."""
+    yield from _compare_per_token(old, new, lambda spec: spec.types, _format_type)
+
+
+def compare_scores(old: Declared, new: Declared) -> Iterator[PartChange]:
+    """Yield the tokens whose score changed."""
+    yield from _compare_per_token(old, new, lambda spec: spec.scores, "{:g}".format)
+
+
+def _compare_per_token(
+    old: Declared,
+    new: Declared,
+    values: Callable[[TokenizerSpec], Sequence[_Value] | None],
+    format: Callable[[_Value], str],
+) -> Iterator[PartChange]:
+    """Compare a value that each token has; if one side lacks all of these values, that is a single change."""
+    before, after = values(old.spec), values(new.spec)
+    if not before or not after:
+        if before or after:
+            counts = (f"of {len(each):,} tokens" if each else None for each in (before, after))
+            yield PartChange("changed", "all", *counts)
+        return
+    for token, id in old.by_token.items():
+        if token not in new.by_token:
+            continue
+        was, became = before[id], after[new.by_token[token]]
+        if was != became:
+            yield PartChange("changed", token, format(was), format(became))
+
+
+def _format_type(type: int) -> str:
+    return TokenType(type).name if type in TokenType.__members__.values() else str(type)
+
+
+def compare_merges(old: Declared, new: Declared) -> Iterator[PartChange]:
+    """Yield the merges that were added, removed or reordered."""
+    yield from compare_ranks(old.spec.merges or (), new.spec.merges or ())
+
+
+def compare_ranks(old: Iterable[str], new: Iterable[str]) -> Iterator[PartChange]:
+    """Yield the merges that were added or removed, and neighbors whose order was reversed."""
+    before = {merge: rank for rank, merge in enumerate(old)}
+    after = {merge: rank for rank, merge in enumerate(new)}
+    yield from (
+        PartChange("removed", merge, f"rank {rank}", None) for merge, rank in before.items() if merge not in after
+    )
+    yield from (
+        PartChange("added", merge, None, f"rank {rank}") for merge, rank in after.items() if merge not in before
+    )
+    kept = [merge for merge in before if merge in after]
+    for first, second in pairwise(kept):
+        if after[first] > after[second]:
+            name = visible(first, mark_spaces=False)
+            yield PartChange("reordered", second, f"after {name}", f"before {name}")

@@ -1,0 +1,81 @@
+"""Markers in a chat template: strings that look like special tokens.
+
+A template is a Jinja program. It is not run here: anything it can write is among the literals in its source.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tokverify.texts.token_text import STRONG, is_marker
+
+_LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
+
+_ANY = re.compile(f"{STRONG.pattern}|{_LOOSE}")
+_END = re.compile(r"(?i)end|eot|eos|eom|return|call|^</s>$|^<turn\|>$")
+_NO_END = re.compile(
+    r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
+)
+_STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
+_BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b")
+_OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
+_MAX_TEMPLATE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMarkers:
+    """The distinct texts in a template that look like special tokens, in the order of the template."""
+
+    template: str
+    """The template without its comments."""
+    strong: tuple[str, ...]
+    """Those that leave no doubt."""
+    weak: tuple[str, ...]
+    """Those that may be plain text, such as `<tools>` and `[INST]`."""
+    turn_ends: tuple[str, ...]
+    """The strong ones that look like the end of a turn."""
+
+    @property
+    def mentions_bos(self) -> bool:
+        """Whether the template uses the BOS token."""
+        return "bos_token" in self.template
+
+    def begins_with(self, bos: str) -> bool:
+        """Check whether the template starts by writing `bos`, as a variable or as a text."""
+        rest = self.template[_leading_statements(self.template) :]
+        if _BOS_VARIABLE.match(rest) or rest.startswith(bos):
+            return True
+        literal = _OPENING_LITERAL.match(rest)
+        return literal is not None and literal[2].startswith(bos)
+
+
+def read_template(template: str) -> TemplateMarkers:
+    """Find the markers in a template."""
+    template = _remove_comments(template[:_MAX_TEMPLATE])
+    markers = list(dict.fromkeys(_ANY.findall(template)))
+    strong = tuple(text for text in markers if is_marker(text))
+    return TemplateMarkers(
+        template=template,
+        strong=strong,
+        weak=tuple(text for text in markers if not is_marker(text)),
+        turn_ends=tuple(text for text in strong if _END.search(text) and not _NO_END.search(text)),
+    )
+
+
+def _remove_comments(template: str) -> str:
+    # subtle: a regex would search to the end for every unterminated comment, which is quadratic.
+    kept: list[str] = []
+    start = 0
+    while True:
+        begin = template.find("{#", start)
+        end = template.find("#}", begin + 2)
+        if begin < 0 or end < 0:
+            return "".join(kept) + template[start:]
+        kept.append(template[start:begin])
+        start = end + 2
+
+
+def _leading_statements(template: str) -> int:
+    match = _STATEMENTS.match(template)
+    return match.end() if match else 0

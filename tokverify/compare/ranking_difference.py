@@ -1,0 +1,190 @@
+"""Find tokens that rank in another order than in the reference, and a text that shows that it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.compare.digest import make_difference
+from tokverify.compare.reference_ranking import ranks_alike, read_ranking
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Ranking
+from tokverify.report.finding import ERROR, INFO
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.spec import TokenType, piece_made_by
+from tokverify.text.sequence import find_moved, thin_out
+from tokverify.text.utf8 import from_utf8
+from tokverify.text.wording import list_items, list_tokens, plural, quote
+from tokverify.texts.batch import encode_all, ids_or_none
+from tokverify.texts.competing_text import CompetingTexts
+from tokverify.texts.mode import Mode, Modes
+
+if TYPE_CHECKING:
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+_MOST_MOVED = 200
+"""At most this many moved tokens are put into texts; of more, an even sample."""
+NO_PROOF = "no tested text shows a difference"
+_MODE = Mode(add_special=False, parse_special=True)
+_NORMAL = Attribute.NORMAL.value
+
+
+class RankingDifference(NamedTuple):
+    """How the ranking of a file differs from its reference's."""
+
+    message: str
+    """A clause that says which tokens or merges rank differently."""
+    ids: Sequence[int]
+    """The tokens that they make."""
+    proof: str
+    """The shortest text found that is encoded differently because of it, with the ids of both sides; "" for none."""
+
+
+def find_ranking_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield that the tokens of a file rank differently: an error only if a text shows it."""
+    if isinstance(actual, Encoder) and not ranks_alike(actual, expected):
+        found = compare_rankings(actual, expected)
+        if found:
+            severity = ERROR if found.proof else INFO
+            message = describe_ranking(found)
+            yield make_difference(Aspect.RANKING, severity, message, found.ids)
+
+
+def describe_ranking(found: RankingDifference) -> str:
+    """Say how rankings differ, and whether that matters."""
+    return f"{found.message}; {found.proof or NO_PROOF}"
+
+
+def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference | None:
+    """Compare the order in which both sides join pieces; None if it is the same, or the reference exposes none."""
+    declared = read_ranking(expected)
+    if declared is None:
+        return None
+    ranking = actual.settings.family.ranking
+    if ranking is Ranking.MERGE_RANK:
+        message, pieces = _compare_merges(actual.spec.merges or (), declared.merges or ())
+        ids = [actual.settings.ids[piece] for piece in pieces if piece in actual.settings.ids]
+    else:
+        ids = moved_tokens(actual, declared)
+        message = _describe_tokens(actual, ids, ranking)
+    if not message:
+        return None
+    tried = thin_out(ids, _MOST_MOVED)
+    tokens = filter(None, (from_utf8(actual.token_bytes(id)) for id in tried))
+    moved = frozenset(actual.settings.pieces[id] for id in tried)
+    texts = chain(tokens, CompetingTexts(declared).make_around(actual, moved))
+    return RankingDifference(message, ids, _prove(texts, actual, expected, declared))
+
+
+def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
+    """Return the ordinary tokens whose scores differ in a way that can matter: in value if sums decide, else in order.
+
+    Of an order, these are the fewest tokens without which it is the same on both sides.
+    """
+    scores = actual.spec.scores
+    if scores is None or not actual.settings.family.ranking.uses_scores:
+        return []
+    ids, ordinary = actual.settings.ids, _find_ordinary(actual, declared)
+    if actual.settings.family.ranking is Ranking.SCORE_SUM:
+        pairs = enumerate(zip(scores, declared.scores or (), strict=False))
+        return [id for id, (ours, theirs) in pairs if ours != theirs and id in ordinary]
+    keys = []
+    ranked: list[int] = []
+    for group in _rank(declared):
+        normal = [ids[piece] for piece in group if ids.get(piece) in ordinary]
+        normal.sort(key=lambda id: -scores[id])
+        keys += [(-scores[id], place) for place, id in enumerate(normal)]
+        ranked += normal
+    return sorted(ranked[index] for index in find_moved(keys))
+
+
+def _find_ordinary(actual: Encoder, declared: TokenizerSpec) -> set[int]:
+    """Return the ids of tokens that are NORMAL on both sides, as far as the reference declares types."""
+    ordinary = {id for id, attribute in enumerate(actual.settings.attributes) if attribute == _NORMAL}
+    others = {id for id, type in enumerate(declared.types or ()) if type != TokenType.NORMAL}
+    return ordinary - others
+
+
+def _rank(declared: TokenizerSpec) -> Iterator[Iterable[str]]:
+    """Yield the pieces that can be made of others, the first to be made first; those with equal scores together."""
+    if declared.scores is None:
+        yield from zip(dict.fromkeys(map(piece_made_by, declared.merges or ())))
+        return
+    scored = sorted(zip(declared.scores, declared.tokens, strict=False), key=lambda pair: -pair[0])
+    for _, group in groupby(scored, key=lambda pair: pair[0]):
+        yield [piece for _, piece in group]
+
+
+def _describe_tokens(actual: Encoder, ids: Sequence[int], ranking: Ranking) -> str:
+    count, listed = plural(len(ids), "token"), list_tokens(ids, actual.settings.pieces)
+    if ranking is Ranking.SCORE_SUM:
+        verb, what = "has" if len(ids) == 1 else "have", "another score than in the reference"
+    else:
+        verb, what = "ranks" if len(ids) == 1 else "rank", "in another order than in the reference"
+    return f"{count} {verb} {what}: {listed}" if ids else ""
+
+
+def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, list[str]]:
+    """Describe how merges differ; return that, "" if they do not, and what the differing ones make."""
+    rank_of = {merge: rank for rank, merge in enumerate(theirs)}
+    listed = dict.fromkeys(ours)
+    common = [merge for merge in listed if merge in rank_of]
+    groups = {
+        "missing": [merge for merge in rank_of if merge not in listed],
+        "extra": [merge for merge in listed if merge not in rank_of],
+        "in another place": [common[index] for index in find_moved([(rank_of[merge],) for merge in common])],
+    }
+    parts = [f"{len(merges):,} {name} ({list_items(map(quote, merges))})" for name, merges in groups.items() if merges]
+    made = map(piece_made_by, chain.from_iterable(groups.values()))
+    return f"the merges differ from the reference's: {', '.join(parts)}" if parts else "", list(dict.fromkeys(made))
+
+
+def _prove(texts: Iterable[str], actual: Encoder, expected: Tokenizer, declared: TokenizerSpec) -> str:
+    """Encode texts on both sides; describe the shortest one that differs, and would not with the declared ranking."""
+    differing = find_differing_texts(texts, actual, expected)
+    ranked = Encoder(_adopt(declared, actual)) if differing else actual
+    shown = find_differing_texts([text for text, _, _ in differing], actual, ranked)
+    texts_shown = {text for text, _, _ in shown}
+    return describe_shortest([found for found in differing if found[0] in texts_shown])
+
+
+def _adopt(declared: TokenizerSpec, actual: Encoder) -> TokenizerSpec:
+    """Return what our side declares, with the ranking of the reference."""
+    spec, ranking = actual.spec, actual.settings.family.ranking
+    if ranking is Ranking.MERGE_RANK:
+        return replace(spec, merges=declared.merges)
+    scores = list(spec.scores or ())
+    if ranking is Ranking.SCORE_SUM:
+        scores = [*(declared.scores or ())[: len(scores)], *scores[len(declared.scores or ()) :]]
+    else:
+        ids = actual.settings.ids
+        for rank, group in enumerate(_rank(declared)):
+            for piece in group:
+                if piece in ids:
+                    scores[ids[piece]] = -float(rank)
+    return replace(spec, scores=scores)
+
+
+def find_differing_texts(
+    texts: Iterable[str], actual: Tokenizer, expected: Tokenizer
+) -> list[tuple[str, Sequence[int], Sequence[int]]]:
+    """Return the texts that both sides can encode, and encode differently, with the ids of both sides."""
+    tried = list(dict.fromkeys(texts))
+    choose = Modes(actual, expected).choose
+    modes = [choose(text, _MODE) for text in tried]
+    encoded = (map(ids_or_none, encode_all(side, tried, modes)) for side in (actual, expected))
+    rows = zip(tried, *encoded, strict=True)
+    return [(text, ours, theirs) for text, ours, theirs in rows if None not in {ours, theirs} and ours != theirs]
+
+
+def describe_shortest(differing: Sequence[tuple[str, Sequence[int], Sequence[int]]]) -> str:
+    """Describe the shortest of the texts that both sides encode differently; "" if there is none."""
+    if not differing:
+        return ""
+    text, ours, theirs = min(differing, key=lambda found: (len(found[0]), found[0]))
+    return f"{quote(text)} is encoded as {list(ours)}, not {list(theirs)}"

@@ -1,0 +1,105 @@
+"""Read how a reference ranks pieces: by which scores, or in which order of merges."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from itertools import compress, islice
+from operator import lt
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.engine_choice import usable_native_module
+from tokverify.engine.family import Ranking
+from tokverify.errors import TokverifyError
+from tokverify.spec import TokenizerSpec
+from tokverify.texts.merge_list import has_same_merges
+from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.tokenizer import Tokenizer
+
+_IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
+_SHARED = 8
+"""A score that at least this many tokens share ranks none of them: it marks tokens that no merge makes."""
+
+
+class _Unigram(msgspec.Struct):
+    vocab: list[tuple[str, float]]
+
+
+class _Document(msgspec.Struct):
+    model: _Unigram
+
+
+def ranks_alike(actual: Encoder, expected: Tokenizer, *, thorough: bool = False) -> bool:
+    """Whether a reference certainly, or most likely, ranks pieces as a file does; this takes little time.
+
+    Unless it is `thorough`, the scores of a file are not compared with the merges of a tokenizer.json if they descend
+    with the ids, as those that sentencepiece learns do.
+    """
+    spec, ranking = actual.spec, actual.settings.family.ranking
+    if isinstance(expected, Declaring):
+        declared = expected.declared_spec()
+        return _arrays(declared, ranking) == _arrays(spec, ranking)
+    if not isinstance(expected, DocumentHolding):
+        return True
+    if ranking is Ranking.MERGE_RANK:
+        return has_same_merges(spec.merges or (), expected.tokenizer_json())
+    if ranking is Ranking.SCORE_SUM:
+        theirs = _unigram_scores(expected.tokenizer_json())
+        return theirs is None or theirs == array("f", (spec.scores or ())[: len(theirs)])
+    return not ranking.uses_scores or spec.scores is None or (not thorough and _descends(actual, spec.scores))
+
+
+def read_ranking(expected: Tokenizer) -> TokenizerSpec | None:
+    """Return a specification with the tokens of a reference, and its scores or merges; None if it exposes neither."""
+    try:
+        if isinstance(expected, Declaring):
+            return expected.declared_spec()
+        return _read_document(expected.tokenizer_json(), expected) if isinstance(expected, DocumentHolding) else None
+    except TokverifyError:
+        return None
+
+
+def _read_document(data: bytes, expected: Tokenizer) -> TokenizerSpec | None:
+    from tokverify.sources.huggingface.bpe import read_merges
+    from tokverify.sources.huggingface.document import parse
+
+    if scores := _unigram_scores(data):
+        return TokenizerSpec(model="t5", tokens=pieces_of(expected)[: len(scores)], scores=scores)
+    document = parse(data, expected.name, {})
+    if document.model_type != "BPE":
+        return None
+    merges = list(map(" ".join, read_merges(document)))
+    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=merges)
+
+
+def _unigram_scores(document: bytes) -> array[float] | None:
+    """Return the scores in a tokenizer.json of a unigram model, as precise as in a GGUF file; None for other models."""
+    try:
+        return array("f", (score for _, score in msgspec.json.decode(document, type=_Document).model.vocab))
+    except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError):
+        return None
+
+
+def _arrays(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object] | None, ...]:
+    """Return what decides the order in which pieces are joined."""
+    return (spec.merges,) if ranking is Ranking.MERGE_RANK else (spec.scores, spec.merges)
+
+
+def _descends(actual: Encoder, scores: Sequence[float]) -> bool:
+    """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share."""
+    is_normal = actual.settings.attributes.translate(_IS_NORMAL)
+    module = usable_native_module()
+    if module and isinstance(scores, array) and scores.typecode == "f":
+        descends: bool = module.descends(scores.tobytes(), is_normal, _SHARED)
+        return descends
+    normal = list(compress(scores, is_normal))
+    counts = Counter(normal)
+    own = [score for score in normal if counts[score] < _SHARED]
+    return not any(map(lt, own, islice(own, 1, None)))

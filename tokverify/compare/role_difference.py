@@ -1,0 +1,118 @@
+"""Report special tokens that differ: the tokens of the roles, and those that end a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.compare.digest import make_difference
+from tokverify.report.finding import ERROR, INFO, WARNING
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.texts.failure import NotComparedError
+from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing
+
+if TYPE_CHECKING:
+    from tokverify.report.finding import Severity
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.tokenizer import Tokenizer
+
+_HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
+"""Roles whose tokens occur neither in a prompt nor at the end of an answer."""
+_SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
+_ESSENTIAL = ("bos", "eos")
+_UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
+
+
+def find_role_differences(
+    actual: Tokenizer, expected: Tokenizer, differing: Mapping[str, tuple[int, int]]
+) -> Iterator[TokenizerDifference]:
+    """Yield the roles whose tokens differ, and those that only one side has.
+
+    Raises:
+        NotComparedError: If a side does not know whether it has an essential role, after everything else was yielded.
+    """
+    for role, (ours, theirs) in differing.items():
+        message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
+        yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
+    for role, id in _find_missing(actual, expected):
+        synonym = _SYNONYMS.get(role, "")
+        if synonym in actual.special_ids and synonym not in expected.special_ids:
+            here = _name(actual, actual.special_ids[synonym])
+            message = f"{synonym} is {here} in the model, but {_name(expected, id)} in the reference"
+        else:
+            message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
+        yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
+    for role, id in _find_missing(expected, actual):
+        message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
+        severity = _judge_missing(role, id, expected)
+        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [id], facts=[role, "reference"])
+    unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
+    if unknown:
+        raise NotComparedError("; ".join(unknown))
+
+
+def _name(tokenizer: Tokenizer, id: int) -> str:
+    return f"{id} {quote(tokenizer.piece(id))}"
+
+
+def _find_missing(lacking: Tokenizer, having: Tokenizer) -> Iterator[tuple[str, int]]:
+    """Yield the roles, with their ids, that one side has and that the other is known to lack."""
+    for role, id in having.special_ids.items():
+        is_lacking = role not in lacking.special_ids and lacking.special_ids.get(_SYNONYMS.get(role, "")) != id
+        if is_lacking and _lists_role(lacking, role):
+            yield role, id
+
+
+def _lists_role(tokenizer: Tokenizer, role: str) -> bool:
+    return isinstance(tokenizer, RoleListing) and tokenizer.lists_role(role)
+
+
+def _judge_missing(role: str, id: int, lacking: Tokenizer) -> Severity:
+    """Return how serious it is that a side lacks a role: what is added around a text is compared elsewhere."""
+    if role not in _ESSENTIAL:
+        return INFO
+    ends = lacking.generation_ends().ids if isinstance(lacking, EndListing) else frozenset()
+    return ERROR if role == "eos" and id not in ends else WARNING
+
+
+def _find_unknown(tokenizer: Tokenizer, other: Tokenizer) -> Iterator[str]:
+    """Describe the essential roles that the other side has, and of which a tokenizer may have a token or not."""
+    known = {*tokenizer.special_ids, *(_SYNONYMS.get(role, role) for role in tokenizer.special_ids)}
+    unnamed = [role for role in _ESSENTIAL if role in other.special_ids and role not in known]
+    unknown = [role for role in unnamed if not _lists_role(tokenizer, role)]
+    if unknown:
+        them = "it" if len(unknown) == 1 else "them"
+        yield f"{' and '.join(unknown)}: {tokenizer.name} does not name {them}"
+
+
+def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield the tokens that end a generation on one side only.
+
+    Raises:
+        NotComparedError: If one side knows none.
+    """
+    ours, theirs = _ends_of(actual), _ends_of(expected)
+    eos = {tokenizer.special_ids.get("eos") for tokenizer in (actual, expected)}
+    # A different EOS is reported as such.
+    reported = eos if len(eos) > 1 else set()
+    lost = sorted(theirs.ids - ours.ids - reported)
+    extra = sorted(ours.ids - theirs.ids - reported)
+    if lost and ours.are_all:
+        yield _end_difference(lost, "reference", expected)
+    if extra and theirs.are_all:
+        yield _end_difference(extra, "model", actual)
+
+
+def _ends_of(tokenizer: Tokenizer) -> GenerationEnds:
+    ends = tokenizer.generation_ends() if isinstance(tokenizer, EndListing) else _UNKNOWN_ENDS
+    if not ends.ids and not ends.are_all:
+        raise NotComparedError(f"the tokens that end a generation: {tokenizer.name} does not name them")
+    return ends
+
+
+def _end_difference(ids: list[int], side: str, tokenizer: Tokenizer) -> TokenizerDifference:
+    verb = "ends" if len(ids) == 1 else "end"
+    names = list_tokens(ids, {id: tokenizer.piece(id) for id in ids})
+    message = f"{plural(len(ids), 'token')} {verb} a generation in the {side} only: {names}"
+    return make_difference(Aspect.ENDS, ERROR, message, ids, facts=side)

@@ -1,0 +1,165 @@
+"""Subject: everything that a rule can examine, computed when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.engine.settings import resolve
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.text.wording import truncate
+from tokverify.texts.mode import Modes
+from tokverify.tokenizer import Declaring, DocumentHolding
+
+if TYPE_CHECKING:
+    from tokverify.compare.marker import TemplateMarkers
+    from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Settings
+    from tokverify.references import FoundReference
+    from tokverify.sources.gguf.declaration import Declaration
+    from tokverify.sources.huggingface.document import Document
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+class NotEvaluatedError(Exception):
+    """A rule cannot be evaluated because something it needs is not available; the message says what."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A GGUF file's tokenizer and, if one is given, its reference.
+
+    A property that is not available raises `NotEvaluatedError`, which ends the rule that uses it. So a file that is
+    refused can still be audited by the rules that examine only the declared tokenizer.
+    """
+
+    declaration: Declaration
+    found: FoundReference | None = None
+    name: str = ""
+    """The name of our side, for reports."""
+
+    @property
+    def spec(self) -> TokenizerSpec:
+        """The tokenizer as the file declares it, which may contradict itself."""
+        return self.declaration.spec
+
+    @cached_property
+    def resolved(self) -> Settings | TokverifyError:
+        """The effective settings, or the error that explains why there are none."""
+        if self.declaration.refusal:
+            return self.declaration.refusal
+        try:
+            return resolve(self.spec)
+        except (BrokenFileError, UnsupportedError) as error:
+            return error
+
+    @property
+    def settings(self) -> Settings:
+        """The effective settings."""
+        if isinstance(self.resolved, TokverifyError):
+            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {truncate(str(self.resolved))}")
+        return self.resolved
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Our side, ready to encode."""
+        from tokverify.engine.encoder import Encoder
+
+        self.settings  # noqa: B018 - raises if there are none
+        try:
+            return Encoder(self.spec, self.name or "tokverify")
+        except (BrokenFileError, UnsupportedError) as error:
+            raise NotEvaluatedError(f"the tokenizer cannot be loaded: {error}") from error
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the tokenizer; None if it cannot be loaded."""
+        from tokverify.engine.fingerprint import fingerprint
+
+        return None if isinstance(self.resolved, TokverifyError) else fingerprint(self.spec, self.resolved)
+
+    @cached_property
+    def markers(self) -> TemplateMarkers:
+        """The strings in the chat template that look like special tokens."""
+        from tokverify.compare.marker import read_template
+
+        if self.spec.chat_template is None:
+            raise NotEvaluatedError("the file contains no chat template")
+        return read_template(self.spec.chat_template)
+
+    @property
+    def reference(self) -> FoundReference:
+        """The reference."""
+        if self.found is None:
+            raise NotEvaluatedError("no reference was given; name one with -r")
+        if self.found.is_rebuilt:
+            raise NotEvaluatedError("the reference is rebuilt from the file's own data, so it cannot differ from it")
+        return self.found
+
+    @property
+    def expected(self) -> Tokenizer:
+        """The reference's tokenizer."""
+        return self.reference.tokenizer
+
+    @cached_property
+    def modes(self) -> Modes:
+        """Chooses the options with which the file and its reference can be compared on a text."""
+        return Modes(self.encoder, self.expected)
+
+    @property
+    def original(self) -> Tokenizer | None:
+        """The reference's tokenizer if it was read from another file and recognizes special tokens, else None."""
+        if self.found is None or self.found.path is None or not self.found.tokenizer.parses_special:
+            return None
+        return self.found.tokenizer
+
+    @property
+    def path(self) -> Path:
+        """The file that the reference was read from."""
+        if self.reference.path is None:
+            raise NotEvaluatedError(f"the reference ({self.reference.source}) was not read from a file")
+        return self.reference.path
+
+    @cached_property
+    def document(self) -> Document:
+        """The reference's tokenizer.json, parsed."""
+        from tokverify.sources.config import special_texts
+        from tokverify.sources.huggingface.document import parse
+
+        if not isinstance(self.expected, DocumentHolding):
+            raise NotEvaluatedError("the reference is not a tokenizer.json")
+        path = self.reference.path
+        try:
+            texts = special_texts(path) if path else {}
+            return parse(self.expected.tokenizer_json(), str(path or self.reference.source), texts)
+        except TokverifyError as error:
+            raise NotEvaluatedError(str(error)) from error
+
+    @cached_property
+    def includes_stages(self) -> bool:
+        """Whether our model includes everything that the reference does before its model."""
+        from tokverify.sources.huggingface.pipeline import find_pipeline
+
+        pipeline = find_pipeline(self.document.library)
+        return pipeline is not None and pipeline.model == self.spec.model
+
+    @cached_property
+    def declared(self) -> TokenizerSpec:
+        """What a GGUF file with the reference's tokenizer would declare, as far as the reference itself knows."""
+        if not isinstance(self.expected, Declaring):
+            raise NotEvaluatedError("the reference does not expose scores, types and flags")
+        try:
+            return self.expected.declared_spec()
+        except TokverifyError as error:
+            raise NotEvaluatedError(str(error)) from error
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The tokenizer_config.json beside the reference; empty if there is none."""
+        from tokverify.sources.config import read_config
+
+        return read_config(self.path)

@@ -1,0 +1,88 @@
+"""Compare two tokenizers themselves, by everything that they expose besides the ids of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.compare.affix import find_affix_differences
+from tokverify.compare.digest import make_difference
+from tokverify.compare.piece_difference import find_piece_differences
+from tokverify.compare.ranking_difference import find_ranking_differences
+from tokverify.compare.role_difference import find_end_differences, find_role_differences
+from tokverify.compare.type_difference import find_type_differences
+from tokverify.errors import TokverifyError
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.text.wording import plural
+from tokverify.texts.failure import NotComparedError
+from tokverify.tokenizer import why_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokverify.report.run import CaseResult, VocabularyDifference
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.tokenizer import Tokenizer
+
+
+class TokenizerComparison(NamedTuple):
+    """How two tokenizers differ, and what could not be compared."""
+
+    differences: Sequence[TokenizerDifference]
+    """The most severe first."""
+    not_compared: Sequence[str]
+
+
+def compare_tokenizers(
+    actual: Tokenizer, expected: Tokenizer, vocabulary: VocabularyDifference | None
+) -> TokenizerComparison:
+    """Compare two tokenizers in all aspects that both sides expose.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference.
+        vocabulary: How their vocabularies differ; None if one side does not list its tokens.
+    """
+    steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
+        partial(find_end_differences, actual, expected),
+        partial(find_affix_differences, actual, expected),
+    ]
+    if vocabulary:
+        steps = [
+            partial(find_piece_differences, vocabulary),
+            partial(find_type_differences, actual, expected),
+            partial(find_ranking_differences, actual, expected),
+            partial(find_role_differences, actual, expected, vocabulary.special_ids),
+            *steps,
+        ]
+    else:
+        steps.insert(0, partial(_miss_vocabulary, why_hidden(actual, expected)))
+    differences: list[TokenizerDifference] = []
+    not_compared: list[str] = []
+    for step in steps:
+        try:
+            differences.extend(step())
+        except (NotComparedError, TokverifyError) as error:
+            not_compared.append(str(error))
+    return TokenizerComparison(sort_by_severity(differences), not_compared)
+
+
+def _miss_vocabulary(reason: str) -> Iterator[TokenizerDifference]:
+    raise NotComparedError(f"the vocabularies were not compared: {reason}")
+
+
+def describe_decoding(results: Iterable[CaseResult]) -> TokenizerDifference | None:
+    """Describe that the two sides decode the ids of cases differently; None if they do not."""
+    found = [(result.case.name, result.decode_difference) for result in results if result.decode_difference]
+    if not found:
+        return None
+    message = f"the two sides decode the ids of {plural(len(found), 'case')} differently"
+    facts = [(name, difference.actual.hex(), difference.expected.hex()) for name, difference in found]
+    return make_difference(Aspect.DECODING, WARNING, message, facts=facts)
+
+
+def sort_by_severity(differences: Iterable[TokenizerDifference]) -> list[TokenizerDifference]:
+    """Return differences with the most severe first."""
+    return sorted(differences, key=lambda difference: difference.severity, reverse=True)

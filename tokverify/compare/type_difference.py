@@ -1,0 +1,172 @@
+"""Report tokens that the two sides match in a text under different conditions, because their types differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from tokverify.compare.digest import make_difference
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.report.finding import ERROR, INFO, WARNING
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.spec import TokenType, TokenTypes
+from tokverify.text.wording import list_tokens, plural
+from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.vocabulary import to_type, types_of
+from tokverify.tokenizer import Declaring, TypeListing, pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.report.finding import Severity
+    from tokverify.report.tokenizer_difference import TokenizerDifference
+    from tokverify.tokenizer import Tokenizer
+
+
+class _Class(Enum):
+    """What a type means for the text: how a token is matched, and whether it represents anything."""
+
+    CONTROL = "a control token"
+    USER_DEFINED = "a user-defined token"
+    ORDINARY = "an ordinary token"
+    BYTE = "a byte token"
+    UNUSED = "an unused token"
+
+
+class _Way(NamedTuple):
+    """A way in which types differ; tokens that differ in the same way are reported together."""
+
+    severity: Severity
+    actual: _Class
+    expected: _Class
+    reason: str
+
+
+_CLASSES: Mapping[TokenType, _Class] = {
+    TokenType.CONTROL: _Class.CONTROL,
+    TokenType.UNKNOWN: _Class.CONTROL,
+    TokenType.USER_DEFINED: _Class.USER_DEFINED,
+    TokenType.BYTE: _Class.BYTE,
+    TokenType.UNUSED: _Class.UNUSED,
+    TokenType.NORMAL: _Class.ORDINARY,
+    TokenType.UNDEFINED: _Class.ORDINARY,
+}
+_MATCHED = frozenset({_Class.CONTROL, _Class.USER_DEFINED})
+
+
+def find_type_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield how types differ, of the tokens that both sides have; one difference for each way.
+
+    Raises:
+        NotComparedError: If one side does not know its types.
+    """
+    pieces = pieces_of(actual)
+    by_way: dict[_Way, list[int]] = {}
+    for id, ours, theirs in _find_differing(_Side.of(actual), _Side.of(expected)):
+        if pieces[id] and expected.piece(id) and not _may_be_equal(pieces[id], ours, theirs):
+            by_way.setdefault(_find_way(pieces[id], ours, theirs), []).append(id)
+    for way, ids in by_way.items():
+        yield _describe(way, ids, pieces)
+
+
+@runtime_checkable
+class _Gguf(TypeListing, Declaring, Protocol):
+    """Has the types that a GGUF file declares, after those that llama.cpp overrides."""
+
+
+class _Side(NamedTuple):
+    """The types of a tokenizer, and what they mean."""
+
+    tokenizer: Tokenizer
+    types: Sequence[TokenType]
+    classes: Mapping[TokenType, _Class]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> _Side:
+        types = types_of(tokenizer)
+        # In a file, an undefined type means that the token represents nothing. A tokenizer that is no file lists
+        # ordinary tokens as UNDEFINED, if nothing more is known of them.
+        undefined = _Class.UNUSED if TokenType.NORMAL in types else _Class.ORDINARY
+        return cls(tokenizer, types, {**_CLASSES, TokenType.UNDEFINED: undefined})
+
+    def class_codes(self) -> bytes:
+        """Return a number for what the type of each token means."""
+        codes = {type.value: list(_Class).index(meaning) for type, meaning in self.classes.items()}
+        values = self.types.values if isinstance(self.types, TokenTypes) else bytes(list(self.types))
+        return values.translate(bytes(codes.get(value, 0) for value in range(256)))
+
+
+class _Typed(NamedTuple):
+    """A token on one side."""
+
+    tokenizer: Tokenizer
+    id: int
+    type: TokenType
+    meaning: _Class
+
+
+def _find_differing(actual: _Side, expected: _Side) -> Iterator[tuple[int, _Typed, _Typed]]:
+    for id in _find_differing_bytes(actual.class_codes(), expected.class_codes()):
+        left, right = (
+            _Typed(side.tokenizer, id, side.types[id], side.classes[side.types[id]]) for side in (actual, expected)
+        )
+        if not _is_undefined_in_file(left, right) or left.tokenizer.token_bytes(id) != right.tokenizer.token_bytes(id):
+            yield id, left, right
+
+
+def _find_differing_bytes(left: bytes, right: bytes) -> Iterator[int]:
+    """Yield where bytes differ, up to the end of the shorter ones; no Python code runs for those that are equal."""
+    size = min(len(left), len(right))
+    differing = int.from_bytes(left[:size], "little") ^ int.from_bytes(right[:size], "little")
+    return (match.start() for match in re.finditer(rb"[^\0]", differing.to_bytes(size, "little")))
+
+
+def _is_undefined_in_file(*sides: _Typed) -> bool:
+    return any(side.type is TokenType.UNDEFINED and side.meaning is _Class.UNUSED for side in sides)
+
+
+def _may_be_equal(piece: str, *sides: _Typed) -> bool:
+    """Whether one side types a byte token, and the other knows nothing about the type of a piece such as `<0x0A>`."""
+    has_undefined = any(side.type is TokenType.UNDEFINED for side in sides)
+    classes = {side.meaning for side in sides}
+    return has_undefined and classes == {_Class.BYTE, _Class.ORDINARY} and BYTE_PIECE.fullmatch(piece) is not None
+
+
+def _find_way(piece: str, actual: _Typed, expected: _Typed) -> _Way:
+    """Return how the types of one token differ, how serious that is, and why it is not an error."""
+    severity, reason = ERROR, ""
+    types, classes = {actual.type, expected.type}, {actual.meaning, expected.meaning}
+    if _is_overridden(actual, expected):
+        severity, reason = WARNING, "the file declares what the reference does, and llama.cpp overrides it"
+    elif _is_overridden(expected, actual):
+        severity, reason = WARNING, "the reference declares what the model does, and llama.cpp overrides it"
+    elif is_marker(piece) and (_is_converted(actual, expected) or _is_converted(expected, actual)):
+        severity, reason = INFO, "converters type what looks like a special token as a control token"
+    elif TokenType.UNKNOWN in types and not classes <= _MATCHED:
+        severity, reason = WARNING, "only one side matches the text of its unknown token"
+    elif _Class.UNUSED in classes and is_filler(piece):
+        severity, reason = INFO, "it is reserved or padding"
+    return _Way(severity, actual.meaning, expected.meaning, reason)
+
+
+def _is_overridden(token: _Typed, other: _Typed) -> bool:
+    """Whether a GGUF file declares what the other side has, so that only llama.cpp differs."""
+    declared = token.tokenizer.declared_spec().types if isinstance(token.tokenizer, _Gguf) else None
+    return declared is not None and _CLASSES[to_type(declared[token.id])] is other.meaning
+
+
+def _is_converted(token: _Typed, source: _Typed) -> bool:
+    """Whether a converter may have typed a user-defined token of the source as a control token of a GGUF file."""
+    is_pair = token.meaning is _Class.CONTROL and source.meaning is _Class.USER_DEFINED
+    return is_pair and isinstance(token.tokenizer, _Gguf) and not isinstance(source.tokenizer, _Gguf)
+
+
+def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:
+    count = plural(len(ids), "token")
+    verb = "is" if len(ids) == 1 else "are each"
+    reason = f" ({way.reason})" if way.reason else ""
+    message = (
+        f"{count} {verb} {way.actual.value} in the model, but {way.expected.value} in the reference{reason}: "
+        f"{list_tokens(ids, pieces)}"
+    )
+    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=[way.actual.name, way.expected.name])

@@ -1,0 +1,198 @@
+"""Measure tokenizers on texts, piece by piece, as a text may be larger than memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.explain.stats.probe import probe
+from tokverify.explain.stats.remark import make_remarks
+from tokverify.explain.stats.text import read_pieces, samples, texts_of
+from tokverify.explain.stats.vocabulary import count_long, find_longest, find_ordinary
+from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TokenCount
+from tokverify.texts.mode import Mode, Modes
+from tokverify.tokenizer import why_hidden
+
+if TYPE_CHECKING:
+    from tokverify.explain.stats.subject import StatsSubject
+    from tokverify.explain.stats.text import SampleText
+    from tokverify.report.stats import TextKind
+
+_LISTED = 5
+_TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)
+
+
+def measure(
+    subjects: Sequence[StatsSubject],
+    files: Sequence[Path] = (),
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> StatsReport:
+    """Measure tokenizers on files, or on the bundled samples if there are none.
+
+    Args:
+        subjects: The tokenizers.
+        files: What to encode, in UTF-8.
+        on_progress: Called after each piece with the number of bytes done and the total.
+
+    Raises:
+        TokverifyError: If a file cannot be read or is not UTF-8, or if all of them are empty.
+    """
+    size = sum(_count_bytes(path) for path in files)
+    if files and not size:
+        raise TokverifyError(f"{', '.join(map(str, files))}: nothing to measure; name a file with text")
+    tally = _Tally(subjects)
+    for text in chain.from_iterable(map(texts_of, files)) if files else samples():
+        tally.add(text)
+        if on_progress:
+            on_progress(tally.bytes, size)
+    measured = [
+        _measure_vocabulary(subject, tally.used[index], tally.failures(index), with_unused=bool(files))
+        for index, subject in enumerate(subjects)
+    ]
+    versions: dict[str, str] = {}
+    for subject in subjects:
+        versions |= subject.versions
+    stats = StatsReport(
+        tokenizers=tuple(measured), texts=tally.texts(), files=tuple(map(str, files)), versions=versions
+    )
+    reasons = [(subject.name, why_hidden(subject.tokenizer)) for subject in subjects]
+    hidden = [f"nothing is known about the vocabulary of {name}: {reason}" for name, reason in reasons if reason]
+    return replace(stats, remarks=(*make_remarks(stats), *hidden))
+
+
+def _count_bytes(path: Path) -> int:
+    """Return the size of a file after reading it once, so that errors are found before anything is encoded.
+
+    Raises:
+        TokverifyError: If it is not a regular file, cannot be read or is not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise TokverifyError(f"{path}: not a regular file, and the text is read twice; save it to a file first")
+    return sum(len(piece.encode()) for piece in read_pieces(path))
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The sums over all texts with the same kind and name."""
+
+    tokens: list[int]
+    """Tokens by tokenizer."""
+
+    unknown: list[int]
+    """Unknown tokens by tokenizer."""
+
+    pieces: int = 0
+    bytes: int = 0
+    characters: int = 0
+    words: int = 0
+    trailing: int = 0
+    failures: dict[int, str] = field(default_factory=dict)
+    """Index of a tokenizer -> why it cannot encode one of the texts."""
+
+
+class _Tally:
+    """Adds up texts by kind and name; `used` holds the ids that each tokenizer has produced."""
+
+    def __init__(self, subjects: Sequence[StatsSubject]) -> None:
+        self._subjects = subjects
+        self._modes = Modes(*(subject.tokenizer for subject in subjects))
+        self._sums: dict[tuple[TextKind, str, bool], _Sum] = {}
+        self.used: list[set[int]] = [set() for _ in subjects]
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes so far."""
+        return sum(total.bytes for total in self._sums.values())
+
+    def add(self, text: SampleText) -> None:
+        """Encode a text with each tokenizer and add up the counts."""
+        zeros = [0] * len(self._subjects)
+        total = self._sums.setdefault((text.kind, text.name, text.spaced), _Sum(zeros, zeros.copy()))
+        total.pieces += 1
+        total.bytes += len(text.content.encode())
+        total.characters += len(text.content)
+        total.words += len(text.content.split())
+        total.trailing += len(_TRAILING.findall(text.content))
+        mode = self._modes.choose(text.content, Mode(add_special=False, parse_special=False))
+        for index in range(len(self._subjects)):
+            if index not in total.failures:
+                self._encode(total, index, text, mode)
+
+    def _encode(self, total: _Sum, index: int, text: SampleText, mode: Mode) -> None:
+        subject = self._subjects[index]
+        try:
+            ids = subject.tokenizer.encode(text.content, **mode._asdict())
+        except (EncodeError, UnsupportedError) as error:
+            total.failures[index] = f"{text.kind} {text.name}: {error}"
+            return
+        total.tokens[index] += len(ids)
+        total.unknown[index] += sum(map(ids.count, subject.unknown))
+        self.used[index].update(ids)
+
+    def failures(self, index: int) -> tuple[str, ...]:
+        """Return the texts that a tokenizer could not encode, and why."""
+        return tuple(total.failures[index] for total in self._sums.values() if index in total.failures)
+
+    def texts(self) -> tuple[MeasuredTexts, ...]:
+        """Return the sums, in the order in which their first texts came."""
+        return tuple(
+            MeasuredTexts(
+                kind=kind,
+                name=name,
+                pieces=total.pieces,
+                bytes=total.bytes,
+                characters=total.characters,
+                words=total.words if spaced else None,
+                trailing=total.trailing,
+                counts=tuple(self._count(index, total, spaced=spaced) for index in range(len(self._subjects))),
+            )
+            for (kind, name, spaced), total in self._sums.items()
+        )
+
+    def _count(self, index: int, total: _Sum, *, spaced: bool) -> TokenCount:
+        name, unknown = self._subjects[index].name, total.unknown[index]
+        if index in total.failures:
+            return TokenCount(name=name, tokens=None, unknown=unknown)
+        tokens = total.tokens[index]
+        return TokenCount(
+            name=name,
+            tokens=tokens,
+            unknown=unknown,
+            per_byte=_divide(tokens, total.bytes),
+            per_character=_divide(tokens, total.characters),
+            per_word=_divide(tokens, total.words) if spaced else None,
+        )
+
+
+def _divide(count: int, size: int) -> float | None:
+    return count / size if size else None
+
+
+def _measure_vocabulary(
+    subject: StatsSubject, used: set[int], failures: tuple[str, ...], *, with_unused: bool
+) -> MeasuredTokenizer:
+    tokenizer = subject.tokenizer
+    ordinary = find_ordinary(tokenizer, subject.attributes)
+    unused = ordinary.ids - used
+    return MeasuredTokenizer(
+        name=subject.name,
+        source=subject.source,
+        fingerprint=subject.fingerprint,
+        sha256=subject.sha256,
+        vocab_size=tokenizer.vocab_size,
+        ordinary=len(ordinary.ids),
+        excluded=ordinary.excluded,
+        probe=probe(tokenizer, subject.unknown),
+        long_tokens=count_long(tokenizer, ordinary.ids),
+        longest=tuple(find_longest(tokenizer, ordinary.ids, _LISTED)),
+        longest_used=tuple(find_longest(tokenizer, ordinary.ids & used, _LISTED)),
+        unused=len(unused) if with_unused else None,
+        unused_examples=tuple(find_longest(tokenizer, unused, _LISTED)) if with_unused else (),
+        failures=failures,
+    )

@@ -1,0 +1,1 @@
+"""Repair: which change makes two tokenizers agree?"""

@@ -1,0 +1,130 @@
+"""Changes that copy whole arrays, or the model, from a reference that declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from tokverify.compare.ranking_difference import moved_tokens
+from tokverify.engine.family import Ranking
+from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
+from tokverify.text.sequence import common_length
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.repair.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+
+
+def surplus_values(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove types and scores after the last token, because of which the file is refused."""
+    spec, size = evidence.spec, len(evidence.spec.tokens)
+    surplus: dict[str, Any] = {
+        name: values[:size] for name in ("types", "scores") if (values := getattr(spec, name)) and len(values) > size
+    }
+    if surplus:
+        yield TokenizerChange(
+            kind="+".join(surplus),
+            sentence=f"removing the {' and '.join(surplus)} after the last token",
+            cost=cost.SURPLUS_VALUES,
+            transform=lambda spec: replace(spec, **surplus),
+        )
+
+
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's charsmap, or remove ours."""
+    reference = evidence.facts.spec
+    if reference is not None and reference.charsmap != evidence.spec.charsmap:
+        charsmap = reference.charsmap
+        yield TokenizerChange(
+            kind="charsmap",
+            sentence=f"using the reference's charsmap of {len(charsmap):,} bytes" if charsmap else _NO_CHARSMAP,
+            cost=cost.discount(cost.CHARSMAP, confirmed=True),
+            transform=lambda spec: replace(spec, charsmap=charsmap),
+        )
+    elif reference is None and evidence.spec.charsmap:
+        yield TokenizerChange(
+            kind="charsmap",
+            sentence=_NO_CHARSMAP,
+            cost=cost.CHARSMAP,
+            transform=lambda spec: replace(spec, charsmap=None),
+        )
+
+
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's merges."""
+    expected = evidence.facts.spec.merges if evidence.facts.spec else None
+    current = evidence.spec.merges
+    if not expected or list(expected) == list(current or ()):
+        return
+    yield TokenizerChange(
+        kind="merges",
+        sentence=f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})",
+        cost=cost.discount(cost.MERGES, confirmed=True),
+        transform=lambda spec: replace(spec, merges=expected),
+    )
+
+
+def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
+    """Count the merges that are missing and extra; if there are none, name the rank where the order first differs."""
+    missing, extra = len(set(expected) - set(current)), len(set(current) - set(expected))
+    if missing or extra:
+        return f"{missing:,} missing, {extra:,} extra"
+    return f"the same merges, in another order from rank {common_length(current, expected):,}"
+
+
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Copy the reference's scores; if it has merges instead, use scores that rank pieces as the merges do."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None or spec.merges or len(reference.tokens) != len(spec.tokens):
+        return
+    if reference.scores is not None and list(reference.scores) != list(spec.scores or ()):
+        expected, description = list(reference.scores), "the reference's scores"
+    elif reference.scores is None and reference.merges:
+        expected, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
+    else:
+        return
+    yield TokenizerChange(
+        kind="scores",
+        sentence=f"using {description} ({_compare_scores(evidence, expected)})",
+        cost=cost.discount(cost.SCORES, confirmed=True),
+        transform=lambda spec: replace(spec, scores=expected),
+    )
+
+
+def _compare_scores(evidence: Evidence, expected: Sequence[float]) -> str:
+    """Count the scores that matter: if only their order does, the tokens that rank in another one."""
+    encoder, reference = evidence.encoder, evidence.facts.ranking
+    if encoder and reference and encoder.settings.family.ranking is Ranking.SCORE and encoder.spec.scores is not None:
+        moved = len(moved_tokens(encoder, reference))
+        return f"{plural(moved, 'token')} {'ranks' if moved == 1 else 'rank'} in another order"
+    current = evidence.spec.scores or [0.0] * len(expected)
+    count = sum(old != new for old, new in zip_longest(current, expected))
+    return f"{count:,} {'differs' if count == 1 else 'differ'}"
+
+
+def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
+    ranks: dict[str, int] = {}
+    for rank, merge in enumerate(reference.merges or ()):
+        ranks.setdefault(merge.replace(" ", ""), rank)
+    return [-float(ranks.get(token, 0)) for token in reference.tokens]
+
+
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the reference's model, and copy the arrays that this model needs if the file does not declare them."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None or reference.model == spec.model:
+        return
+    undeclared = [name for name in ("pre", "scores", "merges") if getattr(spec, name) is None]
+    parts = {name: getattr(reference, name) for name in ("model", *undeclared)}
+    yield TokenizerChange(
+        kind="model",
+        sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model)",
+        cost=cost.discount(cost.MODEL, confirmed=True),
+        transform=lambda spec: replace(spec, **parts),
+    )

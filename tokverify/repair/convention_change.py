@@ -1,0 +1,178 @@
+"""Generate changes to what trainers and converters usually write, for references that provide only ids and bytes.
+
+Trainers number tokens as they find them: in byte-pair encoding each new token is the result of the next merge, and a
+sentencepiece token scores no higher than the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokverify.engine.families import FAMILIES, find_family
+from tokverify.engine.family import Alphabet, Ranking
+from tokverify.repair import cost
+from tokverify.repair.array_change import compare_merges
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
+from tokverify.repair.token_patch import kind_of, types_of
+from tokverify.spec import TokenType
+from tokverify.text.wording import plural
+from tokverify.texts.token_text import is_filler
+
+if TYPE_CHECKING:
+    from tokverify.repair.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_MOST_WORK = 20_000_000
+"""The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
+
+
+def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Use the merges that the order of the tokens implies, or append those of them that are missing."""
+    spec, current = evidence.spec, list(evidence.spec.merges or ())
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.is_bpe or _follow_ids(spec, current):
+        return
+    if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
+        return
+    recover = byte_level_merges if family.alphabet is Alphabet.BYTE_LEVEL else all_splits
+    implied = recover(spec, [id for id, _ in _normal_tokens(spec)])
+    yield from _merge_changes(current, implied)
+
+
+def _merge_changes(current: list[str], implied: list[str]) -> Iterator[TokenizerChange]:
+    known = set(current)
+    missing = [merge for merge in implied if merge not in known]
+    if implied and implied != current:
+        sentence = f"using the {len(implied):,} merges implied by the order of the tokens"
+        yield _set_merges(implied, f"{sentence} ({compare_merges(current, implied)})")
+    if current and missing and current + missing != implied:
+        sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
+        yield _set_merges(current + missing, sentence)
+
+
+def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
+    return TokenizerChange(
+        kind="merges",
+        sentence=sentence,
+        cost=cost.CONVENTIONAL_ARRAY,
+        transform=lambda spec: replace(spec, merges=merges),
+    )
+
+
+def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
+    """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply."""
+    if not all(" " in merge for merge in merges):
+        return False
+    made = [merge.replace(" ", "", 1) for merge in merges]
+    composed = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
+    return made == composed
+
+
+def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
+    """Yield the tokens that a trainer made, even if they are UNUSED here, unless they are placeholders."""
+    for id, (piece, type) in enumerate(zip(spec.tokens, types_of(spec), strict=False)):
+        if type == TokenType.NORMAL or (type == TokenType.UNUSED and not is_filler(piece)):
+            yield id, piece
+
+
+def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Rank tokens in the order of their ids: with new scores if only the rank matters, else with the existing ones.
+
+    Runs of spaces, which were added to Llama's vocabulary afterwards, may come last.
+    """
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.ranking.uses_scores:
+        return
+    is_complete = spec.scores is not None and len(spec.scores) == len(spec.tokens)
+    ids = [id for id, _ in _normal_tokens(spec)]
+    if is_complete:
+        yield from _negated_scores(spec, ids)
+    if family.ranking is Ranking.SCORE:
+        ranking = "ranking the scores in the order of the ids, as trainers do"
+        runs = [id for id in ids if kind_of(spec.tokens[id]) == "runs of spaces"]
+        yield from _set_scores(spec, ids, ranking)
+        if runs:
+            last = sorted(ids, key=set(runs).__contains__)
+            yield from _set_scores(spec, last, f"{ranking}, with {plural(len(runs), 'run')} of spaces last")
+    elif spec.scores is not None and is_complete:
+        falling = sorted((spec.scores[id] for id in ids), reverse=True)
+        yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
+
+
+def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
+    """Negate the scores if most are positive: they are logarithms of probabilities, or negated ranks."""
+    scores = [float(score) for score in spec.scores or ()]
+    positive = sum(scores[id] > 0 for id in ids)
+    if positive > len(ids) // 2:
+        yield TokenizerChange(
+            kind="scores",
+            sentence="negating the scores, most of which are positive",
+            cost=cost.NEGATED_SCORES,
+            transform=lambda spec: replace(spec, scores=[-score for score in scores]),
+        )
+
+
+def _set_scores(
+    spec: TokenizerSpec, ids: Sequence[int], sentence: str, falling: Sequence[float] | None = None
+) -> Iterator[TokenizerChange]:
+    """Assign descending scores to tokens: those in `falling`, or minus their rank."""
+    size = len(spec.tokens)
+    old = [*(spec.scores or ())[:size], *[0.0] * (size - len(spec.scores or ()))]
+    ranked = [old[id] for id in ids]
+    new = list(old)
+    for rank, id in enumerate(ids):
+        new[id] = falling[rank] if falling else -float(rank)
+    if ranked != sorted(set(ranked), reverse=True) and new != old:
+        yield TokenizerChange(
+            kind="scores",
+            sentence=sentence,
+            cost=cost.CONVENTIONAL_ARRAY,
+            transform=lambda spec: replace(spec, scores=new),
+        )
+
+
+def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Use the other charsmaps that sentencepiece provides."""
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None or family is None or not family.uses_charsmap:
+        return
+    import sentencepiece
+
+    for rule, charsmap in read_charsmaps():
+        if charsmap != spec.charsmap:
+            yield TokenizerChange(
+                kind="charsmap",
+                sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
+                cost=cost.CONVENTIONAL_ARRAY,
+                transform=partial(replace, charsmap=charsmap),
+            )
+
+
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set a model that uses what the file has: merges, or scores without merges."""
+    spec = evidence.spec
+    family = find_family(spec.model)
+    if evidence.facts.spec is not None:
+        return
+    if spec.merges and not (family and family.is_bpe):
+        for model in sorted(name for name, load in FAMILIES.items() if load().is_bpe):
+            yield _set_model(spec, model, ", which ignores merges", cost.UNUSED_MERGES)
+    elif spec.scores and not spec.merges:
+        for model in (name for name, load in FAMILIES.items() if load().ranking.uses_scores):
+            if model != spec.model:
+                yield _set_model(spec, model, "", cost.MODEL)
+
+
+def _set_model(spec: TokenizerSpec, model: str, reason: str, cost: float) -> TokenizerChange:
+    return TokenizerChange(
+        kind="model",
+        sentence=f"setting the model to {model} instead of {spec.model}{reason} (tokenizer.ggml.model)",
+        cost=cost,
+        transform=partial(replace, model=model),
+    )

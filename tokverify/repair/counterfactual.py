@@ -1,0 +1,68 @@
+"""COUNTERFACTUALS: the kinds of changes that a diagnosis tries, the simplest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.repair import (
+    added_token_change,
+    array_change,
+    convention_change,
+    decoding_change,
+    extra_token_change,
+    matching_change,
+    move_change,
+    piece_change,
+    probed_type_change,
+    runtime_change,
+    setting_change,
+    shift_change,
+    type_change,
+)
+
+if TYPE_CHECKING:
+    from tokverify.repair.change import TokenizerChange
+    from tokverify.repair.evidence import DecodingEvidence, Evidence
+
+COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
+    "surplus values": array_change.surplus_values,
+    "flags": setting_change.flags,
+    "special ids": setting_change.special_ids,
+    "shift": shift_change.shifts,
+    "types": type_change.types,
+    "matching": matching_change.matching,
+    "texts": piece_change.reference_texts,
+    "conventional texts": piece_change.conventional_texts,
+    "lost bytes": piece_change.lost_bytes,
+    "texts by bytes": piece_change.texts_by_bytes,
+    "placeholders": added_token_change.placeholders_by_bytes,
+    "moves": move_change.moves,
+    "extra tokens": extra_token_change.extra_tokens,
+    "added tokens": added_token_change.reference_tokens,
+    "name": setting_change.names,
+    "charsmap": array_change.charsmaps,
+    "pre-tokenizer": setting_change.pre_tokenizers,
+    "merges": array_change.merges,
+    "scores": array_change.scores,
+    "model": array_change.models,
+    "added tokens by bytes": added_token_change.tokens_by_bytes,
+    "conventional model": convention_change.models,
+    "conventional merges": convention_change.merges,
+    "conventional scores": convention_change.scores,
+    "conventional charsmap": convention_change.charsmaps,
+    "probed types": probed_type_change.probed_types,
+    "normalizer": runtime_change.normalizers,
+    "runtime": runtime_change.runtimes,
+}
+"""The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
+
+DECODING_COUNTERFACTUALS: Mapping[str, Callable[[DecodingEvidence], Iterator[TokenizerChange]]] = {
+    "flags": setting_change.decoding_flags,
+    "types": decoding_change.types,
+    "pre-tokenizer": decoding_change.pre_tokenizers,
+    "texts": decoding_change.texts,
+    "special tokens": decoding_change.special_tokens,
+    "words": decoding_change.words,
+}
+"""The functions to use if all ids are equal but some of them decode to different bytes."""

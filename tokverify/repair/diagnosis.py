@@ -1,0 +1,8 @@
+"""Find the smallest change to a tokenizer that makes it agree with its reference."""
+
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.declared_change import declared_changes
+from tokverify.repair.facts import Facts
+from tokverify.repair.search import DiagnosisResult, diagnose
+
+__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "declared_changes", "diagnose"]

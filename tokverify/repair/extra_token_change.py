@@ -1,0 +1,56 @@
+"""Generate the change that removes the tokens after the reference's last one, such as those of a fine-tuning script."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.token_patch import name_tokens, types_of, without_padding
+from tokverify.repair.valid_role_change import valid_roles
+
+if TYPE_CHECKING:
+    from tokverify.repair.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+
+def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove the tokens after the reference's last one, unless they are padding or the reference may not list all.
+
+    Their roles go to other tokens, or to none, and the merges that form them are removed as well.
+    """
+    facts, spec = evidence.facts, evidence.spec
+    if not facts.lists_all_tokens:
+        return
+    extra = range(facts.listed_size, len(spec.tokens))
+    if not without_padding(extra, spec):
+        return
+    cut = TokenizerChange(
+        kind="added",
+        sentence=f"removing {name_tokens(extra, spec)} that the reference does not have",
+        cost=cost.ADDED_TOKENS,
+        transform=partial(_cut, size=facts.listed_size),
+    )
+    change = reduce(TokenizerChange.then, [cut, *valid_roles(cut.transform(spec), facts)])
+    yield replace(change, kind=cut.kind, cost=cut.cost)
+
+
+def _cut(spec: TokenizerSpec, size: int) -> TokenizerSpec:
+    scores = None if spec.scores is None else spec.scores[:size]
+    removed = set(spec.tokens[size:]).difference(spec.tokens[:size])
+    return replace(
+        spec,
+        tokens=spec.tokens[:size],
+        types=types_of(spec)[:size],
+        scores=scores,
+        merges=None if spec.merges is None else _without(removed, spec.merges),
+    )
+
+
+def _without(removed: Collection[str], merges: Sequence[str]) -> Sequence[str]:
+    """Return the merges that form none of the removed tokens: a merge without a token splits a text into bytes."""
+    kept = [merge for merge in merges if merge.replace(" ", "", 1) not in removed]
+    return merges if len(kept) == len(merges) else kept

@@ -1,0 +1,103 @@
+"""Changes that need no search, because the file contradicts itself or llama.cpp's own tables in a known way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import ROLES_BY_NAME, suggest_id
+from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.setting_change import assign_role
+from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
+from tokverify.repair.valid_role_change import valid_roles
+from tokverify.spec import TokenType
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.repair.diagnosis import Facts
+    from tokverify.spec import TokenizerSpec
+
+_BYTES = 256
+_COST = 1.0
+
+
+def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
+    """Yield the repairs of faults that show in the file itself."""
+    if roles := valid_roles(spec, facts):
+        yield reduce(TokenizerChange.then, roles)
+    yield from _byte_tokens(spec)
+    if encoder is not None:
+        yield from _ordinary_end(encoder)
+    if encoder is not None and spec.chat_template is not None:
+        yield from _turn_end(spec, encoder)
+        yield from _double_bos(encoder, facts)
+
+
+def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
+    """Type all 256 byte tokens BYTE if a vocabulary has them and some are typed otherwise, and no other token."""
+    ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
+    if spec.types is None or len(ids) != _BYTES:
+        return
+    typed = {id for id, type in enumerate(types_of(spec)) if type == TokenType.BYTE}
+    groups = {TokenType.BYTE: sorted(set(ids) - typed), TokenType.NORMAL: sorted(typed - set(ids))}
+    names = {TokenType.BYTE: "byte token", TokenType.NORMAL: "other token"}
+    parts = [f"of {plural(len(group), names[type])} to {type.name}" for type, group in groups.items() if group]
+    patches = {id: TokenPatch(type=type.value) for type, group in groups.items() for id in group}
+    if patches:
+        yield patch_tokens(patches, "types", f"setting the type {' and '.join(parts)}", _COST)
+
+
+def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
+    """End generations with the token that is named like an end, or the only control token, instead of any other."""
+    settings = encoder.settings
+    eos = settings.special_ids.get("eos")
+    if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
+        return
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    id = suggest_id("eos", settings.ids, controls)
+    if id is not None and id != eos:
+        yield assign_role(encoder.spec, "eos", id, confirmed=False)
+
+
+def _has_other_role(text: str) -> bool:
+    return "eos" not in ROLES_BY_NAME.get(text, ("eos",))
+
+
+def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
+    """Declare the token that ends a turn in the chat template, if it does not end a generation."""
+    settings, markers = encoder.settings, read_template(spec.chat_template or "")
+    ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
+    if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
+        return
+    yield assign_role(encoder.spec, "eot", ends[0], confirmed=False)
+
+
+def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
+    """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
+    if not encoder.settings.add_bos or (facts.expected is not None and facts.expected.adds_special):
+        return False
+    return begins_with_bos(encoder)
+
+
+def begins_with_bos(encoder: Encoder) -> bool:
+    """Whether the chat template begins with BOS."""
+    settings = encoder.settings
+    bos = settings.special_ids.get("bos")
+    return bos is not None and read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+
+
+def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
+    """Turn add_bos off if the chat template adds BOS as well."""
+    if adds_bos_twice(encoder, facts):
+        yield TokenizerChange(
+            kind="add_bos",
+            sentence="turning add_bos off, because the chat template begins with BOS",
+            cost=_COST,
+            transform=lambda spec: replace(spec, add_bos=False),
+        )

@@ -1,0 +1,97 @@
+"""Find out which tokens a repair changes, and which of them nothing has verified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from tokverify.repair.probed_type_change import confirmed_by_probing
+from tokverify.repair.token_patch import types_of
+from tokverify.report.fix import TypeRange
+from tokverify.report.run import Status
+from tokverify.texts.target_text import ids_in
+
+if TYPE_CHECKING:
+    from tokverify.repair.diagnosis import Facts
+    from tokverify.repair.fix.measure import Measure
+    from tokverify.spec import TokenizerSpec
+
+
+def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
+    """Return the ids whose text, type or score is not the same in two tokenizers."""
+    changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
+    if old.scores is not new.scores:
+        changed.update(_differing(old.scores or (), new.scores or ()))
+    return sorted(id for id in changed if id < len(new.tokens))
+
+
+def _differing(old: Sequence[object], new: Sequence[object]) -> list[int]:
+    if old is new:
+        return []
+    return [id for id, (before, after) in enumerate(zip_longest(old, new)) if before != after]
+
+
+def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> list[int]:
+    """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
+    changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
+    verified = _declared_ids(new, facts) | _shown_ids(after) | _known_bytes(old, new, facts, after)
+    return sorted(id for id in changed - verified if id < len(new.tokens))
+
+
+def _declared_ids(new: TokenizerSpec, facts: Facts) -> set[int]:
+    """Return the ids whose text and type are what the reference declares."""
+    reference = facts.spec
+    if reference is None:
+        return set()
+    pairs = zip(new.tokens, types_of(new), reference.tokens, types_of(reference), strict=False)
+    return {
+        id
+        for id, (text, type, expected, expected_type) in enumerate(pairs)
+        if (text, type) == (expected, expected_type)
+    }
+
+
+def _shown_ids(after: Measure) -> set[int]:
+    """Return the ids for which texts were made, all of which match."""
+    failing = [result.case for result in after.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    return ids_in(result.case for result in after.results) - ids_in(failing)
+
+
+def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> set[int]:
+    """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
+
+    That is so for tokens that no text can contain, such as padding after the reference's last token, for those that
+    were only moved and keep their type, and for those whose type probing the reference confirms.
+    """
+    expected, known = facts.token_bytes, set[int]()
+    if after.encoder is None or not expected:
+        return known
+    moved, probed = set(zip(old.tokens, types_of(old), strict=False)), confirmed_by_probing(facts, new)
+    for id, token in enumerate(zip(new.tokens, types_of(new), strict=False)):
+        data = after.encoder.token_bytes(id)
+        is_same = data == (expected[id] if id < len(expected) else b"")
+        if is_same and (token in moved or id in probed or not _is_text(data)):
+            known.add(id)
+    return known
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def type_ranges(old: TokenizerSpec, new: TokenizerSpec) -> tuple[TypeRange, ...]:
+    """Return the types that differ, as ranges of ids; none if the tokens themselves have moved."""
+    if len(old.tokens) != len(new.tokens):
+        return ()
+    types = types_of(new)
+    ranges: list[TypeRange] = []
+    for id in _differing(types_of(old), types):
+        if ranges and (ranges[-1].last, ranges[-1].type) == (id - 1, types[id]):
+            ranges[-1] = TypeRange(ranges[-1].first, id, int(types[id]))
+        else:
+            ranges.append(TypeRange(id, id, int(types[id])))
+    return tuple(ranges)

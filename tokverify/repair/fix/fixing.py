@@ -1,0 +1,149 @@
+"""Write a copy of a GGUF file whose tokenizer agrees with its reference, and verify it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.repair.budget import ENCODINGS, Budget
+from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
+from tokverify.repair.fix.left_out import explain_left_out
+from tokverify.repair.fix.measure import Measuring, to_checks
+from tokverify.repair.fix.repair_search import RepairSearch
+from tokverify.report.fix import FileRepair, FixReport
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
+from tokverify.sources.gguf.metadata import Value, read_metadata
+from tokverify.sources.gguf.patch import write_patched
+from tokverify.sources.gguf.values import changed_values
+from tokverify.system.output_file import move_into_place, temporary_beside
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.repair.diagnosis import Facts
+    from tokverify.repair.fix.measure import Measure
+    from tokverify.report.diagnosis import Diagnosis
+    from tokverify.sources.gguf.declaration import Declaration
+
+_DIAGNOSES = 3
+"""A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The problem with a file, and the changes that repair it."""
+
+    measuring: Measuring
+    """Compares tokenizers with the reference, by everything that the plan has looked at."""
+    before: Measure
+    """How the original file differs from the reference."""
+    after: Measure
+    """How the repaired file should."""
+    diagnosis: Diagnosis | None
+    """The diagnosis of the original file."""
+    change: TokenizerChange | None
+    """The repair; None if nothing needs or can be repaired."""
+    values: Mapping[str, Value | None]
+    """The metadata to write, by key; None removes a key."""
+    repair: FileRepair | None
+    """The repair in words."""
+    stopped_early: bool
+    """Whether differences are left, and the budget was spent before everything was tried."""
+
+
+def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
+    """Return the report of a plan, and of the file that was written by it."""
+    return FixReport(
+        plan.before.verification(),
+        plan.diagnosis,
+        plan.repair,
+        plan.after.verification() if is_written else None,
+        to_checks(plan.before, plan.after),
+        plan.measuring.token_list.not_compared,
+        stopped_early=plan.stopped_early,
+    )
+
+
+def require_fixable(model: Path) -> None:
+    """Check that a file is not one of several that make up a model.
+
+    Raises:
+        UnsupportedError: If it is.
+        TokverifyError: If it cannot be read.
+    """
+    count = read_metadata(model, SPLIT_COUNT.__eq__).get(SPLIT_COUNT)
+    if count is not None and isinstance(count.data, int) and count.data > 1:
+        raise UnsupportedError(
+            f"{model}: is one of the {count.data} files of a split model ({SPLIT_COUNT}), which cannot be repaired "
+            "separately; merge them with llama-gguf-split first"
+        )
+
+
+def make_plan(
+    model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case], *, encodings: int = ENCODINGS
+) -> Plan:
+    """Verify a file, and repair one fault after the other until none is left or nothing helps."""
+    measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings))
+    search = RepairSearch(declaration, facts, measuring, encodings)
+    search.run()
+    stopped_early = measuring.budget.is_spent and not search.measure.is_clean
+    after = search.measure
+    if not search.candidates.is_foreign_decoding(search.current, after):
+        after = after.requiring_decoding()
+    result = search.candidates.diagnosis
+    diagnosis = result.diagnosis if result else None
+    if not search.parts:
+        return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early)
+    change = reduce(TokenizerChange.then, search.parts)
+    values = changed_values(declaration.spec, search.current)
+    values |= _size_values(model, declaration, len(search.current.tokens))
+    left_out = explain_left_out(result, search.parts, measuring, search.current, after)
+    repair = FileRepair(
+        change.sentence,
+        tuple(values),
+        change.gguf_command,
+        change.kind,
+        changed_tokens=len(changed_ids(declaration.spec, search.current)),
+        inferred_tokens=len(unverified_ids(declaration.spec, search.current, facts, after)),
+        types=type_ranges(declaration.spec, search.current),
+        left_out=tuple(left_out),
+    )
+    return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early)
+
+
+def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
+    """Return the other metadata that changes with the number of tokens."""
+    old = len(declaration.spec.tokens)
+    if size == old:
+        return {}
+    if declaration.embedding_rows not in {None, size}:
+        raise UnsupportedError(
+            f"{model}: the repair needs {size} tokens, but the model has {declaration.embedding_rows} embeddings; "
+            "convert the model again"
+        )
+    if declaration.vocab_size in {None, size}:
+        return {}
+    architecture = declaration.spec.general.get("architecture", "")
+    return {f"{architecture}.{VOCAB_SIZE}": Value(ValueType.UINT32, size)}
+
+
+def write_fixed(model: Path, output: Path, plan: Plan) -> None:
+    """Write the repaired file under a temporary name, verify it, and only then give it its name.
+
+    Raises:
+        TokverifyError: If it cannot be written, or differs from the reference in another way than planned.
+    """
+    with temporary_beside(output) as temporary:
+        write_patched(model, temporary, plan.values, name=output)
+        written = plan.measuring.measure(read_spec(temporary))
+        if written.counts != plan.after.counts:
+            raise TokverifyError(
+                f"{output}: not written: the file on disk does not behave as planned; this is a bug in tokverify"
+            )
+        move_into_place(temporary, output)

@@ -1,0 +1,246 @@
+"""Measure: how much a tokenizer differs from its reference, in every way in which that can be found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.compare.audit import audit
+from tokverify.compare.checks import RULES
+from tokverify.compare.comparison import compare_cases
+from tokverify.compare.subject import Subject
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
+from tokverify.engine.settings import resolve
+from tokverify.errors import TokverifyError
+from tokverify.repair.change import require_loadable
+from tokverify.repair.fix.certain import adds_bos_twice, begins_with_bos
+from tokverify.repair.fix.token_list import TokenList
+from tokverify.report.finding import Severity
+from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
+from tokverify.report.run import CaseResult, Status
+from tokverify.texts.target_text import is_generated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokverify.case import Case
+    from tokverify.repair.budget import Budget
+    from tokverify.repair.diagnosis import Facts
+    from tokverify.report.finding import Finding
+    from tokverify.sources.gguf.declaration import Declaration
+    from tokverify.spec import TokenizerSpec
+    from tokverify.texts.batch import KnownIds
+
+CASES = "cases"
+TEXTS = "generated texts"
+DECODING = "decoding"
+DECODING_TEXTS = "decoding of generated texts"
+BYTES = "bytes of tokens"
+TYPES = "types of tokens"
+ROLES = "special tokens"
+TEMPLATE = "chat template"
+DOUBLE_BOS = "BOS added by tokenizer and template"
+AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
+
+_ALL = (
+    CASES,
+    DECODING,
+    TEXTS,
+    DECODING_TEXTS,
+    BYTES,
+    TYPES,
+    ROLES,
+    TEMPLATE,
+    DOUBLE_BOS,
+    AFFIXES,
+    FINDINGS,
+    UNCONFIRMED,
+)
+_AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
+_FAILING = frozenset({Status.MISMATCH, Status.ERROR})
+_PYTHON_COST = 20
+"""How many times as long the Python engine takes for a text."""
+_LONG = 500
+"""The number of characters from which on a text counts twice, and so on."""
+_WORTH = 4
+"""A difference that the reference may be responsible for counts this many times less than one that it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The differences that were found."""
+
+    counts: Mapping[str, int]
+    """The number of differences, by what was compared."""
+    optional: frozenset[str]
+    """What may differ for reasons that no file can change."""
+    results: Sequence[CaseResult]
+    """The results of all cases, generated ones included."""
+    encoder: Encoder | None
+    """None if llama.cpp refuses the tokenizer."""
+    refusal: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is no difference at all, apart from the errors that audit finds."""
+        return not any(count for name, count in self.counts.items() if name != FINDINGS)
+
+    @property
+    def total(self) -> int:
+        """How many differences there are that must not remain."""
+        return sum(count for name, count in self.counts.items() if name not in self.optional)
+
+    def improves(self, other: Measure) -> bool:
+        """Whether this is better in at least one way, and worse in none."""
+        changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
+        required = [change for name, change in changes.items() if name not in self.optional]
+        gain = -sum(required)
+        if max(required) > 0:
+            return False
+        loss = sum(change for name, change in changes.items() if name in self.optional)
+        return loss * _WORTH < gain or (gain == 0 and loss < 0)
+
+    def requiring_decoding(self) -> Measure:
+        """Return the same measure, with differences in decoding that count."""
+        return replace(self, optional=self.optional - {DECODING, DECODING_TEXTS})
+
+    def verification(self) -> Verification:
+        """Return the counts of the cases, without the generated ones."""
+        results = [result for result in self.results if not is_generated(result.case)]
+        fail = self.counts[CASES]
+        skipped = sum(result.status is Status.SKIPPED for result in results)
+        decoded = sum(result.decode_difference is not None for result in results)
+        return Verification(len(results) - fail - skipped, fail, decoded, self.refusal or None)
+
+
+def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
+    """Return what was compared besides the ids of the cases, before and after a repair."""
+    return tuple(
+        FixCheck(name, count, after.counts[name], name not in after.optional)
+        for name, count in before.counts.items()
+        if name != CASES
+    )
+
+
+def _cost(encoder: Encoder, cases: Sequence[Case]) -> int:
+    """Return what comparing the cases costs, in encodings of short texts."""
+    encodings = sum(1 + len(case.text) // _LONG for case in cases)
+    return encodings * (1 if encoder.engine.name == NATIVE else _PYTHON_COST)
+
+
+class Measuring:
+    """Measures tokenizers against one reference."""
+
+    def __init__(
+        self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case], budget: Budget
+    ) -> None:
+        self._declaration = declaration
+        self._name = name
+        self._facts = facts
+        self._cases = list(cases)
+        self.budget = budget
+        """What this repair may still encode; `measure` works even if nothing is left."""
+        self.token_list = TokenList(facts)
+        self._known: KnownIds = {}
+
+    def add_cases(self, cases: Iterable[Case]) -> bool:
+        """Also compare these cases from now on; return whether any of them is new."""
+        known = {case.name for case in self._cases}
+        new = [case for case in cases if case.name not in known]
+        self._cases += new
+        return bool(new)
+
+    def measure(self, spec: TokenizerSpec) -> Measure:
+        """Compare a tokenizer, as a file would declare it, with the reference."""
+        is_original = spec is self._declaration.spec
+        try:
+            if is_original and self._declaration.refusal:
+                raise self._declaration.refusal
+            require_loadable(spec)
+            encoder = Encoder(spec, self._name)
+        except TokverifyError as error:
+            return self._refused(str(error), len(spec.tokens))
+        expected = self._facts.expected
+        self.budget.spend(_cost(encoder, self._cases))
+        results = compare_cases(encoder, expected, self._cases, self._known)
+        shipped = [result for result in results if not is_generated(result.case)]
+        generated = [result for result in results if is_generated(result.case)]
+        counts = {
+            CASES: _count_failing(shipped),
+            DECODING: _count_decoding(shipped),
+            TEXTS: _count_failing(generated),
+            DECODING_TEXTS: _count_decoding(generated),
+            BYTES: len(self.token_list.differing_bytes(encoder)),
+            TYPES: len(self.token_list.differing_types(encoder)),
+            ROLES: len(self.token_list.differing_roles(encoder)),
+            TEMPLATE: int(self.token_list.has_other_template(spec)),
+            DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
+            AFFIXES: self._count_unknown_affixes(encoder),
+            **self._count_errors(spec),
+        }
+        return Measure(counts, self._optional, results, encoder)
+
+    def _count_unknown_affixes(self, encoder: Encoder) -> int:
+        """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
+        if self._facts.expected is None or self._facts.expected.adds_special:
+            return 0
+        default = resolve(replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None))
+        differing = {name for name in _AFFIX_FLAGS if getattr(encoder.settings, name) != getattr(default, name)}
+        # If the chat template begins with BOS, the tokenizer must not add it.
+        return len(differing - {"add_bos"} if begins_with_bos(encoder) else differing)
+
+    @property
+    def _optional(self) -> frozenset[str]:
+        # Other libraries decode special tokens and spaces in their own way.
+        decodes_alike = self._facts.expected is not None and self._facts.expected.decodes_as_llama_cpp
+        decoding = frozenset() if decodes_alike or self.token_list.settings else frozenset({DECODING, DECODING_TEXTS})
+        # Many intact files have some; they must only not become more.
+        return decoding | {FINDINGS}
+
+    def _count_errors(self, spec: TokenizerSpec) -> dict[str, int]:
+        errors = self._errors(spec)
+        unconfirmed = [error for error in errors if error.keys and not any(map(self.token_list.declares, error.keys))]
+        own = [error for error in errors if (error.code, error.message) not in self._shared_errors]
+        return {FINDINGS: len(own), UNCONFIRMED: len(unconfirmed)}
+
+    @cached_property
+    def _shared_errors(self) -> frozenset[tuple[str, str]]:
+        """The errors that the reference has as well, if it declares everything as a GGUF file does."""
+        if self.token_list.settings is None or self._facts.spec is None:
+            return frozenset()
+        return frozenset((error.code, error.message) for error in self._errors(self._facts.spec))
+
+    def _errors(self, spec: TokenizerSpec) -> list[Finding]:
+        declaration = replace(self._declaration, spec=spec, refusal=None)
+        rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
+        findings = audit(Subject(declaration), rules).findings
+        return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+    def _refused(self, message: str, size: int) -> Measure:
+        results = [_error_result(case, message, self._facts) for case in self._cases]
+        generated = sum(is_generated(case) for case in self._cases)
+        counts = dict.fromkeys(_ALL, size) | {CASES: len(self._cases) - generated, TEXTS: generated}
+        return Measure(counts, self._optional, results, None, message)
+
+
+def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
+    expected = facts.expected
+    return CaseResult(
+        case,
+        Status.ERROR,
+        message=message,
+        add_special=case.add_special and (expected is None or expected.adds_special),
+        parse_special=case.parse_special and (expected is None or expected.parses_special),
+    )
+
+
+def _count_failing(results: Iterable[CaseResult]) -> int:
+    return sum(result.status in _FAILING for result in results)
+
+
+def _count_decoding(results: Iterable[CaseResult]) -> int:
+    """Count the cases that decode differently, and those without ids to decode."""
+    return sum(result.decode_difference is not None or result.status is Status.ERROR for result in results)

@@ -1,0 +1,37 @@
+"""Compare what a repair leaves with other tokenizers at hand, which may contradict the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.compare.comparison import compare_cases
+from tokverify.report.fix import OtherReference
+from tokverify.report.run_summary import FAILING
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.references import FoundReference
+    from tokverify.tokenizer import Tokenizer
+
+
+def compare_with_others(
+    left: Tokenizer, reference: Tokenizer, others: Iterable[FoundReference], cases: Sequence[Case]
+) -> Iterator[OtherReference]:
+    """Yield the other tokenizers that differ from the reference, or from the tokenizer that a repair leaves.
+
+    Args:
+        left: The repaired tokenizer, or the original one if there is no repair.
+        reference: What it was repaired to agree with.
+        others: The other tokenizers.
+        cases: The texts to compare.
+    """
+    for other in others:
+        disputed = _count_differing(other.tokenizer, reference, cases)
+        differing = _count_differing(left, other.tokenizer, cases)
+        if disputed or differing:
+            yield OtherReference(other.source, len(cases), disputed, differing)
+
+
+def _count_differing(actual: Tokenizer, expected: Tokenizer, cases: Sequence[Case]) -> int:
+    return sum(result.status in FAILING for result in compare_cases(actual, expected, cases))

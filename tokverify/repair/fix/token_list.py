@@ -1,0 +1,167 @@
+"""Compare the complete token lists: what each id represents, its type, and the roles, as far as a reference tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokverify.compare.type_difference import find_type_differences
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.settings import resolve
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.errors import TokverifyError
+from tokverify.repair.probed_type_change import patches_by_probing
+from tokverify.repair.token_patch import without_padding
+from tokverify.report.finding import Severity
+from tokverify.sources.config import chat_templates
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
+from tokverify.texts.failure import NotComparedError
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.engine.family import Settings
+    from tokverify.repair.diagnosis import Facts
+    from tokverify.spec import TokenizerSpec
+
+_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+_ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
+ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
+"""The roles that change prompts or end generations. Other libraries assign further ones in their own way."""
+
+
+class TokenList:
+    """What a reference tells about all of its tokens."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._bytes = _TokenBytes()
+
+    @cached_property
+    def settings(self) -> Settings | None:
+        """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
+        if self._facts.gguf_spec is None:
+            return None
+        try:
+            return resolve(self._facts.gguf_spec)
+        except TokverifyError:
+            return None
+
+    @cached_property
+    def template(self) -> str | None:
+        """The reference's default chat template."""
+        declared = self._facts.spec.chat_template if self._facts.spec else None
+        if declared is not None or self._facts.path is None:
+            return declared
+        try:
+            return chat_templates(self._facts.path).get("default")
+        except TokverifyError:
+            return None
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """What the reference does not tell."""
+        known = {
+            "bytes of tokens": bool(self._facts.token_bytes),
+            "types of tokens": self.settings is not None or self._facts.types is not None,
+            "ids of special tokens": bool(self._roles),
+            "chat template": self.template is not None,
+        }
+        return tuple(name for name, is_known in known.items() if not is_known)
+
+    def declares(self, key: str) -> bool:
+        """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
+        if key in _ROLE_OF_KEY:
+            return self.settings is not None or _ROLE_OF_KEY[key] in self._roles
+        return key != CHAT_TEMPLATE or self.template is not None
+
+    @cached_property
+    def _roles(self) -> Mapping[str, int]:
+        if self.settings is not None:
+            return self.settings.special_ids
+        return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
+
+    def differing_bytes(self, encoder: Encoder) -> list[int]:
+        """Return the ids that represent other bytes than in the reference, or that only one side has."""
+        expected = self._facts.token_bytes
+        pairs = zip(self._bytes.of(encoder.settings), expected, strict=False)
+        differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
+        if self.settings is None:
+            differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
+        differing += range(encoder.vocab_size, len(expected))
+        if self._facts.lists_all_tokens:
+            differing += without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+        return differing
+
+    def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:
+        others = self._facts.pieces
+        # A piece such as `<0x0A>` represents a byte only if its type says so.
+        return id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
+
+    def differing_types(self, encoder: Encoder) -> list[int]:
+        """Return the ids whose types llama.cpp would treat in another way."""
+        if self.settings is None:
+            return sorted({*patches_by_probing(self._facts, encoder.spec), *self._differing_listed_types(encoder)})
+        unknown = self.settings.special_ids.get("unk")
+        pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
+        differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
+        # Converters write either of the two for `<unk>`.
+        return [id for id, pair in differing.items() if not (id == unknown and _are_special(*pair))]
+
+    def _differing_listed_types(self, encoder: Encoder) -> Iterator[int]:
+        """Yield the ids whose types differ from those that a reference lists, in a way for which `run` fails."""
+        if self._facts.expected is None:
+            return
+        try:
+            for difference in find_type_differences(encoder, self._facts.expected):
+                yield from difference.ids if difference.severity is Severity.ERROR else ()
+        except NotComparedError:
+            return
+
+    def differing_roles(self, encoder: Encoder) -> list[str]:
+        """Return the roles that have another token, or that end a generation on one side only."""
+        ours = encoder.settings.special_ids
+        roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
+        if self.settings is not None:
+            roles += [role for role in ROLES if role in ours and role not in self._roles]
+            if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
+                roles.append("eog")
+        return roles
+
+    def _matters(self, role: str, encoder: Encoder) -> bool:
+        """Whether our side has the role, or should: other libraries also name an EOS where no generation ends."""
+        if self.settings is not None or role in encoder.settings.special_ids:
+            return True
+        return role == encoder.settings.family.closing_role
+
+    def has_other_template(self, spec: TokenizerSpec) -> bool:
+        """Whether the chat template differs in more than whitespace."""
+        return self.template is not None and _words(spec.chat_template) != _words(self.template)
+
+
+class _TokenBytes:
+    """The bytes that tokens represent. Tokenizers that differ in few tokens share those of all others."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], bytes] = {}
+        self._rule: tuple[object, bool] | None = None
+        """What the bytes of a piece with its attributes depend on."""
+
+    def of(self, settings: Settings) -> Iterator[bytes]:
+        """Yield the bytes of each token."""
+        rule = settings.family, settings.escape_whitespaces
+        if rule != self._rule:
+            self._rule, self._known = rule, {}
+        for token in zip(settings.pieces, settings.attributes, strict=True):
+            if token not in self._known:
+                self._known[token] = settings.family.token_bytes(*token, settings)
+            yield self._known[token]
+
+
+def _are_special(first: int, second: int) -> bool:
+    """Whether both attributes are CONTROL or UNKNOWN."""
+    return bool(first & _SPECIAL and second & _SPECIAL)
+
+
+def _words(template: str | None) -> Sequence[str] | None:
+    return None if template is None else template.split()

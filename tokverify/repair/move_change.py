@@ -1,0 +1,105 @@
+"""Generate the change that puts tokens in the reference's order, together with their types and scores.
+
+A vocabulary of another program may have its special tokens elsewhere, which moves all others by more than a shift.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.token_patch import name_tokens, types_of
+
+if TYPE_CHECKING:
+    from tokverify.repair.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_Value = TypeVar("_Value")
+_LEAST = 8
+"""Of fewer tokens, the texts alone were probably exchanged."""
+_AGREEMENT = 0.9
+"""The share of the tokens that differ for which there must be the same ones elsewhere."""
+
+
+def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Move tokens to their ids in the reference, if those that differ are the same ones in another order."""
+    sources = _find_sources(*_both_sides(evidence))
+    if len(sources) < _LEAST or _have_same_values(evidence.spec, sources):
+        return
+    yield TokenizerChange(
+        kind="shift",
+        sentence=f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with types and scores",
+        cost=cost.MOVED_TOKENS,
+        transform=lambda spec: _move(spec, sources),
+    )
+
+
+def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]:
+    """Return what identifies our tokens and the reference's: their texts or, if it declares none, their bytes."""
+    reference, expected_bytes = evidence.facts.spec, evidence.facts.token_bytes
+    if reference is not None:
+        return evidence.spec.tokens, reference.tokens
+    if evidence.encoder is None or not expected_bytes:
+        return (), ()
+    return list(map(evidence.encoder.token_bytes, range(len(evidence.spec.tokens)))), expected_bytes
+
+
+def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
+    """Return by id where each token that differs is now; nothing if too many are not the same ones.
+
+    The few that only one side has take the places that are left.
+    """
+    differing = [id for id, (left, right) in enumerate(zip(ours, theirs, strict=False)) if left != right]
+    our_counts, their_counts = Counter(ours[id] for id in differing), Counter(theirs[id] for id in differing)
+    common = {key for key, count in their_counts.items() if our_counts[key] == count}
+    least = _AGREEMENT if len(ours) == len(theirs) else 1.0
+    if sum(theirs[id] in common for id in differing) < least * len(differing):
+        return {}
+    places: defaultdict[object, set[int]] = defaultdict(set)
+    for id in differing:
+        places[ours[id] if ours[id] in common else None].add(id)
+    choices = {id: places[theirs[id] if theirs[id] in common else None] for id in differing}
+    sources = {id: min(choice) for id, choice in choices.items() if len(choice) == 1}
+    _add_ambiguous(sources, {id: choice for id, choice in choices.items() if id not in sources})
+    return dict(sorted(sources.items()))
+
+
+def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> None:
+    """Add the sources of tokens that share their bytes with others, such as digits with byte tokens.
+
+    Each is the one that is as far away as that of the token before or after, if there is one.
+
+    Args:
+        sources: The sources of the other tokens.
+        places: Where each of these may be now, by id; tokens with the same bytes share a set.
+    """
+    ids = list(places)
+    for ordered, neighbor in ((ids, -1), (ids[::-1], 1)):
+        for id in ordered:
+            near = sources.get(id + neighbor, -1) - neighbor
+            if id not in sources and near in places[id]:
+                sources[id] = near
+                places[id].remove(near)
+    for id in ids:
+        if id not in sources:
+            sources[id] = min(places[id])
+            places[id].remove(sources[id])
+
+
+def _have_same_values(spec: TokenizerSpec, sources: Mapping[int, int]) -> bool:
+    """Whether types and scores stay the same, so that rewriting the texts is all that there is to do."""
+    moved = _move(spec, sources)
+    return list(moved.types or ()) == list(types_of(spec)) and list(moved.scores or ()) == list(spec.scores or ())
+
+
+def _move(spec: TokenizerSpec, sources: Mapping[int, int]) -> TokenizerSpec:
+    scores = None if spec.scores is None else _reorder(spec.scores, sources)
+    return replace(spec, tokens=_reorder(spec.tokens, sources), types=_reorder(types_of(spec), sources), scores=scores)
+
+
+def _reorder(values: Sequence[_Value], sources: Mapping[int, int]) -> list[_Value]:
+    return [values[sources.get(id, id)] for id in range(len(values))]

@@ -1,0 +1,188 @@
+"""Generate changes to the stored texts of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.settings import resolve
+from tokverify.errors import TokverifyError
+from tokverify.repair import cost
+from tokverify.repair.spelling import RESPELLINGS, spell_token
+from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
+from tokverify.spec import TokenType
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.repair.change import TokenizerChange
+    from tokverify.repair.evidence import Evidence
+    from tokverify.repair.spelling import Respelling
+    from tokverify.spec import TokenizerSpec
+
+_NOT_ASCII = 0x80
+_BYTES = 0x100
+_REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
+
+
+def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store tokens as the reference does, grouped by how they differ."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    if reference is None:
+        return
+    groups: dict[str, dict[int, TokenPatch]] = {}
+    patches = _reference_patches(spec, reference)
+    for id, patch in patches.items():
+        groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
+    for description, group in groups.items():
+        sentence = f"rewriting {name_tokens(group, spec)} {description}"
+        yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
+    if len(groups) > 1:
+        yield patch_tokens(
+            patches, "tokens", f"rewriting {name_tokens(patches, spec)} as in the reference", cost.ALL_TEXTS
+        )
+
+
+def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store all tokens that differ as the reference does."""
+    reference, spec = evidence.facts.spec, evidence.spec
+    patches = _reference_patches(spec, reference) if reference else {}
+    if patches:
+        sentence = f"rewriting {name_tokens(patches, spec)} as in the reference"
+        yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
+
+
+def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
+    """Return patches for all tokens that the reference stores differently.
+
+    Those that represent nothing here, as placeholders do, also get the reference's type.
+    """
+    types, expected_types = types_of(spec), types_of(reference)
+    patches: dict[int, TokenPatch] = {}
+    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
+        if text != expected:
+            patches[id] = TokenPatch(expected, expected_types[id] if types[id] in _REPRESENT_NOTHING else None)
+    return patches
+
+
+def _describe_difference(text: str, expected: str) -> str:
+    if escape_spaces(text) == expected:
+        return "with ▁ instead of spaces"
+    if text == escape_spaces(expected):
+        return "with spaces instead of ▁"
+    if text.replace("▁", "") == expected.replace("▁", ""):
+        return "with or without ▁ as in the reference"
+    return "as in the reference"
+
+
+def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Store tokens as their family does, if they look like another family's and the reference's bytes allow it."""
+    spec = evidence.spec
+    if evidence.facts.spec is not None:
+        return
+    family = find_family(spec.model)
+    for respelling in RESPELLINGS:
+        patches = dict(_respell(evidence, respelling)) if family and respelling.applies(family) else {}
+        if patches:
+            sentence = f"rewriting {name_tokens(patches, spec)} {respelling.description}"
+            yield patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
+
+
+def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, TokenPatch]]:
+    expected_bytes, family = evidence.facts.token_bytes, find_family(evidence.spec.model)
+    is_byte_level = family is not None and family.alphabet is Alphabet.BYTE_LEVEL
+    for id, (text, type) in enumerate(zip(evidence.spec.tokens, types_of(evidence.spec), strict=False)):
+        # Other families may store runs of spaces with spaces, so that texts match them.
+        if type == respelling.type and (is_byte_level or len(text) == 1 or text.strip("▁ ")):
+            expected = respelling.respell(text)
+            if expected != text and (id >= len(expected_bytes) or respelling.read(expected) == expected_bytes[id]):
+                yield id, TokenPatch(expected)
+
+
+def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Restore byte tokens of a family that needs them, by the bytes that tokens represent in the reference."""
+    spec, family = evidence.spec, find_family(evidence.spec.model)
+    if evidence.facts.spec is not None or family is None or not family.has_byte_pieces:
+        return
+    patches = _lost_bytes_of_run(spec, evidence.facts.token_bytes) or _lost_bytes(spec, evidence.facts.token_bytes)
+    if patches:
+        sentence = f"restoring {name_tokens(patches, spec)} as byte tokens"
+        yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
+
+
+def _lost_bytes(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> dict[int, TokenPatch]:
+    known = set(spec.tokens)
+    patches: dict[int, TokenPatch] = {}
+    for id, data in enumerate(expected_bytes[: len(spec.tokens)]):
+        text = _byte_piece(data)
+        # A character may have a token of its own besides its byte token, but no other byte has.
+        if len(data) == 1 and data[0] >= _NOT_ASCII and text not in known:
+            patches[id] = TokenPatch(text, TokenType.BYTE)
+    return patches
+
+
+def _lost_bytes_of_run(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> dict[int, TokenPatch]:
+    """Return patches for a run of tokens that represent all bytes in order, if some have another text.
+
+    As llama.cpp refuses a file without all of them, those with another type are included.
+    """
+    start = _find_byte_run(expected_bytes)
+    if start is None or start + _BYTES > len(spec.tokens):
+        return {}
+    types = types_of(spec)
+    right = {start + value: _byte_piece(bytes([value])) for value in range(_BYTES)}
+    if all(spec.tokens[id] == text for id, text in right.items()):
+        return {}
+    wrong = {id for id, text in right.items() if (spec.tokens[id], types[id]) != (text, TokenType.BYTE)}
+    return {id: TokenPatch(right[id], TokenType.BYTE) for id in sorted(wrong)}
+
+
+def _find_byte_run(expected_bytes: Sequence[bytes]) -> int | None:
+    run = [bytes([value]) for value in range(_BYTES)]
+    starts = (id for id, data in enumerate(expected_bytes) if data == run[0])
+    return next((start for start in starts if list(expected_bytes[start : start + _BYTES]) == run), None)
+
+
+def _byte_piece(data: bytes) -> str:
+    return f"<0x{data.hex().upper()}>"
+
+
+def _settings(evidence: Evidence) -> Settings | None:
+    """Return our settings; if equal texts or lost byte tokens are what llama.cpp refuses, those without them."""
+    if evidence.encoder is not None:
+        return evidence.encoder.settings
+    spec, first = evidence.spec, dict[str, int]()
+    restored = _lost_bytes_of_run(spec, evidence.facts.token_bytes)
+    for id in (*restored, *range(len(spec.tokens))):
+        first.setdefault(restored[id].text or "" if id in restored else spec.tokens[id], id)
+    texts = {id: text for text, id in first.items()}
+    distinct = [texts.get(id, f"[PAD{id}]") for id in range(len(spec.tokens))]
+    try:
+        return resolve(replace(spec, tokens=distinct))
+    except TokverifyError:
+        return None
+
+
+def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Rewrite tokens so that they represent the same bytes as in the reference, even if the file is refused.
+
+    Used if the reference does not declare how this model stores its tokens.
+    """
+    spec, settings, expected_bytes = evidence.spec, _settings(evidence), evidence.facts.token_bytes
+    reference = evidence.facts.spec
+    if settings is None or (reference is not None and reference.model == spec.model):
+        return
+    patches: dict[int, TokenPatch] = {}
+    for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
+        if not expected or settings.family.token_bytes(spec.tokens[id], attribute, settings) == expected:
+            continue
+        text = None if attribute & Attribute.UNUSED.value else spell_token(expected, attribute, settings)
+        if text is not None:
+            patches[id] = TokenPatch(text)
+    if patches:
+        sentence = f"rewriting {name_tokens(patches, spec)} to represent the same bytes as in the reference"
+        yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)

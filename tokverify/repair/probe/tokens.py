@@ -1,0 +1,152 @@
+"""Find the types of all tokens of a reference from ids alone, and what is added around a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.probe.affix import AddedAround, find_added_around
+from tokverify.repair.probe.byte_token import find_byte_tokens, find_unknown
+from tokverify.repair.probe.matching import Matches, find_matches, find_whole
+from tokverify.repair.probe.runs import find_singles, find_user_defined_runs
+from tokverify.repair.probe.strip import Stripping, find_stripping
+from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
+from tokverify.spec import AddedToken, TokenType
+from tokverify.texts.frame import FRAMES
+from tokverify.texts.queries import Queries
+from tokverify.tokenizer import MatchListing, TypeListing
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedTokens:
+    """What ids reveal about the tokens of a reference."""
+
+    vocabulary: Vocabulary
+    types: Sequence[int]
+    """The values of `TokenType` by id, as far as they affect ids."""
+    byte_ids: Mapping[int, int]
+    """The tokens typed BYTE -> the byte."""
+    unknown: int | None
+    """The token for characters outside the vocabulary; None if these are encoded as bytes."""
+    added_tokens: Mapping[int, AddedToken]
+    """The tokens that are matched in texts before the model runs."""
+    undecided: frozenset[int]
+    """Tokens that have the same ids in all probes whether they are NORMAL or USER_DEFINED; typed as is usual."""
+    around: AddedAround | None
+    """What `add_special` adds around a text; None if the reference cannot show that."""
+    encodings: int
+    """The number of texts that the reference encoded."""
+
+
+def probe_tokens(tokenizer: Tokenizer, guess: TokenizerSpec) -> ProbedTokens:
+    """Find the types of all tokens of a reference, which tokens are added around a text, and which strip whitespace.
+
+    Args:
+        tokenizer: The reference. Only its ids, and the bytes and pieces of its tokens, are used.
+        guess: A tokenizer with the same ids for the same tokens, which is probably similar. It serves to recognize
+            ordinary tokens that stay whole in all probes only because nothing merges with them; its types are ignored.
+
+    Raises:
+        TokverifyError: If llama.cpp would refuse the guess.
+    """
+    queries = Queries(tokenizer)
+    return probe_with(queries, read_vocabulary(tokenizer), lambda plain: replace(guess, types=plain.types))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainTokens:
+    """What is known before the user-defined tokens are; the fields are those of `ProbedTokens`."""
+
+    types: Sequence[int]
+    """USER_DEFINED tokens are typed NORMAL."""
+    byte_ids: Mapping[int, int]
+    unknown: int | None
+    around: AddedAround | None
+
+
+def probe_with(
+    queries: Queries, vocabulary: Vocabulary, make_guess: Callable[[PlainTokens], TokenizerSpec]
+) -> ProbedTokens:
+    """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
+    tokenizer = queries.tokenizer
+    if isinstance(tokenizer, TypeListing) and isinstance(tokenizer, MatchListing):
+        return _ask(queries, tokenizer.token_types(), tokenizer.added_tokens(), vocabulary)
+    matches = find_matches(queries, vocabulary.texts)
+    byte_ids, unknown = find_byte_tokens(queries, vocabulary), find_unknown(queries, vocabulary)
+    around = find_added_around(queries)
+    types = _first_types(vocabulary, matches, byte_ids, unknown)
+    guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=around))
+    user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
+    singles = find_singles(vocabulary.texts, matches.always - user_defined, user_defined)
+    rest = matches.always - user_defined - singles
+    user_defined |= singles | find_user_defined_runs(queries, vocabulary.texts, rest, user_defined | singles, guess)
+    return ProbedTokens(
+        vocabulary=vocabulary,
+        types=[TokenType.USER_DEFINED.value if id in user_defined else type for id, type in enumerate(types)],
+        byte_ids=byte_ids,
+        unknown=unknown,
+        added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
+        undecided=(matches.always - user_defined) | singles,
+        around=around,
+        encodings=queries.count,
+    )
+
+
+def _ask(
+    queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
+) -> ProbedTokens:
+    """Probe a tokenizer that lists the types of its tokens."""
+    byte = TokenType.BYTE.value
+    return ProbedTokens(
+        vocabulary=vocabulary,
+        types=list(map(int, types)),
+        byte_ids={id: vocabulary.token_bytes[id][0] for id, type in enumerate(types) if type == byte},
+        unknown=find_unknown(queries, vocabulary),
+        added_tokens=added,
+        undecided=frozenset(),
+        around=find_added_around(queries),
+        encodings=queries.count,
+    )
+
+
+def _first_types(
+    vocabulary: Vocabulary, matches: Matches, byte_ids: Mapping[int, int], unknown: int | None
+) -> list[int]:
+    types = [(TokenType.NORMAL if data else TokenType.UNUSED).value for data in vocabulary.token_bytes]
+    for id in matches.special:
+        types[id] = TokenType.CONTROL.value
+    for id in byte_ids:
+        types[id] = TokenType.BYTE.value
+    if unknown is not None:
+        types[unknown] = TokenType.UNKNOWN.value
+    return types
+
+
+def _find_user_defined(plain: Encoder, vocabulary: Vocabulary, matches: Matches) -> frozenset[int]:
+    """Return the tokens that the reference keeps whole where a tokenizer without user-defined tokens does not."""
+    queries = Queries(plain)
+    found: set[int] = set()
+    for frame, seen in zip(FRAMES, matches.seen, strict=True):
+        ids = sorted(seen - found)
+        found.update(seen - found - find_whole(queries, frame, ids, vocabulary.texts).seen)
+    return frozenset(found)
+
+
+def _make_added_tokens(
+    queries: Queries, vocabulary: Vocabulary, user_defined: frozenset[int], special: frozenset[int]
+) -> dict[int, AddedToken]:
+    added: dict[int, AddedToken] = {}
+    for ids, parse_special in ((user_defined, False), (special, True)):
+        stripping = find_stripping(queries, vocabulary.texts, sorted(ids), parse_special=parse_special)
+        added |= {id: _make_added_token(id, vocabulary, stripping, special=parse_special) for id in sorted(ids)}
+    return added
+
+
+def _make_added_token(id: int, vocabulary: Vocabulary, stripping: Stripping, *, special: bool) -> AddedToken:
+    return AddedToken(id, vocabulary.texts[id] or "", special, id in stripping.before, id in stripping.after)

@@ -1,0 +1,118 @@
+"""Problem: what a diagnosis has to explain, which is cases whose ids differ or, if there are none, decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from tokverify.errors import TokverifyError
+from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
+from tokverify.repair.declared_change import declared_changes
+from tokverify.repair.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
+from tokverify.report.run import Status
+from tokverify.report.run_summary import can_match
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.repair.change import TokenizerChange
+    from tokverify.repair.facts import Facts
+    from tokverify.report.run import CaseResult
+    from tokverify.spec import TokenizerSpec
+    from tokverify.tokenizer import Tokenizer
+
+_Goal = TypeVar("_Goal", bound=Goal)
+Changes: TypeAlias = "Mapping[str, Iterator[TokenizerChange]]"
+"""The changes of each kind, the kind to try first coming first; nothing is generated before it is needed."""
+_IGNORED = frozenset({Status.SKIPPED, Status.KNOWN})
+"""Known differences need not be explained or preserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Generic[_Goal]):
+    """What differs, and how to look for an explanation."""
+
+    failing: Sequence[_Goal]
+    """The goals to reach."""
+    controls: Sequence[Goal]
+    """The goals that are already reached and must remain so."""
+    changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Changes]
+    """Generates changes to try, given a spec, its encoder (None if it is refused), and the goals not reached yet."""
+    declared: Sequence[TokenizerChange] = ()
+    """All changes that together lead to what the reference declares."""
+    decoding: bool = False
+    """Whether the ids are equal on both sides."""
+
+
+def id_problem(
+    spec: TokenizerSpec, encoder: Encoder | None, results: Sequence[CaseResult], facts: Facts
+) -> Problem[Target] | None:
+    """Return the cases whose ids differ; None if there is none that a change on our side could fix."""
+    failing, matching = _targets(results, facts.expected)
+    if not failing:
+        return None
+    declared = declared_changes(spec, encoder, facts)
+    return Problem(failing, matching, partial(_id_changes, facts), tuple(declared))
+
+
+def _id_changes(facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Changes:
+    evidence = Evidence(spec, encoder, facts, left)
+    return {name: generate(evidence) for name, generate in COUNTERFACTUALS.items()}
+
+
+def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple[list[Target], list[Target]]:
+    failing: list[Target] = []
+    matching: list[Target] = []
+    for result in results:
+        target = _target(result)
+        if result.status is Status.ERROR:
+            ids = _expected_ids(target, expected)
+            if ids is not None:
+                failing.append(replace(target, expected=ids))
+        elif result.status not in _IGNORED and result.actual == result.expected:
+            matching.append(target)
+        elif result.status not in _IGNORED and can_match(result):
+            failing.append(target)
+    return failing, matching
+
+
+def _target(result: CaseResult) -> Target:
+    return Target(result.case.name, result.case.text, result.add_special, result.parse_special, tuple(result.expected))
+
+
+def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...] | None:
+    if expected is None:
+        return None
+    try:
+        ids = expected.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
+    except TokverifyError:
+        return None
+    return tuple(ids)
+
+
+def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encoder) -> Problem[DecodingTarget] | None:
+    """Return the cases that decode differently although all ids are equal; None if there is none."""
+    clean_up = facts.expected is not None and facts.expected.decodes_as_llama_cpp
+    failing: list[DecodingTarget] = []
+    controls: list[Goal] = []
+    for result in results:
+        if result.status in _IGNORED:
+            continue
+        target = _target(result)
+        controls.append(target)
+        decoding = DecodingTarget(target.name, target.expected, clean_up, b"")
+        if result.decode_difference:
+            failing.append(replace(decoding, expected=result.decode_difference.expected))
+        else:
+            controls.append(replace(decoding, expected=decoding.outcome(encoder) or b""))
+    return Problem(failing, controls, partial(_decoding_changes, facts), decoding=True) if failing else None
+
+
+def _decoding_changes(
+    facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[DecodingTarget]
+) -> Changes:
+    if encoder is None:
+        return {}
+    evidence = DecodingEvidence(spec, encoder, facts, left)
+    return {name: generate(evidence) for name, generate in DECODING_COUNTERFACTUALS.items()}

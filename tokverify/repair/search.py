@@ -1,0 +1,239 @@
+"""Search for the smallest change that makes failing cases match: single changes first, then additions to the best."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from tokverify.errors import TokverifyError
+from tokverify.repair.budget import Budget
+from tokverify.repair.change import TokenizerChange, shares_model
+from tokverify.repair.evidence import Goal
+from tokverify.repair.other_model import has_other_tokens, is_of_other_model
+from tokverify.repair.problem import Problem, decoding_problem, id_problem
+from tokverify.repair.trial import BROKEN_WEIGHT, Trial, distance, is_reached
+from tokverify.report.diagnosis import Diagnosis, Explanation
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.repair.facts import Facts
+    from tokverify.report.run import CaseResult
+    from tokverify.spec import TokenizerSpec
+
+_Goal = TypeVar("_Goal", bound=Goal)
+
+_SAMPLE = 200
+"""Every change is tried on this many failing cases, those with the shortest expected results."""
+_DEPTH = 3
+"""At most this many changes are combined."""
+_BEAM = 3
+"""Each round extends this many of the best combinations."""
+_FEW = ("flags", "special ids")
+"""The kinds with so few changes that they are tried even if the budget is spent."""
+_LISTED = 3
+"""At most this many explanations are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisResult:
+    """A diagnosis, and the changes that its explanations describe."""
+
+    diagnosis: Diagnosis
+    """What goes into a report."""
+    changes: tuple[TokenizerChange, ...]
+    """The change behind each explanation, in the same order."""
+
+
+def diagnose(
+    spec: TokenizerSpec,
+    facts: Facts,
+    results: Iterable[CaseResult],
+    *,
+    encoder: Encoder | None = None,
+    budget: Budget | None = None,
+) -> DiagnosisResult | None:
+    """Explain the failing cases, or if none fails, the cases whose ids decode differently.
+
+    Returns None if there are neither, no change on our side could fix them, or the reference belongs to another model.
+    Differences in decoding that nothing explains are not reported, because many references decode some tokens in their
+    own way. If nearly all tokens of the reference differ, only changes that explain most failing cases are reported.
+
+    Args:
+        spec: What our side declares.
+        facts: What is known about the reference.
+        results: The results of comparing the two.
+        encoder: Our side; None if it cannot be loaded.
+        budget: How many texts may be encoded, approximately; the usual number by default.
+    """
+    budget = budget or Budget()
+    results = list(results)
+    ids = id_problem(spec, encoder, results, facts)
+    if ids:
+        if not has_other_tokens(spec, facts.spec.tokens if facts.spec else ()):
+            return _Search(spec, encoder, ids, budget).result()
+        if is_of_other_model(spec, facts):
+            return None
+        # Parts of another model's tokenizer also make some texts match, but explain nothing.
+        most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
+        return most if most.changes else None
+    decoding = decoding_problem(results, facts, encoder) if encoder else None
+    result = _Search(spec, encoder, decoding, budget).result() if decoding else None
+    return result if result and result.changes else None
+
+
+class _Search(Generic[_Goal]):
+    def __init__(
+        self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], budget: Budget, least: int = 1
+    ) -> None:
+        self._spec = spec
+        self._encoder = encoder
+        self._problem = problem
+        self._failing = problem.failing
+        by_size = sorted(problem.failing, key=lambda goal: len(goal.expected))
+        self._sample = by_size[:_SAMPLE]
+        self._budget = budget
+        self._least = least
+        self._seen: set[frozenset[str]] = set()
+        self._not_tried: tuple[str, ...] = ()
+        self._trials: list[Trial] = []
+        self._before: list[int] | None = None
+        self._before = self._distances(encoder)
+
+    def result(self) -> DiagnosisResult:
+        beam = list(self._extend())
+        if not self._is_explained():
+            self._try_declared()
+        for _ in range(_DEPTH - 1):
+            if self._is_explained() or self._not_tried:
+                break
+            best = sorted(self._trials, key=lambda trial: trial.promise)[:_BEAM]
+            parents = [trial for trial in best if trial in beam]
+            beam = list(chain.from_iterable(map(self._extend, parents)))
+        if self._not_tried and self._trials:
+            list(self._extend(min(self._trials, key=lambda trial: trial.promise), only=_FEW))
+            self._not_tried = () if self._is_explained() else self._not_tried
+        self._prune()
+        ranked = self._rank_trials()
+        diagnosis = Diagnosis(
+            tuple(map(self._explanation, ranked)),
+            len(self._failing),
+            len(self._seen),
+            stopped_early=bool(self._not_tried),
+            not_tried=self._not_tried,
+            decoding=self._problem.decoding,
+        )
+        return DiagnosisResult(diagnosis, tuple(trial.change for trial in ranked))
+
+    def _extend(self, trial: Trial | None = None, only: Collection[str] = ()) -> Iterator[Trial]:
+        """Try every change in addition to those of a trial; those of the kinds in `only` whatever the budget is."""
+        spec = trial.change.expressible_part().transform(self._spec) if trial else self._spec
+        encoder = trial.encoder if trial else self._encoder
+        left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
+        changes = self._problem.changes(spec, encoder, left)
+        for name in only or changes:
+            for change in changes.get(name, ()):
+                if self._budget.is_spent and not only:
+                    self._not_tried = _from(name, changes)
+                    return
+                if found := self._try((*(trial.parts if trial else ()), change), trial):
+                    self._trials.append(found)
+                    yield found
+                if self._is_explained():
+                    return
+
+    def _try_declared(self) -> None:
+        """Try everything that the reference declares differently, however many faults that corrects."""
+        if len(self._problem.declared) > 1 and not self._budget.is_spent:
+            found = self._try(tuple(self._problem.declared), None)
+            if found:
+                self._trials.append(found)
+
+    def _prune(self) -> None:
+        """Drop each part of the best combination that is not needed to explain the same cases."""
+        for trial in sorted(self._trials, key=lambda trial: trial.rank)[:1]:
+            best = trial
+            for part in sorted(trial.parts, key=lambda part: -part.cost):
+                rest = tuple(other for other in best.parts if other is not part)
+                found = self._try(rest, None) if rest else None
+                if found and found.explained >= best.explained and found.broken <= best.broken:
+                    self._trials.append(found)
+                    best = found
+
+    def _is_explained(self) -> bool:
+        return any(len(trial.explained) == len(self._failing) and not trial.broken for trial in self._trials)
+
+    def _try(self, parts: tuple[TokenizerChange, ...], before: Trial | None) -> Trial | None:
+        """Return what changes together explain; None if that is no more than before, or more speaks against them."""
+        sentences = frozenset(part.sentence for part in parts)
+        if sentences in self._seen:
+            return None
+        self._seen.add(sentences)
+        try:
+            encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
+        except TokverifyError:
+            return None
+        if self._encoder is None or not shares_model(self._encoder, encoder.spec, encoder.settings):
+            self._budget.spend_on_model(encoder.vocab_size)
+        distances = self._distances(encoder)
+        if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):
+            return None
+        explained = {goal.name for goal, left in zip(self._sample, distances, strict=True) if not left}
+        if explained and len(self._sample) < len(self._failing):
+            self._budget.spend_on(self._failing)
+            explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
+        broken = self._broken(encoder, len(explained) // BROKEN_WEIGHT)
+        return None if broken is None else Trial(parts, encoder, frozenset(explained), broken, sum(distances))
+
+    def _distances(self, encoder: Encoder | None) -> list[int]:
+        """Return how far each result of the sample is from the expected one."""
+        if encoder is self._encoder and self._before is not None:
+            return self._before
+        self._budget.spend_on(self._sample)
+        return [distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
+
+    def _broken(self, encoder: Encoder, most: int) -> frozenset[str] | None:
+        """Return the names of the matching cases that now fail; None if there are more than `most`."""
+        broken: set[str] = set()
+        self._budget.spend_on(self._problem.controls)
+        for goal in self._problem.controls:
+            if not is_reached(goal, encoder):
+                broken.add(goal.name)
+                if len(broken) > most:
+                    return None
+        return frozenset(broken)
+
+    def _rank_trials(self) -> list[Trial]:
+        """Return the best trials, without those that explain no more than a cheaper one."""
+        kept: list[Trial] = []
+        for trial in sorted(self._trials, key=lambda trial: trial.rank):
+            if len(trial.explained) >= self._least and not any(
+                trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept
+            ):
+                kept.append(trial)
+        return kept[:_LISTED]
+
+    def _explanation(self, trial: Trial) -> Explanation:
+        left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
+        change = trial.change
+        parts = change.split()
+        return Explanation(
+            kind=change.kind,
+            sentence=change.sentence,
+            explained=len(trial.explained),
+            failing=len(self._failing),
+            unexplained=left,
+            broken=len(trial.broken),
+            expressible=change.expressible,
+            expressible_part=parts[0].sentence if parts else "",
+            inexpressible_part=parts[1].sentence if parts else "",
+            gguf_command=parts[0].gguf_command if parts else change.gguf_command,
+        )
+
+
+def _from(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return a name and those after it."""
+    listed = list(names)
+    return tuple(listed[listed.index(name) :])

@@ -1,0 +1,262 @@
+"""Generate changes to single settings: flags, special ids, the pre-tokenizer and the model's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tokverify.compare.repair import key_of, set_flag, set_special_id
+from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Affixes
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
+from tokverify.sources.gguf.keys import SPECIAL_IDS
+from tokverify.sources.gguf.values import FIELDS
+from tokverify.text.wording import quote
+
+if TYPE_CHECKING:
+    from tokverify.engine.pre_tokenizer import PreTokenizer
+    from tokverify.repair.evidence import DecodingEvidence, Evidence
+    from tokverify.spec import TokenizerSpec
+
+_AFFIX_FLAGS = ("add_bos", "add_eos")
+_NAMES_THAT_STRIP = ("phi-3", "phi3", "modern-bert")
+"""llama.cpp strips spaces around added tokens if the model's name contains one of these, in any case."""
+ROLES = frozenset(role for role, _ in SPECIAL_IDS)
+"""The roles that GGUF has a key for."""
+_COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
+COMMON_FIRST = tuple(dict.fromkeys([*_COMMON, *PRE_TOKENIZERS]))
+"""The names of pre-tokenizers; of several that ids cannot tell apart, the one that most models use comes first."""
+_GUESSES = 3
+"""How many of the most frequent missing ids are tried for the token of a role."""
+
+
+def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Toggle each flag that has an effect."""
+    if evidence.encoder is None:
+        return
+    settings = evidence.encoder.settings
+    for name in settings.family.flags:
+        yield _flag(evidence, name, value=not getattr(settings, name))
+    if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
+        for name in _AFFIX_FLAGS:
+            yield _flag(evidence, name, value=not getattr(settings, name))
+
+
+def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
+    """Toggle each flag that may change how ids are decoded; of all families, one drops a first space."""
+    settings = evidence.encoder.settings
+    for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
+        yield _flag(evidence, name, value=not getattr(settings, name))
+
+
+def _flag(evidence: Evidence | DecodingEvidence, name: str, *, value: bool) -> TokenizerChange:
+    confirmed = evidence.facts.spec is not None and getattr(evidence.facts.spec, name) is value
+    declared = getattr(evidence.spec, name) is not None
+    fields: dict[str, Any] = {name: value}
+    key, _ = FIELDS[name]
+    return TokenizerChange(
+        kind=name,
+        sentence=f"turning {name} {'on' if value else 'off'}",
+        cost=cost.discount(cost.FLAG, confirmed=confirmed),
+        transform=lambda spec: replace(spec, **fields),
+        gguf_command=set_flag(key, value=value, declared=declared) if declared else None,
+    )
+
+
+def declared_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set each flag that the reference declares and that has another value here."""
+    reference, family = evidence.facts.spec, find_family(evidence.spec.model)
+    if reference is None or family is None:
+        return
+    ours = evidence.encoder.settings if evidence.encoder else evidence.spec
+    for name in (*family.flags, *_AFFIX_FLAGS):
+        value = getattr(reference, name)
+        if value is not None and value is not getattr(ours, name):
+            yield _flag(evidence, name, value=value)
+
+
+def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Assign each role that the reference declares to the same token."""
+    current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
+    for role, id in evidence.facts.special_ids.items():
+        if id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES:
+            yield assign_role(evidence.spec, role, id, confirmed=True)
+
+
+def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Remove each role that the reference does not have, if it declares roles as a GGUF file does."""
+    if evidence.facts.gguf_spec is None:
+        return
+    for role in evidence.spec.special_ids:
+        if role in ROLES and role not in evidence.facts.special_ids:
+            yield unassign_role(role)
+
+
+def unassign_role(role: str) -> TokenizerChange:
+    """Return the change that leaves a role without a token."""
+    return TokenizerChange(
+        kind=f"{role}_id",
+        sentence=f"leaving the role {role} without a token ({key_of(role)})",
+        cost=cost.SPECIAL_ID,
+        transform=lambda spec: replace(
+            spec, special_ids={other: id for other, id in spec.special_ids.items() if other != role}
+        ),
+    )
+
+
+def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Assign the role of BOS, EOS, SEP or unknown to the token that has it in the reference, or is likely to."""
+    if evidence.encoder is None:
+        # All ids of a refused file are missing, so they are no hint: any id in range may make it load.
+        yield from declared_special_ids(evidence)
+        return
+    current, declared = evidence.encoder.settings.special_ids, evidence.facts.special_ids
+    yield from _exchanged_ids(evidence, current)
+    yield from _lost_affixes(evidence, current)
+    for role, observed in _observed_ids(evidence).items():
+        if role in declared:
+            candidates = [declared[role]]
+        else:
+            candidates = [id for id, _ in evidence.missing.most_common(_GUESSES) if id in observed]
+        for id in candidates:
+            if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
+                yield assign_role(evidence.spec, role, id, confirmed=role in declared)
+
+
+def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
+    """Exchange the tokens of two roles if the token that is expected for one of them has the other."""
+    for role, observed in _observed_ids(evidence).items():
+        for other, id in current.items():
+            # A token may have several roles, but not one that is expected elsewhere.
+            if other != role and role in current and id != current[role] and observed == {id}:
+                first, second = assign_role(evidence.spec, role, id, confirmed=False), current[role]
+                then = assign_role(evidence.spec, other, second, confirmed=False)
+                yield replace(first.then(then), cost=cost.EXCHANGED_IDS)
+
+
+def _lost_affixes(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
+    """Turn on a flag and give its role to the token around all texts; neither has an effect without the other."""
+    settings = evidence.encoder.settings if evidence.encoder else None
+    if settings is None or settings.family.affixes is not Affixes.BY_FLAG:
+        return
+    observed = _observed_ids(evidence)
+    for name, role in zip(_AFFIX_FLAGS, ("bos", "eos"), strict=True):
+        for id in observed[role] if len(observed[role]) == 1 else ():
+            if not getattr(settings, name) and id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
+                flag = _flag(evidence, name, value=True)
+                confirmed = evidence.facts.special_ids.get(role) == id
+                yield flag.then(assign_role(evidence.spec, role, id, confirmed=confirmed))
+
+
+def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
+    """Return, by role, the ids at the positions where the token of that role would be."""
+    surrounded = [target.expected for target in evidence.targets if target.add_special and target.expected]
+    return {
+        "bos": {ids[0] for ids in surrounded},
+        "eos": {ids[-1] for ids in surrounded},
+        "sep": {ids[-1] for ids in surrounded},
+        "unk": set(evidence.missing),
+    }
+
+
+def assign_role(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
+    """Return the change that gives a role to a token; `confirmed` if the reference declares it."""
+    return TokenizerChange(
+        kind=f"{role}_id",
+        sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
+        cost=cost.discount(cost.SPECIAL_ID, confirmed=confirmed),
+        transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
+        gguf_command=set_special_id(role, id),
+    )
+
+
+def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Try each other pre-tokenizer once per behavior, unless it splits all failing texts as the current one does."""
+    family = find_family(evidence.spec.model)
+    if family and (family.pre or not family.uses_pre_tokenizer):
+        return
+    declared = evidence.facts.spec.pre if evidence.facts.spec else None
+    if evidence.facts.gguf_spec is not None and declared == evidence.spec.pre:
+        return
+    old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
+    texts = [target.text for target in evidence.targets]
+    splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
+    for name in _distinct_pre_tokenizers(old, first=declared):
+        if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
+            yield set_pre_tokenizer(name, confirmed=name == declared)
+
+
+def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the pre-tokenizer that the reference declares."""
+    name = evidence.facts.spec.pre if evidence.facts.spec else None
+    if name in PRE_TOKENIZERS and name != evidence.spec.pre:
+        yield set_pre_tokenizer(name, confirmed=True)
+
+
+def set_pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
+    """Return the change that names a pre-tokenizer."""
+    return TokenizerChange(
+        kind="pre",
+        sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
+        cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
+        transform=partial(replace, pre=name),
+        gguf_command=pre_tokenizer_command(name),
+    )
+
+
+def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None) -> Iterator[str]:
+    """Yield one name for each behavior other than the old one; `first` takes precedence."""
+    seen = {_behavior(old)} if old else set()
+    for name in sorted(COMMON_FIRST, key=lambda name: name != first):
+        behavior = _behavior(PRE_TOKENIZERS[name])
+        if behavior not in seen:
+            seen.add(behavior)
+            yield name
+
+
+def _behavior(pre_tokenizer: PreTokenizer) -> PreTokenizer:
+    """Return the part that determines ids; how decoded text is cleaned up does not."""
+    return replace(pre_tokenizer, clean_spaces=True, keeps_case=False)
+
+
+def _acts_alike(new: PreTokenizer, old: PreTokenizer, splits: Mapping[str, list[str]]) -> bool:
+    """Whether two pre-tokenizers imply the same settings, and split all texts in the same way.
+
+    `splits` contains the texts, and how the old one splits them.
+    """
+    if (new.ignore_merges, new.add_bos, new.always_bos) != (old.ignore_merges, old.add_bos, old.always_bos):
+        return False
+    split = splitter(new)
+    return all(split(text) == old_split for text, old_split in splits.items())
+
+
+def names(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Rename the model if llama.cpp strips whitespace around added tokens because of its name."""
+    name = evidence.spec.general.get("name", "")
+    parts = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
+    added = evidence.encoder.settings.added_tokens if evidence.encoder else ()
+    if not parts or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
+        return
+    new = name
+    for part in parts:
+        new = _break_up(new, part)
+    yield TokenizerChange(
+        kind="name",
+        sentence=f"renaming the model to {quote(new)} (because of its general.name, llama.cpp strips spaces around "
+        "added tokens)",
+        cost=cost.MODEL_NAME,
+        transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
+    )
+
+
+def _break_up(name: str, part: str) -> str:
+    """Insert a space into a part of a name: `phi-3` becomes `phi 3`."""
+    start = name.lower().find(part)
+    matched = name[start : start + len(part)]
+    broken = matched.replace("-", " ") if "-" in matched else f"{matched[:-1]} {matched[-1]}"
+    return f"{name[:start]}{broken}{name[start + len(part) :]}"

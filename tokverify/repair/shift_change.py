@@ -1,0 +1,167 @@
+"""Generate changes that undo an insertion or a deletion, which moved all later tokens with their types and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.spelling import text_of_bytes
+from tokverify.repair.token_patch import kind_of, name_tokens, types_of
+from tokverify.spec import TokenType
+from tokverify.text.sequence import common_length
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.repair.evidence import Evidence
+    from tokverify.spec import TokenizerSpec
+
+_Value = TypeVar("_Value")
+
+_MOST = 16
+"""The most tokens that an insertion or a deletion is expected to consist of."""
+_LEAST_MOVED = 8
+"""Fewer tokens may seem to be moved by accident."""
+_AGREEMENT = 0.9
+"""The share of the moved tokens that must agree with the reference afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Where our tokens begin to be moved, and by how many ids."""
+
+    at: int
+    count: int
+    """How many tokens were inserted, or how many were deleted."""
+    is_insertion: bool
+    size: int
+    """The number of tokens that there should be."""
+
+    def undo(self, values: Sequence[_Value], fill: Callable[[int], _Value]) -> list[_Value]:
+        """Move values back; `fill` returns the value of an id that has none."""
+        before, after = values[: self.at], values[self.at :]
+        lacking = [] if self.is_insertion else [fill(id) for id in range(self.at, self.at + self.count)]
+        moved = [*before, *lacking, *(after[self.count :] if self.is_insertion else after)][: self.size]
+        return [*moved, *(fill(id) for id in range(len(moved), self.size))]
+
+    def move_id(self, id: int) -> int:
+        """Return the id of a token after the shift is undone; of a token that should not exist, the same id."""
+        if id < self.at + (self.count if self.is_insertion else 0):
+            return id
+        moved = id - self.count if self.is_insertion else id + self.count
+        return moved if moved < self.size else id
+
+
+def find_shift(ours: Sequence[object], theirs: Sequence[object]) -> Shift | None:
+    """Recognize an insertion or a deletion by the first difference of two vocabularies; None if it is neither."""
+    at = common_length(ours, theirs)
+    for count in range(1, _MOST + 1):
+        for is_insertion in (True, False):
+            left, right = (ours[at + count :], theirs[at:]) if is_insertion else (ours[at:], theirs[at + count :])
+            if _agree(left, right):
+                is_cut = abs(len(ours) - len(theirs)) <= count
+                size = len(theirs) if is_cut else len(ours) - count * (1 if is_insertion else -1)
+                return Shift(at, count, is_insertion, size)
+    return None
+
+
+def _agree(left: Sequence[object], right: Sequence[object]) -> bool:
+    size = min(len(left), len(right))
+    # The beginning is compared first, because it rules out nearly all candidates.
+    return (
+        size >= _LEAST_MOVED
+        and list(left[:_LEAST_MOVED]) == list(right[:_LEAST_MOVED])
+        and sum(map(_equal, left, right)) >= _AGREEMENT * size
+    )
+
+
+def _equal(left: object, right: object) -> bool:
+    return left == right
+
+
+def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Move tokens back that an insertion or a deletion has moved, together with their types and scores."""
+    reference, spec, expected_bytes = evidence.facts.spec, evidence.spec, evidence.facts.token_bytes
+    if reference is not None:
+        shift = find_shift(spec.tokens, reference.tokens)
+    elif evidence.encoder is not None and expected_bytes:
+        shift = find_shift(list(map(evidence.encoder.token_bytes, range(len(spec.tokens)))), expected_bytes)
+    else:
+        return
+    if shift:
+        fill = _Fill(evidence, shift)
+        gain = _gain_by_moving_roles(evidence, shift)
+        if gain >= 0:
+            yield _undo(fill, shift, moves_roles=True)
+        if gain <= 0:
+            yield _undo(fill, shift, moves_roles=False)
+
+
+def _gain_by_moving_roles(evidence: Evidence, shift: Shift) -> int:
+    """Return how many more ids of special tokens are those of the reference if they move, too; 0 if it has none."""
+    ours, theirs = evidence.spec.special_ids, evidence.facts.special_ids
+    roles = [role for role in ours if role in theirs]
+    moved = sum(shift.move_id(ours[role]) == theirs[role] for role in roles)
+    return moved - sum(ours[role] == theirs[role] for role in roles)
+
+
+def _undo(fill: _Fill, shift: Shift, *, moves_roles: bool) -> TokenizerChange:
+    spec = fill.evidence.spec
+    done = "removing" if shift.is_insertion else "restoring"
+    ids = range(shift.at, shift.at + shift.count)
+    names = name_tokens(ids, spec) if shift.is_insertion else plural(shift.count, "token")
+    reason = "inserted" if shift.is_insertion else f"deleted at id {shift.at}"
+    roles = "" if moves_roles else ", but not the ids of special tokens"
+    return TokenizerChange(
+        kind="shift",
+        sentence=f"{done} {names}, {reason} by mistake, which moves all later tokens, types and scores back{roles}",
+        cost=cost.SHIFT if moves_roles else cost.SHIFT_WITHOUT_ROLES,
+        transform=lambda spec: _undo_in(spec, fill, shift, moves_roles=moves_roles),
+    )
+
+
+def _undo_in(spec: TokenizerSpec, fill: _Fill, shift: Shift, *, moves_roles: bool) -> TokenizerSpec:
+    ids = {role: shift.move_id(id) for role, id in spec.special_ids.items()} if moves_roles else spec.special_ids
+    return replace(
+        spec,
+        tokens=shift.undo(spec.tokens, fill.text),
+        types=None if spec.types is None else shift.undo(spec.types, fill.type),
+        scores=None if spec.scores is None else shift.undo(spec.scores, fill.score),
+        special_ids={role: id for role, id in ids.items() if id < shift.size},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fill:
+    """What is known about tokens that our vocabulary lacks."""
+
+    evidence: Evidence
+    shift: Shift
+
+    def text(self, id: int) -> str:
+        facts = self.evidence.facts
+        if facts.spec is not None and id < len(facts.spec.tokens):
+            return facts.spec.tokens[id]
+        data = facts.token_bytes[id] if id < len(facts.token_bytes) else b""
+        text = text_of_bytes(data, self.evidence.spec.model) if data else f"[PAD{id}]"
+        return text if text not in self.evidence.spec.tokens else f"[PAD{id}]"
+
+    def type(self, id: int) -> int:
+        reference = self.evidence.facts.spec
+        if reference is not None and id < len(reference.tokens):
+            return types_of(reference)[id]
+        text = self.text(id)
+        if text == f"[PAD{id}]":
+            return TokenType.UNUSED.value
+        is_tag = kind_of(text) == "tags"
+        return TokenType.CONTROL.value if is_tag else TokenType.NORMAL.value
+
+    def score(self, id: int) -> float:
+        reference, own = self.evidence.facts.spec, self.evidence.spec.scores or ()
+        if reference is not None and reference.scores and id < len(reference.scores):
+            return reference.scores[id]
+        # Between those of its neighbors, because trainers number tokens by score.
+        neighbors = [own[near] for near in (self.shift.at - 1, self.shift.at) if 0 <= near < len(own)]
+        return sum(neighbors) / len(neighbors) if neighbors else 0.0

@@ -1,0 +1,136 @@
+"""TokenPatch: a new text or type for a token, and the changes that consist of patches.
+
+Sentences quote tokens in visible form, so a renderer must not escape these quotes again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from tokverify.engine.families import find_family
+from tokverify.engine.normalizer import unescape_spaces
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.repair.change import TokenizerChange
+from tokverify.spec import TokenType
+from tokverify.text.wording import quote
+from tokverify.texts.token_text import is_filler
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+
+_Value = TypeVar("_Value")
+_SHOWN_RANGES = 4
+
+KINDS: Mapping[str, Callable[[str], object]] = {
+    # A single ▁ is an ordinary piece.
+    "runs of spaces": lambda text: len(text) > 1 and set(unescape_spaces(text)) == {" "},
+    "runs of tabs": lambda text: set(text) == {"\t"},
+    "runs of newlines": lambda text: set(text) == {"\n"},
+    "bytes": BYTE_PIECE.fullmatch,
+    "tags": re.compile(r"<.+>|\[.+\]", re.DOTALL).fullmatch,
+}
+"""The kinds of tokens that people have a name for, by their texts; the first that matches counts."""
+
+RUNS = frozenset({"runs of spaces", "runs of tabs", "runs of newlines"})
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPatch:
+    """The new text and type of a token; None keeps the old one."""
+
+    text: str | None = None
+    type: int | None = None
+
+
+Patches = Mapping[int, TokenPatch]
+"""Patches by the ids of their tokens."""
+
+
+def types_of(spec: TokenizerSpec) -> Sequence[int]:
+    """Return one type for each token: NORMAL for those without a type, as in a file that contradicts itself."""
+    types, count = spec.types or (), len(spec.tokens)
+    if len(types) == count:
+        return types
+    return [*types[:count], *[TokenType.NORMAL.value] * (count - len(types))]
+
+
+def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
+    """Return the ids of tokens that are no padding; a model that reads types may match unused ones, as unigram does."""
+    types, may_match = types_of(spec), depends_on_types(spec)
+    return [id for id in ids if not is_filler(spec.tokens[id]) and (may_match or types[id] != TokenType.UNUSED)]
+
+
+def depends_on_types(spec: TokenizerSpec) -> bool:
+    """Whether types decide more than which tokens are added tokens."""
+    family = find_family(spec.model)
+    return family is not None and family.reads_types
+
+
+def kind_of(text: str) -> str:
+    """Return the kind of a token, or an empty string if it has none."""
+    return next((name for name, is_kind in KINDS.items() if is_kind(text)), "")
+
+
+def name_tokens(ids: Collection[int], spec: TokenizerSpec) -> str:
+    """Name a single token by its text, several tokens by their ids."""
+    if len(ids) > 1:
+        return f"{len(ids):,} tokens (ids {_id_ranges(ids)})"
+    id = next(iter(ids))
+    return f"token {id} {quote(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
+
+
+def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
+    """Name tokens, and if there are several and each has a kind, also their kinds."""
+    names = name_tokens(ids, spec)
+    kinds = {kind_of(spec.tokens[id]) for id in ids}
+    if len(ids) == 1 or "" in kinds:
+        return names
+    return f"{names.removesuffix(')')}, {', '.join(kind for kind in KINDS if kind in kinds)})"
+
+
+def _id_ranges(ids: Iterable[int]) -> str:
+    """Format ids as ranges, such as `138-167, 200`, at most `_SHOWN_RANGES` of them."""
+    ranges: list[list[int]] = []
+    for id in sorted(ids):
+        if ranges and id == ranges[-1][1] + 1:
+            ranges[-1][1] = id
+        else:
+            ranges.append([id, id])
+    shown = [f"{first}-{last}" if last > first else str(first) for first, last in ranges[:_SHOWN_RANGES]]
+    return ", ".join([*shown, "..."] if len(ranges) > _SHOWN_RANGES else shown)
+
+
+def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:
+    """Return the change that applies patches; those of tokens that another change has removed have no effect."""
+    return TokenizerChange(kind=kind, sentence=sentence, cost=cost, transform=lambda spec: _apply(spec, patches))
+
+
+def _apply(spec: TokenizerSpec, patches: Patches) -> TokenizerSpec:
+    texts = {id: patch.text for id, patch in patches.items() if patch.text is not None}
+    types = {id: patch.type for id, patch in patches.items() if patch.type is not None}
+    return replace(
+        spec,
+        tokens=_replace_items(spec.tokens, texts) if texts else spec.tokens,
+        types=_replace_items(types_of(spec), types) if types else spec.types,
+    )
+
+
+def _replace_items(values: Sequence[_Value], changes: Mapping[int, _Value]) -> list[_Value]:
+    changed = list(values)
+    for index, value in changes.items():
+        if index < len(changed):
+            changed[index] = value
+    return changed
+
+
+def set_type(spec: TokenizerSpec, patches: Patches, type: TokenType, cost: float) -> TokenizerChange:
+    """Return the change that applies patches, all of which set the same type."""
+    return patch_tokens(patches, "types", describe_type(spec, patches, type), cost)
+
+
+def describe_type(spec: TokenizerSpec, ids: Collection[int], type: TokenType) -> str:
+    """Describe the change that sets a type."""
+    return f"setting the type of {name_tokens_and_kinds(ids, spec)} to {type.name}"

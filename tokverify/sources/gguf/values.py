@@ -1,0 +1,113 @@
+"""Convert a TokenizerSpec to GGUF metadata: all of it, or the values that differ from another tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.sources.gguf import keys
+from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.metadata import Value
+
+if TYPE_CHECKING:
+    from tokverify.spec import TokenizerSpec
+
+
+def _string(text: str) -> Value:
+    return Value(ValueType.STRING, text)
+
+
+def _strings(texts: object) -> Value:
+    return Value(ValueType.ARRAY, texts, ValueType.STRING)
+
+
+def _floats(numbers: object) -> Value:
+    return Value(ValueType.ARRAY, numbers, ValueType.FLOAT32)
+
+
+def _integers(numbers: object) -> Value:
+    return Value(ValueType.ARRAY, numbers, ValueType.INT32)
+
+
+def _bytes(data: object) -> Value:
+    return Value(ValueType.ARRAY, data, ValueType.UINT8)
+
+
+def _flag(value: object) -> Value:
+    return Value(ValueType.BOOL, value)
+
+
+FIELDS: Mapping[str, tuple[str, Callable[..., Value]]] = {
+    "model": (keys.MODEL, _string),
+    "pre": (keys.PRE, _string),
+    "tokens": (keys.TOKENS, _strings),
+    "scores": (keys.SCORES, _floats),
+    "types": (keys.TYPES, _integers),
+    "merges": (keys.MERGES, _strings),
+    "add_bos": (keys.ADD_BOS, _flag),
+    "add_eos": (keys.ADD_EOS, _flag),
+    "add_sep": (keys.ADD_SEP, _flag),
+    "add_space_prefix": (keys.ADD_SPACE_PREFIX, _flag),
+    "remove_extra_whitespaces": (keys.REMOVE_EXTRA_WHITESPACES, _flag),
+    "lowercase": (keys.LOWERCASE, _flag),
+    "strip_accents": (keys.STRIP_ACCENTS, _flag),
+    "charsmap": (keys.CHARSMAP, _bytes),
+}
+"""The field of a spec -> its key, and the function that converts its value."""
+
+_ROLE_KEYS = dict(reversed(keys.SPECIAL_IDS))
+_TEMPLATE_NAMES = "tokenizer.chat_templates"
+
+
+def gguf_values(spec: TokenizerSpec) -> dict[str, Value]:
+    """Return the values by key that declare a tokenizer, without `general.*`."""
+    values: dict[str, Value] = {}
+    for name, (key, make) in FIELDS.items():
+        value = getattr(spec, name)
+        # subtle: GGUF cannot hold an empty array, and llama.cpp needs no key for one.
+        if value is not None and not (isinstance(value, list | bytes) and not value):
+            values[key] = make(value)
+    values |= {_ROLE_KEYS[role]: Value(ValueType.UINT32, id) for role, id in spec.special_ids.items()}
+    return values | _templates(spec)
+
+
+def _templates(spec: TokenizerSpec) -> dict[str, Value]:
+    texts = {f"{keys.CHAT_TEMPLATE}.{name}": text for name, text in spec.named_chat_templates.items()}
+    if spec.chat_template is not None:
+        texts[keys.CHAT_TEMPLATE] = spec.chat_template
+    templates = {key: _string(text) for key, text in texts.items()}
+    if spec.named_chat_templates:
+        templates[_TEMPLATE_NAMES] = _strings(list(spec.named_chat_templates))
+    return templates
+
+
+def changed_values(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | None]:
+    """Return the values by key that turn `old` into `new`; None for a key to remove."""
+    changes: dict[str, Value | None] = {}
+    for name, (key, make) in FIELDS.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if before is not after and before != after:
+            changes[key] = None if after is None else make(after)
+    changes |= _changed_roles(old, new)
+    changes |= _changed_templates(old, new)
+    model_name = new.general.get("name")
+    if model_name is not None and model_name != old.general.get("name"):
+        changes[f"{keys.GENERAL}name"] = _string(model_name)
+    return changes
+
+
+def _changed_roles(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | None]:
+    """Return the values of the roles with another token, without other keys of these roles: llama.cpp prefers those."""
+    changes: dict[str, Value | None] = {}
+    for role, key in keys.SPECIAL_IDS:
+        before, after = old.special_ids.get(role), new.special_ids.get(role)
+        is_written = after is not None and key == _ROLE_KEYS[role]
+        if before != after and (is_written or before is not None):
+            changes[key] = Value(ValueType.UINT32, after) if is_written else None
+    return changes
+
+
+def _changed_templates(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | None]:
+    before, after = _templates(old), _templates(new)
+    removed: dict[str, Value | None] = {key: None for key in before if key not in after}
+    return removed | {key: value for key, value in after.items() if before.get(key) != value}

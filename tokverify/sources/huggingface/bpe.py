@@ -1,0 +1,198 @@
+"""Convert byte-pair encoding: over the byte-level alphabet, or like sentencepiece over `▁` and byte pieces.
+
+A tokenizer.json ranks merges. GGUF's model `llama` scores pieces instead, and applies every merge that produces a
+piece. The two are equivalent if all merges that can produce a piece are listed consecutively. Otherwise, GGUF's model
+`gemma4`, which ranks merges too, may be equivalent: it processes lines, and always adds BOS before a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.engine.models.merge import merge
+from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import UnsupportedError
+from tokverify.sources.huggingface.post_processor import ids_around
+from tokverify.sources.huggingface.space import read_spaces
+from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.system.library_error import raised_as
+from tokverify.text.wording import short_repr
+
+if TYPE_CHECKING:
+    from tokverify.sources.huggingface.document import Document
+    from tokverify.sources.huggingface.vocabulary import Vocabulary
+
+Merge = tuple[str, str]
+
+_NO_COUNTERPART = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
+
+
+def convert_bpe(document: Document) -> TokenizerSpec:
+    """Convert a tokenizer.json whose model is BPE."""
+    for option in _NO_COUNTERPART:
+        if document.model.get(option):
+            raise document.unsupported(f"model.{option}")
+    if any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
+        return _byte_level(document)
+    return _sentencepiece(document)
+
+
+def _byte_level(document: Document) -> TokenizerSpec:
+    for stage in document.normalizer:
+        raise document.unsupported(f"normalizer {stage['type']}")
+    if any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
+        raise document.unsupported("pre_tokenizer ByteLevel add_prefix_space", "llama.cpp adds no space before a text")
+    around = ids_around(document)
+    pre = _find_pre_tokenizer(
+        document, adds_bos=bool(around[0]), ignore_merges=bool(document.model.get("ignore_merges"))
+    )
+    words = vocabulary(document, document.model.get("vocab"))
+    return TokenizerSpec(
+        model="gpt2",
+        tokens=words.tokens,
+        pre=pre,
+        types=words.types,
+        merges=list(map(" ".join, read_merges(document))),
+        special_ids=special_ids(document, words.ids, around, document.unknown),
+        add_bos=bool(around[0]),
+        add_eos=bool(around[1]),
+    )
+
+
+def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bool) -> str:
+    """Find the `tokenizer.ggml.pre` name that splits all `PROBES` in the same way and implies the same `ignore_merges`.
+
+    Raises:
+        UnsupportedError: If there is none.
+    """
+    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
+        pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
+        pre_tokens = [[piece for piece, _ in pre_tokenize(text)] for text in PROBES]
+    matching = find_matching_names(pre_tokens)
+    names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
+    if names:
+        return choose_name(names, adds_bos=adds_bos)
+    if matching:
+        raise document.unsupported(
+            "model.ignore_merges",
+            f"is {ignore_merges}, but in llama.cpp's pre-tokenizers that split texts like this one "
+            f"({', '.join(matching)}), it is always {not ignore_merges}",
+        )
+    raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
+
+
+def _sentencepiece(document: Document) -> TokenizerSpec:
+    if document.model.get("ignore_merges"):
+        raise document.unsupported("model.ignore_merges", "GGUF cannot express it for pieces written with `▁`")
+    merges = read_merges(document)
+    spaces = read_spaces(document, document.normalizer, document.pre_tokenizer)
+    spaces.require_inside_words(document, ("".join(pair) for pair in merges))
+    around = ids_around(document)
+    words = vocabulary(
+        document,
+        document.model.get("vocab"),
+        unknown=document.unknown,
+        escapes_spaces=True,
+        has_bytes=bool(document.model.get("byte_fallback")),
+    )
+    scores = _scores(merges, words)
+    if scores is None:
+        _require_gemma4(document, merges, words.ids, prefixes_space=spaces.prefix, adds_bos=bool(around[0]))
+    return TokenizerSpec(
+        model="gemma4" if scores is None else "llama",
+        tokens=words.tokens,
+        pre="gemma4" if scores is None else "default",
+        scores=scores,
+        types=words.types,
+        merges=list(map(" ".join, merges)) if scores is None else None,
+        special_ids=special_ids(document, words.ids, around, document.unknown),
+        add_bos=bool(around[0]),
+        add_eos=bool(around[1]),
+        add_space_prefix=spaces.prefix,
+    )
+
+
+def read_merges(document: Document) -> list[Merge]:
+    """Read the merges in order of rank."""
+    merges = document.model.get("merges")
+    if not isinstance(merges, list):
+        raise document.broken("model.merges", "must be a list")
+    return [_merge(document, rank, item) for rank, item in enumerate(merges)]
+
+
+def _merge(document: Document, rank: int, item: object) -> Merge:
+    """Read a merge: two pieces, or in old files one string with a space between them."""
+    parts = item.split(" ") if isinstance(item, str) else item
+    match parts:
+        # `str(left)` is equivalent but takes four times as long.
+        case [str() as left, str() as right] if left and right:
+            if " " in left or " " in right:
+                raise document.unsupported("model.merges", f"merge {rank} contains a space, which GGUF cannot express")
+            return left, right
+    raise document.broken("model.merges", f"merge {rank} must be two pieces")
+
+
+def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
+    """Return scores by id that produce the same order of merges as the ranks; None if there are none."""
+    ranks: dict[str, int] = {}
+    previous = ""
+    for rank, (left, right) in enumerate(merges):
+        piece = left + right
+        if piece != previous and piece in ranks:
+            return None
+        ranks.setdefault(piece, rank)
+        previous = piece
+    # A merge never produces an added token, because the text is split at these first.
+    pieces = {piece for piece, id in words.ids.items() if words.types[id] != TokenType.USER_DEFINED}
+    if not _lists_all_splits(merges, pieces):
+        return None
+    scores = [0.0] * len(words.tokens)
+    for piece, rank in ranks.items():
+        if piece in words.ids:
+            scores[words.ids[piece]] = float(-rank)
+    return scores
+
+
+def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
+    """Check that the merges contain every pair of parts that form a piece: other pieces, or single characters.
+
+    Single characters count even if they are not in the vocabulary, because a text is first split into characters.
+    """
+    known = set(merges)
+    lengths = {1, *map(len, pieces)}
+    return all(known.issuperset(_splits(piece, pieces, lengths)) for piece in pieces)
+
+
+def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[tuple[str, str]]:
+    """Yield the two parts of each possible merge that produces a piece; `lengths` are those of all parts."""
+    for length in lengths:
+        if len(piece) - length not in lengths:
+            continue
+        left, right = piece[:length], piece[length:]
+        if (len(left) == 1 or left in pieces) and (len(right) == 1 or right in pieces):
+            yield left, right
+
+
+def _require_gemma4(
+    document: Document, merges: Sequence[Merge], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
+) -> None:
+    """Check that nothing specific to llama.cpp's `gemma4` makes a difference."""
+    problem = "cannot be expressed by scores, and GGUF's only other model for such pieces, gemma4, "
+    if prefixes_space:
+        raise document.unsupported("model.merges", problem + "adds no space before a text")
+    if not adds_bos:
+        raise document.unsupported("model.merges", problem + "always adds BOS before a text")
+    newlines: dict[str, float] = {}
+    for rank, (left, right) in enumerate(merges):
+        if "\n" in left or "\n" in right:
+            if (left + right).strip("\n"):
+                raise document.unsupported(
+                    "model.merges", f"{problem}does not merge across line ends, as rank {rank} does"
+                )
+            newlines[f"{left} {right}"] = rank
+    for piece in ids:
+        if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
+            raise document.unsupported("model.merges", f"{problem}encodes {short_repr(piece)} as one token")

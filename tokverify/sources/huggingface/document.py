@@ -1,0 +1,141 @@
+"""Parse and check a tokenizer.json, with its stages in the normal form of the library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.sources.huggingface.expansion import require_bounded, require_valid_charsmaps
+from tokverify.sources.huggingface.stage import Stage, stages_of
+from tokverify.system.json_input import JsonError, parse_json
+from tokverify.system.library_error import raised_as
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from tokenizers.models import Model
+
+_EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed tokenizer.json; its stages have all options filled in, and sequences are flattened."""
+
+    source: str
+    """The name of the file in messages."""
+    model_type: str
+    model: Mapping[str, Any]
+    """The model as stored in the file."""
+    outline: Mapping[str, Any]
+    """The rest of the file."""
+    library: Tokenizer
+    """The tokenizer as loaded by the library, but without its model."""
+    normalizer: Sequence[Stage]
+    pre_tokenizer: Sequence[Stage]
+    post_processor: Sequence[Stage]
+    special_texts: Mapping[str, str]
+    """The texts of special tokens by role, such as `bos`."""
+
+    @property
+    def added_tokens(self) -> Sequence[Mapping[str, Any]]:
+        """The added tokens as stored in the file."""
+        return _added_tokens(self.outline)
+
+    @property
+    def unknown(self) -> str | None:
+        """The model's unknown token, if it has one."""
+        unknown = self.model.get("unk_token")
+        if not isinstance(unknown, str | None):
+            raise self.broken("model.unk_token", "must be a string")
+        return unknown
+
+    def broken(self, part: str, problem: str) -> BrokenFileError:
+        """Build the error for an invalid part."""
+        return BrokenFileError(f"{self.source}: {part}: {problem}")
+
+    def unsupported(self, part: str, problem: str = "GGUF cannot express it") -> UnsupportedError:
+        """Build the error for a valid part that has no equivalent in GGUF."""
+        return UnsupportedError(f"{self.source}: {part}: {problem}")
+
+
+def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Document:
+    """Parse the content of a tokenizer.json.
+
+    Raises:
+        BrokenFileError: If it is not a tokenizer.json.
+        UnsupportedError: If its normalizer could turn a short text into a huge one.
+    """
+    outline = _read_json(data, source)
+    model = outline.pop("model")
+    require_valid_charsmaps(outline.get("normalizer"), source)
+    library = _load(outline, source)
+    normalizer = stages_of(library.normalizer)
+    require_bounded(normalizer, source)
+    return Document(
+        source=source,
+        model_type=_model_type(model),
+        model=model,
+        outline=outline,
+        library=library,
+        normalizer=normalizer,
+        pre_tokenizer=stages_of(library.pre_tokenizer),
+        post_processor=stages_of(library.post_processor),
+        special_texts=special_texts,
+    )
+
+
+def _read_json(data: bytes, source: str) -> dict[str, Any]:
+    try:
+        content = parse_json(data)
+    except JsonError as error:
+        raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
+    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
+        raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
+    return content
+
+
+def load_around(model: Model, outline: Mapping[str, Any], source: str) -> Tokenizer:
+    """Load a tokenizer.json with the library, given its loaded model and the rest of the file as `outline`.
+
+    Truncation and padding are omitted.
+
+    Raises:
+        BrokenFileError: If the library cannot load it.
+    """
+    from tokenizers import AddedToken
+
+    tokenizer = _load({**outline, "added_tokens": []}, source)
+    tokenizer.model = model
+    # subtle: their ids depend on the model, so they cannot be added earlier.
+    tokenizer.add_tokens(
+        [AddedToken(entry["content"], **{flag: entry[flag] for flag in _FLAGS}) for entry in _added_tokens(outline)]
+    )
+    return tokenizer
+
+
+def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:
+    """Load everything except the model with the library: the model takes the most time and is checked on conversion."""
+    import tokenizers
+
+    skeleton = {**outline, "model": _EMPTY_MODEL, "truncation": None, "padding": None}
+    with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
+        return tokenizers.Tokenizer.from_str(json.dumps(skeleton))
+
+
+def _added_tokens(outline: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return outline.get("added_tokens") or []
+
+
+def _model_type(model: Mapping[str, Any]) -> str:
+    """Return the model's type, which old files omit."""
+    if "type" in model:
+        return str(model["type"])
+    if "merges" in model:
+        return "BPE"
+    if isinstance(model.get("vocab"), list):
+        return "Unigram"
+    return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"

@@ -1,0 +1,130 @@
+"""Convert the vocabulary of a tokenizer.json to GGUF's tokens and types, in order of the ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.text.wording import short_repr
+
+if TYPE_CHECKING:
+    from tokverify.sources.huggingface.document import Document
+    from tokverify.sources.huggingface.post_processor import Around
+
+GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+"""The roles that both a GGUF file and a tokenizer_config.json can contain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Texts and types by id; `ids` maps the texts of the tokenizer.json."""
+
+    tokens: list[str]
+    types: list[int]
+    ids: Mapping[str, int]
+
+
+def vocabulary(
+    document: Document,
+    ids: object,
+    *,
+    unknown: str | None = None,
+    escapes_spaces: bool = False,
+    has_bytes: bool = False,
+) -> Vocabulary:
+    """Combine the model's vocabulary and the added tokens; ids without a token become unused tokens.
+
+    Args:
+        document: The tokenizer.json.
+        ids: The model's pieces and their ids, not checked yet.
+        unknown: The unknown piece, if GGUF should declare it.
+        escapes_spaces: Whether pieces contain `▁` for a space.
+        has_bytes: Whether pieces such as `<0x0A>` represent bytes.
+
+    Raises:
+        BrokenFileError: If two tokens have the same id, or an id is implausible.
+    """
+    ids = _pieces(document, ids)
+    all_ids = _all_ids(document, ids)
+    size = max(all_ids.values(), default=-1) + 1
+    tokens = [f"[PAD{id}]" for id in range(size)]
+    types = [TokenType.UNUSED.value] * size
+    normal, byte = TokenType.NORMAL.value, TokenType.BYTE.value
+    for piece, id in all_ids.items():
+        tokens[id], types[id] = piece, byte if has_bytes and BYTE_PIECE.fullmatch(piece) else normal
+    for added in document.added_tokens:
+        id = all_ids[added["content"]]
+        has_space = escapes_spaces and ESCAPED_SPACE in added["content"]
+        tokens[id], types[id] = _convert_added(added, has_space=has_space, is_piece=added["content"] in ids)
+    if unknown is not None:
+        types[_id_of(document, unknown, all_ids)] = TokenType.UNKNOWN.value
+    return Vocabulary(tokens, types, all_ids)
+
+
+def _convert_added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
+    """Return the text and type of an added token, which llama.cpp matches before spaces are escaped."""
+    text = added["content"]
+    if added["special"]:
+        return text, TokenType.CONTROL.value
+    if has_space and added["normalized"]:
+        return unescape_spaces(text), TokenType.USER_DEFINED.value
+    # subtle: in the unnormalized text, `▁▁` never matches two spaces; these become the model's piece of that name.
+    return text, (TokenType.NORMAL if has_space and is_piece else TokenType.USER_DEFINED).value
+
+
+def _pieces(document: Document, ids: object) -> dict[str, int]:
+    if not isinstance(ids, dict) or not all(type(id) is int and id >= 0 for id in ids.values()):
+        raise document.broken("model.vocab", "must map pieces to ids")
+    return ids
+
+
+def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
+    # subtle: the library gives an added token the id of the piece with the same text, regardless of the file.
+    added = {token["content"]: token["id"] for token in document.added_tokens if token["content"] not in ids}
+    all_ids = {**ids, **added}
+    if len(set(all_ids.values())) != len(all_ids):
+        raise document.broken("model.vocab and added_tokens", "two tokens have the same id")
+    highest = max(all_ids.values(), default=-1)
+    if highest >= len(all_ids) + MAX_GAP or highest >= MAX_TOKENS:
+        raise document.broken(
+            "model.vocab and added_tokens", f"the highest id is {highest}, but there are only {len(all_ids)} tokens"
+        )
+    try:
+        "".join(all_ids).encode()
+    except UnicodeEncodeError:
+        raise document.broken(
+            "model.vocab", "a piece contains a lone surrogate, which UTF-8 cannot represent"
+        ) from None
+    return all_ids
+
+
+def _id_of(document: Document, piece: str, ids: Mapping[str, int]) -> int:
+    if piece not in ids:
+        raise document.broken("model.unk_token", f"{short_repr(piece)} is not in the vocabulary")
+    return ids[piece]
+
+
+def special_ids(document: Document, ids: Mapping[str, int], around: Around, unknown: str | None) -> dict[str, int]:
+    """Return the ids of the special tokens by role.
+
+    Args:
+        document: The tokenizer.json; files next to it can declare more tokens.
+        ids: The ids of all tokens.
+        around: The ids before and after a text, which are BOS and EOS regardless of those files.
+        unknown: The unknown piece.
+
+    Raises:
+        BrokenFileError: If an id in `around` has no token.
+    """
+    texts = {role: document.special_texts[role] for role in GGUF_ROLES if role in document.special_texts}
+    if unknown is not None:
+        texts["unk"] = unknown
+    roles = {role: ids[text] for role, text in texts.items() if text in ids}
+    roles |= {role: ids_there[0] for role, ids_there in zip(("bos", "eos"), around, strict=True) if ids_there}
+    for id in set(roles.values()) - set(ids.values()):
+        raise document.broken("post_processor", f"adds the id {id}, which has no token")
+    return roles

@@ -1,0 +1,139 @@
+"""Convert a sentencepiece .model to a TokenizerSpec: what the equivalent GGUF file would declare.
+
+Types of pieces have the same numbers in both formats, and GGUF has keys for most of the normalizer. The tokens around a
+text, if any, are declared by a tokenizer_config.json next to the file. Features without a GGUF key are refused by name.
+Features that have a key, but that llama.cpp implements differently, are found as differences by verification.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.engine.normalizer import unescape_spaces
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.sources.config import read_config, special_texts, template_fields
+from tokverify.sources.location import read_file
+from tokverify.sources.sentencepiece.message import parse
+from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
+from tokverify.system.library_error import raised_as
+
+if TYPE_CHECKING:
+    from tokverify.sources.sentencepiece.message import Message, TrainerSpec
+
+GGUF_MODELS = {1: "t5", 2: "llama"}
+"""`trainer_spec.model_type` -> `tokenizer.ggml.model`."""
+
+_OTHER_MODELS = {3: "word", 4: "char"}
+_MARKS_PER_PIECE = 4
+_TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
+
+
+def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
+    """Read the tokenizer of a sentencepiece .model file.
+
+    Args:
+        path: The file; the configuration next to it is read too.
+        content: The content of the file, if it has been read already.
+
+    Raises:
+        BrokenFileError: If the file cannot be read or is not a sentencepiece model.
+        UnsupportedError: If it uses a feature that GGUF has no key for.
+    """
+    path = Path(path)
+    message = _parse(path, read_file(path) if content is None else content)
+    _require_expressible(path, message)
+    types = [piece.type for piece in message.pieces]
+    scores = array("f", [piece.score for piece in message.pieces])
+    _require_valid(path, types, scores)
+    tokens = [_token(piece.piece, piece.type) for piece in message.pieces]
+    config = read_config(path)
+    return TokenizerSpec(
+        model=GGUF_MODELS[message.trainer_spec.model_type],
+        tokens=tokens,
+        pre="default",
+        scores=scores,
+        types=types,
+        special_ids=_special_ids(message.trainer_spec, special_texts(path), tokens, types),
+        add_bos=_flag(config, "add_bos_token"),
+        add_eos=_flag(config, "add_eos_token"),
+        add_space_prefix=message.normalizer_spec.add_dummy_prefix,
+        remove_extra_whitespaces=message.normalizer_spec.remove_extra_whitespaces,
+        charsmap=message.normalizer_spec.precompiled_charsmap or None,
+        **template_fields(path),
+    )
+
+
+def require_few_pieces(path: Path, data: bytes) -> None:
+    """Refuse a model before it is parsed if it may contain so many pieces that they would fill the memory.
+
+    Raises:
+        UnsupportedError: If it does.
+    """
+    # Each piece, and each text in it, begins with the same byte.
+    if data.count(b"\n") > _MARKS_PER_PIECE * MAX_TOKENS:
+        raise UnsupportedError(f"{path}: too many pieces; the limit is {MAX_TOKENS:,}")
+
+
+def _parse(path: Path, data: bytes) -> Message:
+    require_few_pieces(path, data)
+    with raised_as(BrokenFileError, f"{path}: not a sentencepiece model, or a damaged one; download it again"):
+        message = parse(data)
+    if not message.pieces:
+        raise BrokenFileError(f"{path}: not a sentencepiece model: it contains no pieces")
+    if len(message.pieces) > MAX_TOKENS:
+        raise UnsupportedError(f"{path}: {len(message.pieces):,} pieces; the limit is {MAX_TOKENS:,}")
+    # subtle: the library uses defaults for these. But it writes them after the pieces in every file, and nothing else
+    # shows that a file was truncated between two pieces.
+    for part in ("trainer_spec", "normalizer_spec"):
+        if not message.HasField(part):
+            raise BrokenFileError(f"{path}: a sentencepiece model without {part}: truncated; download it again")
+    return message
+
+
+def _require_expressible(path: Path, message: Message) -> None:
+    trainer, normalizer = message.trainer_spec, message.normalizer_spec
+    if trainer.model_type not in GGUF_MODELS:
+        name = _OTHER_MODELS.get(trainer.model_type, trainer.model_type)
+        raise UnsupportedError(f"{path}: trainer_spec.model_type is {name}; GGUF has only unigram and bpe")
+    if trainer.treat_whitespace_as_suffix:
+        raise UnsupportedError(f"{path}: trainer_spec.treat_whitespace_as_suffix is on; GGUF cannot express it")
+    if not normalizer.escape_whitespaces:
+        raise UnsupportedError(f"{path}: normalizer_spec.escape_whitespaces is off; GGUF cannot express it")
+
+
+def _require_valid(path: Path, types: Sequence[int], scores: Sequence[float]) -> None:
+    for id, (type, score) in enumerate(zip(types, scores, strict=True)):
+        if type not in _TYPES:
+            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, not 1 to 6; download it again")
+        if not math.isfinite(score):
+            raise BrokenFileError(f"{path}: the score of piece {id} is {score}; it must be finite; download it again")
+
+
+def _token(piece: bytes, type: int) -> str:
+    text = piece.decode("utf-8", "surrogateescape")
+    # llama.cpp matches user-defined pieces in the text before spaces are escaped.
+    return unescape_spaces(text) if type == TokenType.USER_DEFINED else text
+
+
+def _special_ids(
+    trainer: TrainerSpec, config: Mapping[str, str], tokens: Sequence[str], types: Sequence[int]
+) -> dict[str, int]:
+    """Find each role's token by its text, as sentencepiece does; a config next to the file takes precedence."""
+    own = {
+        "unk": trainer.unk_piece,
+        "bos": trainer.bos_piece,
+        "eos": trainer.eos_piece,
+        "pad": trainer.pad_piece,
+    }
+    special = {tokens[id]: id for id, type in enumerate(types) if type in {TokenType.CONTROL, TokenType.UNKNOWN}}
+    texts = [(role, piece.decode("utf-8", "surrogateescape")) for role, piece in own.items()]
+    return {role: special[text] for role, text in [*texts, *config.items()] if text in special}
+
+
+def _flag(config: Mapping[str, Any], name: str) -> bool | None:
+    value = config.get(name)
+    return value if isinstance(value, bool) else None

@@ -1,0 +1,154 @@
+"""Find the files of models, whichever way they are named.
+
+A new store needs one module with `find` and `expand`, and one line in `STORES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from glob import has_magic, iglob
+from itertools import islice
+from pathlib import Path
+
+from tokverify.errors import TokverifyError
+from tokverify.sources.location import file_and_rest, find_existing
+from tokverify.sources.stores.choice import tokenizer_files
+from tokverify.sources.stores.model_file import ModelFile
+from tokverify.sources.stores.suggestion import suggest_model
+
+MAX_MODELS = 1000
+"""The limit for the models that one pattern or directory stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A place where models are found by name."""
+
+    find: Callable[[str], ModelFile]
+    """Finds one model."""
+    expand: Callable[[str], list[str]]
+    """Returns the locations of all models that a pattern with `*` matches."""
+
+
+def _hub() -> Store:
+    from tokverify.sources.stores import hub
+
+    return Store(hub.find, hub.expand)
+
+
+def _ollama() -> Store:
+    from tokverify.sources.stores import ollama
+
+    return Store(ollama.find, ollama.expand)
+
+
+def _local(name: str) -> Store:
+    from tokverify.sources.stores import local_repositories
+
+    return Store(partial(local_repositories.find, name), partial(local_repositories.expand, name))
+
+
+STORES: Mapping[str, Callable[[], Store]] = {
+    "hf": _hub,
+    "ollama": _ollama,
+    "lmstudio": partial(_local, "lmstudio"),
+    "llamacpp": partial(_local, "llamacpp"),
+}
+"""The prefix of a name -> the store."""
+
+_LOCAL = ("ollama:", "lmstudio:", "llamacpp:")
+
+_ADDRESS = re.compile(r"(https?):/+([^/].*\.gguf(?:\?.*)?)", re.IGNORECASE | re.DOTALL)
+
+
+def is_stored(location: str | Path) -> bool:
+    """Whether a location names a model in a store or behind an address, and not a file."""
+    text = str(location)
+    is_name = text.partition(":")[0] in STORES and ":" in text
+    return (is_name or _ADDRESS.fullmatch(text) is not None) and find_existing(text) is None
+
+
+def to_location(model: str | Path) -> str:
+    """Return a location as the user wrote it: a Path has only one of the two slashes of an address."""
+    match = _ADDRESS.fullmatch(str(model))
+    return f"{match[1].lower()}://{match[2]}" if match and is_stored(model) else str(model)
+
+
+def is_remote(location: str | Path) -> bool:
+    """Whether a location names a model on the hub or behind an address, and not one on this machine."""
+    return is_stored(location) and not str(location).startswith(_LOCAL)
+
+
+def find_model(location: str | Path | ModelFile) -> ModelFile:
+    """Find the file of a model.
+
+    Args:
+        location: A path, which need not exist; `hf:org/name[:quantization or file][@revision]`;
+            `https://.../model.gguf`; `ollama:name[:tag]`; `lmstudio:` or `llamacpp:owner/name[:quantization or file]`.
+            A file that has been found is returned unchanged.
+
+    Raises:
+        TokverifyError: If the store has no such model or cannot be reached, or a name in a store seems to be meant.
+    """
+    if isinstance(location, ModelFile):
+        return location
+    if not is_stored(location):
+        _require_no_other_name(str(location))
+        path = Path(location)
+        return ModelFile(path=path, name=path.stem, location=str(path))
+    text = to_location(location)
+    if _ADDRESS.fullmatch(text):
+        from tokverify.sources.stores import address
+
+        return address.find(text)
+    prefix, _, name = text.partition(":")
+    return STORES[prefix]().find(name)
+
+
+def _require_no_other_name(location: str) -> None:
+    """Reject what is no file, but nearly the name of a model in a store."""
+    name = suggest_model(location)
+    if name and find_existing(location) is None and file_and_rest(location) is None:
+        raise TokverifyError(f"{location}: no such file; did you mean `{name}`?")
+
+
+def find_models(locations: Iterable[str | Path]) -> dict[str, str | Path]:
+    """Return the locations of all models that are meant, by names that tell them apart in a report.
+
+    Args:
+        locations: As for `find_model`, or a directory, or a pattern such as `models/*.gguf` or `hf:org/*`. Any other
+            location stands for itself.
+
+    Raises:
+        TokverifyError: If a directory or a pattern stands for no model, or for too many.
+    """
+    models = list(dict.fromkeys(model for location in locations for model in _expand(location)))
+    names = [model.stem if isinstance(model, Path) else model for model in models]
+    return {name if names.count(name) == 1 else str(model): model for name, model in zip(names, models, strict=True)}
+
+
+def _expand(location: str | Path) -> Sequence[str | Path]:
+    text = to_location(location)
+    prefix, _, name = text.partition(":")
+    if is_stored(location):
+        return STORES[prefix]().expand(name) if "*" in name and prefix in STORES else [text]
+    path = find_existing(text)
+    if path and path.is_dir():
+        return _list_models(map(str, path.rglob("*.gguf")), text, "contains no GGUF file with a tokenizer")
+    # A colon separates a drive from a path, or a kind of tokenizer from what may contain any characters.
+    if path is None and has_magic(text) and ":" not in text[2:]:
+        return _list_models(iglob(text, recursive=True), text, "no GGUF file matches")  # noqa: PTH207 - may be absolute
+    return [location]
+
+
+def _list_models(paths: Iterable[str], location: str, problem: str) -> list[Path]:
+    found = list(islice((path for path in paths if Path(path).is_file()), MAX_MODELS + 1))
+    if len(found) > MAX_MODELS:
+        raise TokverifyError(f"{location}: stands for more than {MAX_MODELS:,} files, the limit; name fewer")
+    models = tokenizer_files(found)
+    if not models:
+        raise TokverifyError(f"{location}: {problem}; check the path")
+    return [Path(model) for model in models]

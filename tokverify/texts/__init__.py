@@ -1,0 +1,1 @@
+"""Texts: which text shows how two tokenizers differ?"""

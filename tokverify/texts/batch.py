@@ -1,0 +1,110 @@
+"""Ask a tokenizer for the results of many texts, in as few calls as it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
+
+from tokverify.texts.failure import FAILURES, Failure, name_side
+from tokverify.texts.mode import Mode
+from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, adapted_decoding_of
+
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
+
+Encoded = list[int] | Failure
+"""The ids of a text, or why it cannot be encoded."""
+
+Decoded = bytes | Failure
+"""The text of some ids, or why they cannot be decoded."""
+
+KnownIds = dict[tuple[str, Mode], Encoded]
+"""What a tokenizer answered, by text and options."""
+
+
+def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> list[Encoded]:
+    """Encode each text in its mode, all texts with the same mode in one call if the tokenizer encodes batches."""
+    if not isinstance(tokenizer, BatchEncoding):
+        pairs = zip(texts, modes, strict=True)
+        return [_answer(tokenizer.encode, text, **mode._asdict()) for text, mode in pairs]
+    results: list[Encoded] = [[]] * len(texts)
+    for mode in dict.fromkeys(modes):
+        places = [at for at, other in enumerate(modes) if other == mode]
+        encoded = _answer(tokenizer.encode_many, [texts[at] for at in places], **mode._asdict())
+        for at, ids in zip(places, _for_each(encoded, len(places)), strict=True):
+            results[at] = ids
+    return results
+
+
+def ids_or_none(encoded: Encoded) -> tuple[int, ...] | None:
+    """Return the ids of a text; None if it cannot be encoded, for whatever reason."""
+    return None if isinstance(encoded, FAILURES) else tuple(encoded)
+
+
+def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[Sequence[int]]) -> list[Decoded]:
+    """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
+    adapted = adapted_decoding_of(tokenizer, other)
+    if adapted is None and isinstance(tokenizer, BatchDecoding):
+        return [*_for_each(_answer(tokenizer.decode_many, all_ids), len(all_ids))]
+    return [_answer(adapted or tokenizer.decode, ids) for ids in all_ids]
+
+
+def _answer(
+    function: Callable[_Parameters, _Answer], *args: _Parameters.args, **options: _Parameters.kwargs
+) -> _Answer | Failure:
+    try:
+        return function(*args, **options)
+    except FAILURES as failure:
+        return failure
+
+
+def _for_each(answer: Sequence[_Answer] | Failure, count: int) -> Sequence[_Answer | Failure]:
+    """Return the results of a call for several inputs; if it failed as a whole, that is the failure of each."""
+    return [answer] * count if isinstance(answer, FAILURES) else answer
+
+
+class Answers:
+    """What one side of a comparison answers about texts for which it is asked together beforehand."""
+
+    def __init__(self, tokenizer: Tokenizer, other: Tokenizer, side: str, known: KnownIds | None = None) -> None:
+        """Compare `tokenizer`, called `side` in messages, with `other`; look up ids in `known`, and add them there."""
+        self._tokenizer = tokenizer
+        self._other = other
+        self._side = side
+        self._encoded: KnownIds = {} if known is None else known
+        self._decoded: dict[tuple[int, ...], Decoded] = {}
+
+    def encode_all(self, texts: Sequence[str], modes: Sequence[Mode]) -> list[Encoded]:
+        """Encode each text in its mode."""
+        keys = list(zip(texts, modes, strict=True))
+        new = [key for key in dict.fromkeys(keys) if key not in self._encoded]
+        encoded = encode_all(self._tokenizer, [text for text, _ in new], [mode for _, mode in new])
+        self._encoded.update(zip(new, encoded, strict=True))
+        return [self._encoded[key] for key in keys]
+
+    def decode_all(self, all_ids: Iterable[Sequence[int]]) -> None:
+        """Decode lists of ids, and forget earlier ones."""
+        distinct = list(dict.fromkeys(map(tuple, all_ids)))
+        self._decoded = dict(zip(distinct, decode_all(self._tokenizer, self._other, distinct), strict=True))
+
+    def ids(self, text: str, mode: Mode) -> tuple[int, ...]:
+        """Return the ids of a text that has been encoded.
+
+        Raises:
+            EncodeError, UnsupportedError: If the tokenizer could not encode it; the message names the side.
+        """
+        encoded = self._encoded[text, mode]
+        if isinstance(encoded, FAILURES):
+            raise name_side(self._side, encoded)
+        return tuple(encoded)
+
+    def text(self, ids: tuple[int, ...]) -> bytes:
+        """Return the text of ids that have been decoded.
+
+        Raises:
+            EncodeError, UnsupportedError: If the tokenizer could not decode them; the message names the side.
+        """
+        decoded = self._decoded[ids]
+        if isinstance(decoded, FAILURES):
+            raise name_side(self._side, decoded)
+        return decoded

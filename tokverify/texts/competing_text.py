@@ -1,0 +1,265 @@
+"""Make texts that show in which order a tokenizer joins pieces.
+
+A score or a merge that is a little wrong changes no token's own text. It shows only where two joins compete for the
+same piece: in `P Q R`, where `PQ` and `QR` are both tokens, the one that ranks higher is made.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import chain
+from string import punctuation
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tokverify.engine.family import Ranking
+from tokverify.spec import piece_made_by
+from tokverify.text.utf8 import from_utf8
+from tokverify.texts.division_text import close_divisions
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.spec import TokenizerSpec
+
+MOST = 20_000
+"""At most this many texts are made."""
+_LONGEST = 100
+"""Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
+_WINDOW = 40
+"""How many competitors are tried on either side of a join that has another rank."""
+_LAST = float("inf")
+
+
+_Pieces: TypeAlias = tuple[str, str, str]
+"""Three neighboring pieces; the one in the middle can be joined to either of the others."""
+
+
+class _Join(NamedTuple):
+    """Two neighboring pieces that are joined."""
+
+    left: str
+    right: str
+
+    @property
+    def piece(self) -> str:
+        """What they become."""
+        return self.left + self.right
+
+
+class _Ranks(NamedTuple):
+    """How early a join is made, in competition for its right and for its left piece; the smallest rank comes first."""
+
+    by_right: float
+    by_left: float
+
+
+_NEVER = _Ranks(_LAST, _LAST)
+
+
+class _Competition(NamedTuple):
+    """Two joins that need the same piece."""
+
+    gap: float
+    """How far apart their ranks are."""
+    first: _Join
+    second: _Join
+
+    @property
+    def pieces(self) -> _Pieces:
+        return (*self.first, self.second.right)
+
+
+class CompetingTexts:
+    """Makes texts whose ids depend on the order of joins. What several tokenizers have in common is computed once.
+
+    Args:
+        declared: What the reference declares. If it ranks tokens as the tokenizer under test does, only competitions
+            with another winner count; without it, those that are won most narrowly.
+    """
+
+    def __init__(self, declared: TokenizerSpec | None) -> None:
+        self._declared = declared
+        self._theirs: dict[Ranking, _Competitors] = {}
+        self._last: tuple[TokenizerSpec | None, Sequence[tuple[str, ...]]] = (None, ())
+        """The tokenizer that was looked at last, and what competes in it."""
+
+    def make(self, actual: Encoder) -> list[str]:
+        """Return the texts for a tokenizer, at most `MOST`, and those that it divides narrowly, if scores are added."""
+        last, pieces = self._last
+        if last is None or not _rank_alike(last, actual.spec):
+            pieces = self._find(actual.spec, actual.settings.family.ranking)
+            self._last = (actual.spec, pieces)
+        return _texts(pieces, actual)
+
+    def make_around(self, actual: Encoder, moved: Collection[str]) -> list[str]:
+        """Return the texts in which joins that make one of the moved pieces compete with any others, at most `MOST`."""
+        ranking = actual.settings.family.ranking
+        if self._declared is None:
+            return []
+        ours, theirs = (_joins_around(spec, ranking, moved) for spec in (actual.spec, self._declared))
+        found = chain(_flipped_around(ours, theirs, moved), _flipped_around(theirs, ours, moved))
+        return _texts((one.pieces for one in nsmallest(MOST, found)), actual)
+
+    def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
+        declared = self._declared
+        if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
+            return ()
+        if declared and ranking not in self._theirs:
+            self._theirs[ranking] = _Competitors(_joins(declared, ranking))
+        ours = _joins(spec, ranking)
+        theirs = self._theirs.get(ranking)
+        found = _flipped(ours, theirs) if theirs and theirs.joins else _Competitors(ours).of(ours)
+        pieces: list[tuple[str, ...]] = [one.pieces for one in nsmallest(MOST, found)]
+        if ranking is Ranking.SCORE_SUM:
+            pieces += close_divisions(_scores(spec), _scores(declared) if declared else None)
+        return pieces
+
+
+def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Competition]:
+    """Yield competitions with another winner.
+
+    Not every one changes ids, as other joins may come first, so more are made with the joins that have another rank.
+    """
+    closest = [one for one in theirs.of(theirs.joins) if _has_other_winner(one, ours, theirs.joins)]
+    yield from closest
+    moved = {join for one in closest for join in (one.first, one.second)}
+    if len(closest) < MOST:
+        others = theirs.of(moved, _WINDOW)
+        yield from (one for one in others if _has_other_winner(one, ours, theirs.joins))
+
+
+def _flipped_around(
+    ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
+) -> Iterator[_Competition]:
+    """Yield competitions of the joins that make moved pieces, if they have another winner."""
+    chosen = [join for join in theirs if join.piece in moved]
+    competitions = _Competitors(theirs).of(chosen, len(theirs))
+    return (one for one in competitions if _has_other_winner(one, ours, theirs))
+
+
+def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces, and those that compete with them; to list all would take long."""
+    is_sum = ranking is Ranking.SCORE_SUM
+    scores = _scores(spec) if ranking.uses_scores else {}
+    joins = _joins_of_scores(scores, moved, is_sum=is_sum) if scores else _joins_of_merges(spec.merges or ())
+    made = [join for join in joins if join.piece in moved]
+    lefts, rights = {join.left for join in made}, {join.right for join in made}
+    if scores:
+        starts, ends = tuple(rights), tuple(lefts)
+        near = [piece for piece in scores if piece.startswith(starts) or piece.endswith(ends)]
+        joins = {**joins, **_joins_of_scores(scores, near, is_sum=is_sum)}
+    competing = (join for join in joins if join.left in rights or join.right in lefts or join.piece in moved)
+    return {join: joins[join] for join in competing}
+
+
+def _rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
+    """Whether two variants of a tokenizer share the arrays that decide the order of joins."""
+    names = ("model", "tokens", "scores", "merges")
+    return all(getattr(first, name) is getattr(second, name) for name in names)
+
+
+def _ranked(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object], ...]:
+    """Return the arrays that decide the order of joins."""
+    if ranking is Ranking.MERGE_RANK:
+        return (list(spec.merges or ()),)
+    return (list(spec.tokens), list(spec.scores or ()), list(spec.merges or ()))
+
+
+def _joins(spec: TokenizerSpec, ranking: Ranking) -> Mapping[_Join, _Ranks]:
+    if ranking is Ranking.MERGE_RANK:
+        return _joins_of_merges(spec.merges or ())
+    if not ranking.uses_scores:
+        return {}
+    scores = _scores(spec)
+    return _joins_of_scores(scores, scores, is_sum=ranking is Ranking.SCORE_SUM)
+
+
+def _joins_of_merges(merges: Sequence[str]) -> Mapping[_Join, _Ranks]:
+    joins: dict[_Join, _Ranks] = {}
+    for rank, merge in enumerate(merges):
+        left, _, right = merge.partition(" ")
+        joins.setdefault(_Join(left, right), _Ranks(rank, rank))
+    return joins
+
+
+def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
+    """Return the score of each piece; without scores, the ranks of the merges decide."""
+    if spec.scores is not None:
+        return dict(zip(spec.tokens, spec.scores, strict=False))
+    scores = dict.fromkeys(spec.tokens, 0.0)
+    made = dict.fromkeys(map(piece_made_by, spec.merges or ()))
+    return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
+
+
+def _joins_of_scores(scores: Mapping[str, float], pieces: Iterable[str], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts."""
+    joins: dict[_Join, _Ranks] = {}
+    for piece in pieces:
+        score = scores[piece]
+        for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
+            left, right = scores.get(piece[:at]), scores.get(piece[at:])
+            if left is not None and right is not None:
+                ranks = _Ranks(left - score, right - score) if is_sum else _Ranks(-score, -score)
+                joins[_Join(piece[:at], piece[at:])] = ranks
+    return joins
+
+
+class _Competitors:
+    """The joins that need the same piece as another one, by rank."""
+
+    def __init__(self, joins: Mapping[_Join, _Ranks]) -> None:
+        self.joins = joins
+        self._ending: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
+        self._starting: dict[str, list[tuple[float, _Join]]] = defaultdict(list)
+        for join, ranks in joins.items():
+            self._ending[join.right].append((ranks.by_right, join))
+            self._starting[join.left].append((ranks.by_left, join))
+        for competitors in (*self._ending.values(), *self._starting.values()):
+            competitors.sort()
+
+    def of(self, chosen: Collection[_Join], window: int = 1) -> Iterator[_Competition]:
+        """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
+        for join in chosen:
+            rank = self.joins[join]
+            for other, second in _closest(self._starting.get(join.right, ()), rank.by_right, window):
+                yield _Competition(abs(rank.by_right - other), join, second)
+            for other, first in _closest(self._ending.get(join.left, ()), rank.by_left, window):
+                yield _Competition(abs(rank.by_left - other), first, join)
+
+
+def _closest(ranked: Sequence[tuple[float, _Join]], rank: float, window: int) -> Sequence[tuple[float, _Join]]:
+    at = bisect_left(ranked, (rank,))
+    return ranked[max(at - window, 0) : at + window]
+
+
+def _has_other_winner(one: _Competition, ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks]) -> bool:
+    return _left_wins(one, ours) != _left_wins(one, theirs)
+
+
+def _left_wins(one: _Competition, joins: Mapping[_Join, _Ranks]) -> bool:
+    """Whether the first of two joins is made; of equal ones, the left one is."""
+    return joins.get(one.first, _NEVER).by_right <= joins.get(one.second, _NEVER).by_left
+
+
+def _texts(pieces: Iterable[tuple[str, ...]], actual: Encoder) -> list[str]:
+    before = _separator(actual) if actual.settings.family.ranking is Ranking.SCORE_SUM else ""
+    texts = (_text(each, actual) for each in pieces)
+    return [before + text for text in dict.fromkeys(filter(None, texts))]
+
+
+def _separator(actual: Encoder) -> str:
+    """Return the punctuation mark with a token of its own that the fewest other tokens contain, if there is any.
+
+    Without it, the pieces of a text compete with those that begin with a space, as most such models add one.
+    """
+    uses = Counter(chain.from_iterable(actual.spec.tokens))
+    return min(frozenset(punctuation).intersection(actual.spec.tokens), key=uses.__getitem__, default="")
+
+
+def _text(pieces: tuple[str, ...], actual: Encoder) -> str | None:
+    ids = actual.settings.ids
+    if not all(piece in ids for piece in pieces):
+        return None
+    return from_utf8(b"".join(actual.token_bytes(ids[piece]) for piece in pieces))

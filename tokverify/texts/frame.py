@@ -1,0 +1,70 @@
+"""Frames: the letters around the text of a token in a probe, and packs of many probes in one text.
+
+A pack need not be divided into probes again. A token that is matched in the text before the model runs stands between
+the last id of what precedes it and the first id of what follows it. If these three ids do not occur in a row anywhere
+in the ids of a pack, the token was not matched in its own probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from tokverify.texts.queries import Queries
+
+_Item = TypeVar("_Item")
+
+CHARACTERS = 4000
+"""The approximate length of a pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the text of a token."""
+
+    before: str
+    after: str
+
+    @property
+    def between(self) -> str:
+        """What stands between the texts of two tokens."""
+        return f"{self.after} {self.before}"
+
+    def surround(self, texts: Iterable[str]) -> str:
+        """Return the pack of the probes of several tokens."""
+        return self.between + self.between.join(texts) + self.between
+
+    def edges(self, queries: Queries) -> tuple[int, int] | None:
+        """Return the ids before and after a matched token; None if the frame cannot be encoded."""
+        ids = queries.encode(self.between)
+        return (ids[-1], ids[0]) if ids else None
+
+
+FRAMES = (Frame("q", "q"), Frame("e", "e"), Frame("s", "s"), Frame("t", "i"), Frame("Z", "y"), Frame("中", "中"))
+"""Letters that take part in many merges: few ordinary tokens stay whole in all of them."""
+
+
+def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list[int]]:
+    """Group tokens into packs of about `CHARACTERS`."""
+    between = len(FRAMES[0].between)
+    return _pack(ids, lambda id: len(texts[id] or "") + between)
+
+
+def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Group texts so that each group, joined by one character, has about `CHARACTERS`."""
+    return _pack(texts, lambda text: len(text) + 1)
+
+
+def _pack(items: Iterable[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    pack: list[_Item] = []
+    size = 0
+    for item in items:
+        pack.append(item)
+        size += size_of(item)
+        if size >= CHARACTERS:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack

@@ -1,0 +1,146 @@
+"""Mode: the options with which tokenizers can be compared on a text.
+
+A tokenizer that never recognizes control tokens (`parses_special` is False) encodes a text in one way only, and always
+matches its other added tokens. In a text without any of its control tokens, this is what `parse_special` does to other
+tokenizers. In a text that contains one, none of their modes is the same; with the option off, at least the control
+tokens are plain text on both sides. If such a tokenizer does not list its control tokens, the option is always off.
+
+Some tokenizers always recognize control tokens. The option is then always on, unless another one never does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.tokenizer import AlwaysParsing, ControlListing
+
+if TYPE_CHECKING:
+    from tokverify.case import Case
+    from tokverify.tokenizer import Tokenizer
+
+    ContainsControl = Callable[[str], bool]
+
+
+class Mode(NamedTuple):
+    """The options of one encode call."""
+
+    add_special: bool
+    parse_special: bool
+
+
+def mode_of(case: Case) -> Mode:
+    """Return the mode that a case asks for."""
+    return Mode(case.add_special, case.parse_special)
+
+
+class Modes:
+    """Chooses the mode in which to compare some tokenizers, for each text."""
+
+    def __init__(self, *tokenizers: Tokenizer) -> None:
+        self._tokenizers = tokenizers
+        self._adds_special = all(tokenizer.adds_special for tokenizer in tokenizers)
+        unable = [tokenizer for tokenizer in tokenizers if not tokenizer.parses_special]
+        self.parses_special = not unable
+        """Whether `parse_special` is always as asked for, instead of depending on the text."""
+        self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
+        self._never_parsed = [(tokenizer.name, _control_test(tokenizer)) for tokenizer in unable]
+
+    def choose(self, text: str, asked: Mode) -> Mode:
+        """Return the mode in which a text is compared, given the one that is asked for."""
+        parse_special = asked.parse_special or bool(self._always)
+        if not self.parses_special:
+            parse_special = not self._find_unable(text)
+        return Mode(asked.add_special and self._adds_special, parse_special)
+
+    def decisive_options(self, text: str, asked: Mode, chosen: Mode) -> list[str]:
+        """Return the options that differ in two modes, and may change the ids of a text."""
+        decisive: list[str] = []
+        if asked.add_special != chosen.add_special and self._adds_tokens:
+            decisive.append("add_special")
+        if asked.parse_special != chosen.parse_special and any(contains(text) for contains in self._parsed):
+            decisive.append("parse_special")
+        return decisive
+
+    def reason(self, option: str, text: str) -> str:
+        """Return why an option is not as it was asked for."""
+        if option == "add_special":
+            names = dict.fromkeys(tokenizer.name for tokenizer in self._tokenizers if not tokenizer.adds_special)
+            return f"add_special off: {_join(names, 'does', 'do')} not know which tokens to add around a text"
+        unable = self._find_unable(text)
+        if self._always and not unable:
+            names = dict.fromkeys(tokenizer.name for tokenizer in self._always)
+            return f"parse_special on: {_join(names, 'always recognizes', 'always recognize')} control tokens in a text"
+        if not unable:
+            names = dict.fromkeys(name for name, _ in self._never_parsed)
+            return f"parse_special on: {_join(names, 'has', 'have')} no other way to encode this text"
+        return f"parse_special off: {_join(unable, 'never recognizes', 'never recognize')} control tokens in a text"
+
+    def _find_unable(self, text: str) -> dict[str, None]:
+        """Return the names of the tokenizers that never recognize some control token in this text."""
+        return dict.fromkeys(name for name, contains in self._never_parsed if contains(text))
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Notes about the options that cannot always be as they are asked for, and why."""
+        notes: dict[str, None] = {}
+        for tokenizer in self._tokenizers:
+            if not tokenizer.adds_special:
+                reason = f"{tokenizer.name} does not know which tokens to add around a text"
+                notes[f"compared with add_special turned off: {reason}"] = None
+        for tokenizer in self._tokenizers:
+            if not tokenizer.parses_special:
+                notes[_describe_parsing(tokenizer)] = None
+        for tokenizer in self._always:
+            reason = f"{tokenizer.name} always recognizes control tokens in text"
+            notes[f"compared with parse_special turned on: {reason}"] = None
+        return tuple(notes)
+
+    @cached_property
+    def _adds_tokens(self) -> bool:
+        return any(_adds_tokens(tokenizer) for tokenizer in self._tokenizers if tokenizer.adds_special)
+
+    @cached_property
+    def _parsed(self) -> list[ContainsControl]:
+        # One that always recognizes control tokens encodes a text in the same way in both modes.
+        choosing = [each for each in self._tokenizers if each.parses_special and not _always_parses(each)]
+        return [_control_test(tokenizer) for tokenizer in choosing]
+
+
+def _describe_parsing(tokenizer: Tokenizer) -> str:
+    if isinstance(tokenizer, ControlListing):
+        return (
+            f"compared with parse_special turned on, but off for texts that contain a control token of {tokenizer.name}"
+            ", which never recognizes those and always matches its other added tokens"
+        )
+    return f"compared with parse_special turned off: {tokenizer.name} never recognizes control tokens in text"
+
+
+def _join(names: dict[str, None], singular: str, plural: str) -> str:
+    return f"{' and '.join(names)} {singular if len(names) == 1 else plural}"
+
+
+def _always_parses(tokenizer: Tokenizer) -> bool:
+    return isinstance(tokenizer, AlwaysParsing) and tokenizer.always_parses_special
+
+
+def _adds_tokens(tokenizer: Tokenizer) -> bool:
+    try:
+        with_tokens, without = (tokenizer.encode("", add_special=add, parse_special=True) for add in (True, False))
+    except (EncodeError, UnsupportedError):
+        return True
+    return with_tokens != without
+
+
+def _control_test(tokenizer: Tokenizer) -> ContainsControl:
+    """Return a function that checks if a text contains a control token; if they are not known, any text may."""
+    if not isinstance(tokenizer, ControlListing):
+        return lambda _: True
+    texts = list(filter(None, tokenizer.control_texts))
+    if not texts:
+        return lambda _: False
+    search = re.compile("|".join(map(re.escape, texts))).search
+    return lambda text: search(text) is not None

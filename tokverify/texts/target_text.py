@@ -1,0 +1,89 @@
+"""Make texts that show how single tokens are matched, to check a repair where the shipped cases show nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from tokverify.case import Case
+from tokverify.errors import TokverifyError
+from tokverify.text.sequence import thin_out
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.tokenizer import Tokenizer
+
+SUITE = "generated"
+"""The suite of all cases made here."""
+_MOST = 1_500
+"""At most this many tokens are each put into texts; of more, an even sample."""
+_SAMPLED = 300
+"""How many ordinary tokens are put into texts in any case."""
+_ADDED = 400
+"""At most this many added tokens are put into texts in any case."""
+_MIXED = 150
+"""How many texts consist of several tokens."""
+_LENGTH = 12
+
+
+def is_generated(case: Case) -> bool:
+    """Whether a case was made here."""
+    return case.suite == SUITE
+
+
+def general_cases(actual: Encoder | None, expected: Tokenizer | None) -> list[Case]:
+    """Return cases for all added tokens of both sides and for a sample of the other tokens, alone and together."""
+    size = max(side.vocab_size if side else 0 for side in (actual, expected))
+    ids = dict.fromkeys([*_added_ids(actual, expected), *thin_out(range(size), _SAMPLED)])
+    return [*target_cases(ids, actual, expected), *_mixed_cases(actual, expected, size)]
+
+
+def _added_ids(actual: Encoder | None, expected: Tokenizer | None) -> Sequence[int]:
+    """Return the ids that are matched in texts on our side, and those with a role on the other."""
+    matched = [token.id for token in actual.settings.added_tokens] if actual else []
+    roles = expected.special_ids.values() if expected else ()
+    return [*roles, *thin_out(matched, _ADDED)]
+
+
+def target_cases(ids: Iterable[int], actual: Encoder | None, expected: Tokenizer | None) -> list[Case]:
+    """Return cases that contain each token between letters and spaces, with and without control tokens in texts."""
+    cases: list[Case] = []
+    for id in thin_out(list(ids), _MOST):
+        for number, text in enumerate(_texts_of(id, actual, expected)):
+            around = f"a{text}b {text} {text}{text}"
+            for parse_special in (True, False):
+                name = f"{id}-{number}-{'parsed' if parse_special else 'plain'}"
+                cases.append(Case(id=name, suite=SUITE, text=around, parse_special=parse_special))
+            alone = Case(id=f"{id}-{number}-alone", suite=SUITE, text=text, add_special=True, parse_special=False)
+            cases.append(alone)
+    return cases
+
+
+def ids_in(cases: Iterable[Case]) -> set[int]:
+    """Return the ids of the tokens that cases of `target_cases` are made for."""
+    names = (case.id.partition("-")[0] for case in cases if is_generated(case))
+    return {int(name) for name in names if name.isdecimal()}
+
+
+def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer | None) -> Iterator[str]:
+    """Yield the different texts that the two sides have for a token."""
+    sides: list[Tokenizer] = [side for side in (actual, expected) if side is not None]
+    texts: dict[str, None] = {}
+    for side in sides:
+        try:
+            data = side.token_bytes(id) if id < side.vocab_size else b""
+            texts[data.decode()] = None
+        except (TokverifyError, UnicodeDecodeError):
+            continue
+    yield from filter(None, texts)
+
+
+def _mixed_cases(actual: Encoder | None, expected: Tokenizer | None, size: int) -> Iterator[Case]:
+    """Yield cases of random sequences of tokens; the same vocabulary always yields the same ones."""
+    if not size:
+        return
+    random = Random(0)  # noqa: S311 - texts, not secrets
+    for number in range(_MIXED):
+        parts = [next(_texts_of(random.randrange(size), actual, expected), " ") for _ in range(_LENGTH)]
+        yield Case(id=f"mixed-{number}", suite=SUITE, text="".join(parts), parse_special=bool(number % 2))

@@ -1,0 +1,118 @@
+"""What tokenizers list of their vocabularies, and how two differ: sizes, the token of each id, special ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress, product
+from operator import ne, or_
+from string import hexdigits
+from typing import TYPE_CHECKING
+
+from tokverify.engine.joined_strings import JoinedStrings, find_differing
+from tokverify.engine.piece_index import index_pieces
+from tokverify.errors import TokverifyError
+from tokverify.report.run import PieceDifference, VocabularyDifference
+from tokverify.spec import TokenType
+from tokverify.texts.failure import NotComparedError
+from tokverify.tokenizer import Declaring, TypeListing, pieces_of, why_hidden
+
+if TYPE_CHECKING:
+    from tokverify.tokenizer import Tokenizer
+
+
+_TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
+_BYTE_PIECES = frozenset(f"<0x{high}{low}>" for high, low in product(hexdigits, repeat=2))
+
+
+def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference | None:
+    """Compare two vocabularies id by id; return None if one side does not list its tokens.
+
+    If strings differ, their bytes are compared, so that a token that is only stored differently (`▁▁` for two spaces)
+    does not count as a difference. Equal strings are assumed to represent the same bytes, except for `<0x0A>` and the
+    like, which stand for a byte only if they are typed so.
+    """
+    if why_hidden(actual, expected):
+        return None
+    pieces, others = pieces_of(actual), pieces_of(expected)
+    differing, respelled = [], 0
+    for id, piece, other in _find_suspicious(pieces, others):
+        if piece and other and actual.token_bytes(id) == expected.token_bytes(id):
+            respelled += piece != other
+        else:
+            differing.append(PieceDifference(id, piece or None, other or None))
+    return VocabularyDifference(
+        actual_size=actual.vocab_size,
+        expected_size=expected.vocab_size,
+        pieces=tuple(_mark_unused(differing, actual, expected)),
+        respelled=respelled,
+        special_ids=find_other_roles(actual.special_ids, expected.special_ids),
+    )
+
+
+def _find_suspicious(pieces: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the id and the pieces of each token whose pieces differ, or can stand for a byte; "" for a missing one."""
+    if isinstance(pieces, JoinedStrings) and isinstance(others, JoinedStrings):
+        ids = index_pieces(pieces)
+        bytes_of_both = {ids[piece] for piece in _BYTE_PIECES if piece in ids}
+        for id in sorted(bytes_of_both.union(find_differing(pieces, others))):
+            piece, other = _piece(pieces, id), _piece(others, id)
+            if piece or other:  # an empty piece is the same as none
+                yield id, piece, other
+        return
+    size = max(len(pieces), len(others))
+    left, right = ([*listed, *[""] * (size - len(listed))] for listed in (pieces, others))
+    # Only a few of a quarter of a million tokens are suspicious, so no Python code runs for the others.
+    are_suspicious = map(or_, map(ne, left, right), map(_BYTE_PIECES.__contains__, left))
+    for id in compress(range(size), are_suspicious):
+        yield id, left[id], right[id]
+
+
+def _piece(pieces: Sequence[str], id: int) -> str:
+    return pieces[id] if id < len(pieces) else ""
+
+
+def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tokenizer) -> Iterator[PieceDifference]:
+    """Mark the tokens that only one side has and that it declares as unused."""
+    has_extra = any(piece.expected is None for piece in pieces)
+    has_missing = any(piece.actual is None for piece in pieces)
+    unused = (_unused_ids(actual) if has_extra else frozenset(), _unused_ids(expected) if has_missing else frozenset())
+    for piece in pieces:
+        if piece.actual is not None and piece.expected is not None:
+            yield piece
+        else:
+            yield replace(piece, is_unused=piece.id in unused[piece.actual is None])
+
+
+def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    try:
+        return frozenset(id for id, type in enumerate(types_of(tokenizer)) if type is TokenType.UNUSED)
+    except NotComparedError:
+        return frozenset()
+
+
+def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Return the roles that both sides know and that belong to different ids, with the actual and expected id."""
+    return {role: (actual[role], expected[role]) for role in actual if expected.get(role, actual[role]) != actual[role]}
+
+
+def types_of(tokenizer: Tokenizer) -> Sequence[TokenType]:
+    """Return the types of a tokenizer's tokens, as `TypeListing` does.
+
+    Raises:
+        NotComparedError: If it does not know them.
+    """
+    try:
+        if isinstance(tokenizer, TypeListing):
+            return tokenizer.token_types()
+        types = tokenizer.declared_spec().types if isinstance(tokenizer, Declaring) else None
+    except TokverifyError as error:
+        raise NotComparedError(f"the types of tokens: {error}") from error
+    if types is None:
+        raise NotComparedError(f"the types of tokens: {tokenizer.name} does not know them")
+    return list(map(to_type, types))
+
+
+def to_type(value: int) -> TokenType:
+    """Return the type that a file declares; a token of an unknown type represents nothing, as in llama.cpp."""
+    return _TYPES.get(value, TokenType.UNUSED)
