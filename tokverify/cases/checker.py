@@ -9,14 +9,10 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
-from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, YamlError, parse
+from tokverify.cases.yaml_node import Mapping, Node, Scalar, Sequence, YamlError, parse
 from tokverify.text.utf8 import has_surrogate
 from tokverify.text.wording import suggest_name
-
-if TYPE_CHECKING:
-    from tokverify.cases.yaml_node import Node
 
 # subtle: U+0085, U+2028 and U+2029 are line breaks in YAML 1.1, so they must be escaped.
 _NEVER_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")

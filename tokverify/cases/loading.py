@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokverify.case import SHIPPED, Case, SuiteSource
+from tokverify.case import SHIPPED, Case, Suite, SuiteSource
 from tokverify.cases.shipped import read_shipped, shipped_suites
 from tokverify.errors import SeveralError, TokverifyError
-
-if TYPE_CHECKING:
-    from tokverify.case import Suite
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 

@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.errors import TokverifyError
 from tokverify.text.wording import find_similar_names, list_alternatives, list_items
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
 
 # Comparing a name with a hundred thousand others would take seconds.
 _MAX_CANDIDATES = 2000

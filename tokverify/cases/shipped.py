@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokverify.case import Suite
 from tokverify.system.cache import CacheFile, cache_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _VERSION = 1
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.case import Case, Expect, Suite
 from tokverify.cases.checker import Checker, quote
-from tokverify.cases.yaml_node import Scalar
+from tokverify.cases.yaml_node import Node, Scalar
 from tokverify.system.input_file import UnfitContentError, read_text
-
-if TYPE_CHECKING:
-    from tokverify.cases.yaml_node import Node
 
 _NAME = re.compile(r"\w[\w.+-]*")
 MAX_FILE_BYTES = 16 * 2**20

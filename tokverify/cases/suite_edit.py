@@ -10,13 +10,10 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingType
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tokverify.cases.suite_writer import quote_yaml, token_list
-from tokverify.cases.yaml_node import Mapping, Scalar, Sequence, parse
-
-if TYPE_CHECKING:
-    from tokverify.cases.yaml_node import Node
+from tokverify.cases.yaml_node import Mapping, Node, Scalar, Sequence, parse
 
 Ids: TypeAlias = "tuple[int, ...]"
 Expected: TypeAlias = "MappingType[str, Ids]"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case, Expect
 from tokverify.text.visible import visible
-
-if TYPE_CHECKING:
-    from tokverify.case import Case, Expect
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\", " ": " "}
 

@@ -6,20 +6,16 @@ To add a check, write a function, add it to `CHECKS`, and describe it in `tokver
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from tokverify.chat.subject import ANSWER, QUESTION
+from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject
 from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.chat import message_texts
+from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.token_text import STRONG
-
-if TYPE_CHECKING:
-    from tokverify.chat.subject import ChatSubject
-    from tokverify.report.chat import Conversation, Rendering
-    from tokverify.tokenizer import Token, Tokenizer
+from tokverify.tokenizer import Token, Tokenizer
 
 _MAX_CONTEXT = 30
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokverify.cases.checker import Checker
 from tokverify.cases.entry_file import read_entries
-from tokverify.cases.yaml_node import Mapping, Sequence
+from tokverify.cases.yaml_node import Mapping, Node, Sequence
 from tokverify.errors import TokverifyError
 from tokverify.report.chat import Conversation
-
-if TYPE_CHECKING:
-    from tokverify.cases.checker import Checker
-    from tokverify.cases.yaml_node import Node
 
 SHIPPED = Path(__file__).with_name("conversations.yaml")
 _BOOLEANS = {"true": True, "false": False}

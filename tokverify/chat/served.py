@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from tokverify.errors import EncodeError
-from tokverify.report.chat import Rendering
-
-if TYPE_CHECKING:
-    from tokverify.report.chat import Conversation
+from tokverify.report.chat import Conversation, Rendering
 
 
 @runtime_checkable

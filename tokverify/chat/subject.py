@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokverify.tokenizer import Tokenizer
+
 if TYPE_CHECKING:
     from tokverify.chat.text_difference import LineBlock
     from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.family import Settings
     from tokverify.report.chat import Conversation, RenderedConversation, Rendering
-    from tokverify.tokenizer import Tokenizer
 
 ANSWER = "tokverifyanswer"
 """The assistant's message in `Probes.answered`."""

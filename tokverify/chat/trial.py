@@ -12,24 +12,28 @@ from tokverify.chat.check import CHECKS
 from tokverify.chat.rendering import Task, render
 from tokverify.chat.served import ChatRendering, render_served
 from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject, Probes
-from tokverify.chat.text_difference import compare_texts, to_text_difference
-from tokverify.compare.marker import read_template
+from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
+from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.side import side_of
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
+from tokverify.report.chat import (
+    ChatFinding,
+    ChatReport,
+    Conversation,
+    RenderedConversation,
+    Rendering,
+    Template,
+    TextDifference,
+)
+from tokverify.report.difference import Difference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.spec import DEFAULT_TEMPLATE
 from tokverify.text.wording import plural
 from tokverify.texts.alignment import compare
-from tokverify.tokenizer import tokens_for_display
+from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 if TYPE_CHECKING:
-    from tokverify.chat.text_difference import LineBlock
-    from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.encoder import Encoder
-    from tokverify.report.chat import Conversation
-    from tokverify.report.difference import Difference
-    from tokverify.tokenizer import Tokenizer
 
 TOOL_USE, RAG = "tool_use", "rag"
 

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
-from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
+from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding, Waiver
+from tokverify.report.finding import Finding
 from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
     from tokverify.compare.rule import Rule
-    from tokverify.compare.subject import Subject
-    from tokverify.report.audit import Waiver
-    from tokverify.report.finding import Finding
 
 __all__ = ["AuditReport", "audit"]
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from tokverify.report.run import KnownDifference
+
 if TYPE_CHECKING:
     from tokverify.compare.baseline import Baseline
-    from tokverify.report.run import KnownDifference
 
 # subtle: the reader parses JSON as YAML, which requires these to be escaped. Plain and single-quoted YAML would fold
 # U+2028 and U+2029 like line feeds. `\ud83e\udd99` would be read as two surrogates.

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from tokverify.compare.affix import affixes_of
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
 from tokverify.texts.failure import NotComparedError
 from tokverify.texts.mode import Mode
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-
 
 _MAX_LENGTH = 400
 """Characters; longer cases test speed, and are cut like shorter ones."""

@@ -17,11 +17,10 @@ from tokverify.spec import TokenType
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.mode import Mode, Modes
-from tokverify.tokenizer import join_bytes, tokens_for_display
+from tokverify.tokenizer import Token, Tokenizer, join_bytes, tokens_for_display
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Token, Tokenizer
 
 _CONTEXT = 8
 _MODE = Mode(add_special=False, parse_special=True)

@@ -5,23 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case, Expect
 from tokverify.compare.expectation import agrees, describe_agreement, describe_missing, expect_of, expected_tokens
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.run import CaseResult, Status
+from tokverify.report.difference import DecodeDifference
+from tokverify.report.run import CaseResult, Side, Status
 from tokverify.text.utf8 import has_surrogate, to_utf8
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.texts.batch import Answers, KnownIds
 from tokverify.texts.failure import FAILURES, Failure, combine
 from tokverify.texts.mode import Mode, Modes, mode_of
-from tokverify.tokenizer import tokens_for_display
-
-if TYPE_CHECKING:
-    from tokverify.case import Case, Expect
-    from tokverify.report.difference import DecodeDifference
-    from tokverify.report.run import Side
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 _NO_NOTES: tuple[str, ...] = ()
 

@@ -6,23 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.case_comparison import comparison_of
 from tokverify.compare.digest import digest_suites
 from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
-from tokverify.report.run import CaseResult, Report
+from tokverify.report.run import CaseResult, Report, Side
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON
+from tokverify.texts.batch import KnownIds
 from tokverify.texts.vocabulary import compare_vocabularies
-from tokverify.tokenizer import pairs_for_display
+from tokverify.tokenizer import Tokenizer, pairs_for_display
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
     from tokverify.compare.baseline import Baseline
-    from tokverify.report.run import Side
-    from tokverify.texts.batch import KnownIds
-    from tokverify.tokenizer import Tokenizer
 
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords

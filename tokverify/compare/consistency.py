@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Status
 from tokverify.texts.alignment import compare
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import mode_of
-from tokverify.tokenizer import BatchEncoding, tokens_for_display
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import BatchEncoding, Tokenizer, tokens_for_display
 
 REPEATED, BATCHED = "repeated", "batched"
 """The suites of the results."""

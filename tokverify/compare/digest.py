@@ -5,15 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from tokverify.report.tokenizer_difference import TokenizerDifference
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.report.finding import Severity
-    from tokverify.report.run import CaseResult
-    from tokverify.report.tokenizer_difference import Aspect
+from tokverify.case import Case
+from tokverify.report.finding import Severity
+from tokverify.report.run import CaseResult
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 DIGITS = 16
 """The number of hexadecimal digits of a digest."""

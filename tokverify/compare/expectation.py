@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case, Expect
 from tokverify.references.location import EXPECT
 from tokverify.report.difference import NO_TOKEN
-from tokverify.report.run import Side
-from tokverify.tokenizer import Token, pieces_of, tokens_for_display
-
-if TYPE_CHECKING:
-    from tokverify.case import Case, Expect
-    from tokverify.report.run import CaseResult
-    from tokverify.tokenizer import Tokenizer
+from tokverify.report.run import CaseResult, Side
+from tokverify.tokenizer import Token, Tokenizer, pieces_of, tokens_for_display
 
 _MIN_FINGERPRINT_DIGITS = 8
 _CAVEAT = "compared with the cases' own `expect` only: nothing confirms those, and decoding was not compared"

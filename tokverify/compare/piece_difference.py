@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import make_difference
-from tokverify.report.finding import ERROR, INFO
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.finding import ERROR, INFO, Severity
+from tokverify.report.run import PieceDifference, VocabularyDifference
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
-
-if TYPE_CHECKING:
-    from tokverify.report.finding import Severity
-    from tokverify.report.run import PieceDifference, VocabularyDifference
-    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _SHOWN = 10
 _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {

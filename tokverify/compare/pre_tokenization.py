@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import probes
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 
 if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.engine.pre_tokenizer import PreTokenizer
     from tokverify.sources.huggingface.document import Document
 
 

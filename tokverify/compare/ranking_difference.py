@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.reference_ranking import ranks_alike, read_ranking
@@ -13,19 +13,15 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO
-from tokverify.report.tokenizer_difference import Aspect
-from tokverify.spec import TokenType, piece_made_by
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
 from tokverify.text.sequence import find_moved, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.competing_text import CompetingTexts
 from tokverify.texts.mode import Mode, Modes
-
-if TYPE_CHECKING:
-    from tokverify.report.tokenizer_difference import TokenizerDifference
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 _MOST_MOVED = 200
 """At most this many moved tokens are put into texts; of more, an even sample."""

@@ -17,11 +17,10 @@ from tokverify.engine.family import Ranking
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.merge_list import has_same_merges
-from tokverify.tokenizer import Declaring, DocumentHolding, pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Tokenizer
 
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
 _SHARED = 8

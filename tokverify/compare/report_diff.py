@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from enum import StrEnum
+from typing import TypeVar
 
 from tokverify.compare.digest import digest
 from tokverify.report.report_diff import (
@@ -16,14 +17,9 @@ from tokverify.report.report_diff import (
     SideChange,
     VersionChange,
 )
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.run_summary import FAILING, other_side
 from tokverify.report.tokenizer_difference import difference_fails
-
-if TYPE_CHECKING:
-    from enum import StrEnum
-
-    from tokverify.report.run import CaseResult, Report, Side
 
 _Change = TypeVar("_Change", CaseChange, DifferenceChange)
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import make_difference
-from tokverify.report.finding import ERROR, INFO, WARNING
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.failure import NotComparedError
-from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing
-
-if TYPE_CHECKING:
-    from tokverify.report.finding import Severity
-    from tokverify.report.tokenizer_difference import TokenizerDifference
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing, Tokenizer
 
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""

@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from tokverify.report.run import Side
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.engine.family import Settings
     from tokverify.references import FoundReference
-    from tokverify.tokenizer import Tokenizer
 
 
 def side_of(tokenizer: Tokenizer) -> Side:

@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from tokverify.case import Case
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.run import Side
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
 from tokverify.text.sequence import common_ends, common_length
 from tokverify.texts.mode import Modes, mode_of
-from tokverify.tokenizer import BatchDecoding
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.report.run import Side
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import BatchDecoding, Tokenizer
 
 MAX_IDS = 128
 """The number of ids up to which a text is resumed after each of them."""

@@ -8,21 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import truncate
 from tokverify.texts.mode import Modes
-from tokverify.tokenizer import Declaring, DocumentHolding
+from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.encoder import Encoder
-    from tokverify.engine.family import Settings
     from tokverify.references import FoundReference
     from tokverify.sources.gguf.declaration import Declaration
     from tokverify.sources.huggingface.document import Document
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 
 class NotEvaluatedError(Exception):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.digest import make_difference
@@ -14,17 +14,11 @@ from tokverify.compare.role_difference import find_end_differences, find_role_di
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.run import CaseResult, VocabularyDifference
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import plural
 from tokverify.texts.failure import NotComparedError
-from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tokverify.report.run import CaseResult, VocabularyDifference
-    from tokverify.report.tokenizer_difference import TokenizerDifference
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, why_hidden
 
 
 class TokenizerComparison(NamedTuple):

@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.report.finding import ERROR, INFO, WARNING
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.texts.vocabulary import to_type, types_of
-from tokverify.tokenizer import Declaring, TypeListing, pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.report.finding import Severity
-    from tokverify.report.tokenizer_difference import TokenizerDifference
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
 
 
 class _Class(Enum):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.trace import Stretch
 from tokverify.errors import TokverifyError
-from tokverify.tokenizer import Staged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Staged, Tokenizer
 
 
 def pre_tokens_differ(actual: Tokenizer, expected: Tokenizer, text: str) -> bool:

@@ -19,12 +19,11 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE, usable_native_module
 from tokverify.engine.native import rule_name
 from tokverify.engine.pre_token import alternatives, function_name, match_alternatives
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.corpus.document import Document
-    from tokverify.engine.pre_tokenizer import PreTokenizer
-    from tokverify.tokenizer import Tokenizer
 
 UNMATCHED = "between matches"
 """Stands for the text that no alternative matches."""

@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.boundary import pre_tokens_differ
 from tokverify.corpus.side import Side
-from tokverify.corpus.window import MAX_IDS, find_windows
+from tokverify.corpus.window import MAX_IDS, Window, find_windows
 from tokverify.report.corpus_cause import CorpusCause
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from tokverify.corpus.window import Window
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 MAX_WINDOWS = 8
 

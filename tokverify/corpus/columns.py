@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.corpus.document import Columns
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
-from tokverify.corpus.source.source import ids_with_list
+from tokverify.corpus.source.source import Column, ids_with_list
+from tokverify.corpus.unit import CorpusFile
 from tokverify.errors import TokverifyError
 from tokverify.text.wording import list_items, quote
-
-if TYPE_CHECKING:
-    from tokverify.corpus.source.source import Column
-    from tokverify.corpus.unit import CorpusFile
 
 _USUAL_NAMES = ("text", "content", "raw_content", "document", "body")
 _MAX_BROKEN_FILES = 10

@@ -6,20 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.example import FoundExample, make_example
+from tokverify.corpus.example import Comparison, FoundExample, make_example
 from tokverify.corpus.other_tokenizer import NOTE, has_ids_of_other_tokenizer
 from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
 from tokverify.report.corpus_cause import MEANINGS, CorpusCause
-from tokverify.report.run import Report
+from tokverify.report.run import CaseResult, Report
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import pairs_for_display
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.corpus.example import Comparison
     from tokverify.corpus.result import GroupTally, Place, Tally
-    from tokverify.report.run import CaseResult
 
 
 def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:

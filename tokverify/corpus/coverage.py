@@ -11,17 +11,17 @@ import numpy as np
 
 from tokverify.corpus.branch import BranchRecorder
 from tokverify.corpus.script_pair import ScriptPairs
+from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.report.corpus import CorpusCoverage
 from tokverify.report.fields import Count
 from tokverify.texts.coverage import CoverageCounter
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokverify.corpus.document import Document
-    from tokverify.engine.batch import EncodedBatch
-    from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

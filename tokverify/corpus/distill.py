@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokverify.case import Case
 from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.corpus.feature import find_features
+from tokverify.engine.encoder import Encoder
 from tokverify.text.wording import list_items, plural, quote
 
 if TYPE_CHECKING:
     from tokverify.corpus.witness import Witness
-    from tokverify.engine.encoder import Encoder
     from tokverify.report.corpus import CorpusReport
     from tokverify.texts.mode import Mode
 

@@ -8,25 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.case_result import make_case_result
-from tokverify.compare.fuzz.trial import Trial
+from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import Case, CaseResult, Status
+from tokverify.report.run import Case, CaseResult, Side, Status
 from tokverify.texts.alignment import compare
+from tokverify.texts.mode import Mode
 from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
-from tokverify.tokenizer import tokens_for_display
+from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 if TYPE_CHECKING:
-    from tokverify.compare.fuzz.trial import TrialOutcome
     from tokverify.corpus.result import Example, Place
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import Side
-    from tokverify.texts.mode import Mode
-    from tokverify.tokenizer import Tokenizer
 
 _MAX_CALLS = 600
 _SUITE = "corpus"

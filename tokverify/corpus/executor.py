@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from tokverify.errors import TokverifyError
 
 if TYPE_CHECKING:
     from array import array
-    from types import TracebackType
 
     from tokverify.corpus.result import Tally
     from tokverify.corpus.unit import UnitPart

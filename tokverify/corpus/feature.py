@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.branch import find_branches
 from tokverify.corpus.script_pair import find_script_pairs
-
-if TYPE_CHECKING:
-    from tokverify.engine.pre_tokenizer import PreTokenizer
+from tokverify.engine.pre_tokenizer import PreTokenizer
 
 BRANCH = "the pre-tokenizer's alternative "
 SCRIPTS = "the scripts "

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from tokverify.errors import MissingLibraryError
 from tokverify.system.library_error import summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMPRESSED = (".gz", ".zst")
 """The suffixes of files that can be read only from their beginning."""

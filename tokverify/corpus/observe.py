@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.coverage import CoverageRecorder
+from tokverify.corpus.document import Document
 from tokverify.corpus.source import SOURCES
+from tokverify.corpus.unit import CorpusFile
 from tokverify.corpus.witness import WitnessRecorder
+from tokverify.engine.batch import EncodedBatch
+from tokverify.engine.encoder import Encoder
 
 if TYPE_CHECKING:
-    from tokverify.corpus.document import Document
     from tokverify.corpus.result import Tally
-    from tokverify.corpus.unit import CorpusFile
-    from tokverify.engine.batch import EncodedBatch
-    from tokverify.engine.encoder import Encoder
     from tokverify.texts.mode import Mode
 
 

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
@@ -17,7 +18,6 @@ from tokverify.system.worker_pool import begin_worker
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
-    from types import TracebackType
 
 CRASHED = "the worker process ended"
 TIMED_OUT = "encoding takes too long"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.result import Tally, add
+from tokverify.corpus.result import Tally, UnitResult, add
 from tokverify.report.corpus_progress import CorpusProgress
 from tokverify.report.fuzz import Share
 
 if TYPE_CHECKING:
-    from tokverify.corpus.result import UnitResult
     from tokverify.corpus.unit import WorkUnit
 
 

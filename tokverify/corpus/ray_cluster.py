@@ -13,6 +13,7 @@ from __future__ import annotations
 import socket
 import time
 from collections import deque
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
@@ -22,8 +23,6 @@ from tokverify.system.library_error import summary
 from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tokverify.corpus.work import Worker
 
 AUTO = "auto"

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.document import Unreadable
-from tokverify.corpus.executor import Failure, Job
+from tokverify.corpus.executor import Executor, Failure, Finished, Job, Rows
 from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import Tally, UnitResult, add
-from tokverify.corpus.unit import UnitPart
-
-if TYPE_CHECKING:
-    from tokverify.corpus.executor import Executor, Finished, Rows
-    from tokverify.corpus.unit import WorkUnit
+from tokverify.corpus.unit import UnitPart, WorkUnit
 
 _ATTEMPTS = 3
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from tokverify.errors import TokverifyError
-from tokverify.tokenizer import MatchListing
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import MatchListing, Tokenizer
 
 _BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
 

@@ -7,20 +7,16 @@ encoded again: ids that do not come back are not what the tokenizer would return
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.affix import affixes_of
-from tokverify.corpus.cause import AROUND
+from tokverify.corpus.cause import AROUND, Classifier
 from tokverify.corpus.check import BATCH_CHARACTERS, Checked, Found
+from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
 from tokverify.report.corpus_cause import CorpusCause
-
-if TYPE_CHECKING:
-    from tokverify.corpus.cause import Classifier
-    from tokverify.corpus.document import Document
-    from tokverify.engine.encoder import Encoder
-    from tokverify.texts.mode import Mode
+from tokverify.texts.mode import Mode
 
 _NOT_ENCODED = "the tokenizer cannot encode the text"
 

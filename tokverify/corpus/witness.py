@@ -17,11 +17,11 @@ from tokverify.corpus.batch import Batch, Occurrence
 from tokverify.corpus.branch import BranchRecorder
 from tokverify.corpus.feature import BRANCH, locate_script_pairs
 from tokverify.corpus.script_pair import ScriptPairs
+from tokverify.engine.batch import EncodedBatch
+from tokverify.engine.encoder import Encoder
 
 if TYPE_CHECKING:
     from tokverify.corpus.document import Document
-    from tokverify.engine.batch import EncodedBatch
-    from tokverify.engine.encoder import Encoder
     from tokverify.texts.mode import Mode
 
 _BLOCK = 16

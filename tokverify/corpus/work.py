@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.excerpt import shorten_examples
 from tokverify.corpus.files import UnreadableFileError
-from tokverify.corpus.observe import Observer
+from tokverify.corpus.observe import Observation, Observer
 from tokverify.corpus.record import Recorder, hash_of
+from tokverify.corpus.result import Tally
 from tokverify.corpus.source import SOURCES
+from tokverify.corpus.unit import UnitPart, WorkUnit
 
 if TYPE_CHECKING:
     from tokverify.corpus.check import Checked, Checker
-    from tokverify.corpus.observe import Observation
-    from tokverify.corpus.result import Tally
-    from tokverify.corpus.unit import UnitPart, WorkUnit
 
 _BATCH_DOCUMENTS = 1024
 _HASH_BITS = 64

@@ -16,15 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token_overlap import can_overlap
 from tokverify.engine.introsort import introsort
+from tokverify.spec import AddedToken
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import has_lone_byte, to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.spec import AddedToken
 
 SPACES = " \t\n\v\f\r"
 """The whitespace of C's `isspace`, which `lstrip` and `rstrip` use."""

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Settings
+from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
-from tokverify.spec import AddedToken
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
-
+from tokverify.spec import AddedToken, TokenizerSpec
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Recognize a UTF-8 byte that does not begin a character."""

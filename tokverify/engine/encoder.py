@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, NoReturn
 from tokverify.engine.attribute import types_of
 from tokverify.engine.batch import EncodedBatch, encode_each
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
+from tokverify.engine.family import Settings
 from tokverify.engine.fingerprint import fingerprint
-from tokverify.engine.native import build_native
+from tokverify.engine.model import Model
+from tokverify.engine.native import NativeEncoder, build_native
 from tokverify.engine.piece_decoder import PieceDecoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.text.utf8 import decode_utf8, find_not_utf8, from_utf8
 from tokverify.tokenizer import GenerationEnds
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.engine.model import Model
-    from tokverify.engine.native import NativeEncoder
     from tokverify.engine.trace import EncoderTrace
-    from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 
 _LONG = 1 << 14
 """The number of characters from which on other threads may run while a text is encoded."""

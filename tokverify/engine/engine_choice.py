@@ -6,12 +6,9 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from tokverify.errors import MissingLibraryError, TokverifyError, UnsupportedError
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 VARIABLE = "TOKVERIFY_ENGINE"
 """The environment variable that selects the engine; the option `--engine` sets it, also for child processes."""

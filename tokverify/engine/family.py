@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.normalizer import unescape_spaces
+from tokverify.engine.override import Override
 from tokverify.engine.piece_index import PieceIndex
+from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.model import Model
-    from tokverify.engine.override import Override
-    from tokverify.spec import AddedToken, TokenizerSpec
 
 NO_TOKEN = -1
 """The unknown token of a vocabulary that has none (llama.cpp's `LLAMA_TOKEN_NULL`)."""

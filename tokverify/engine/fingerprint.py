@@ -7,15 +7,11 @@ import json
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tokverify.engine.family import Ranking
+from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.joined_strings import join
 from tokverify.engine.piece_index import listed_pieces
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 _FLAGS = (
     "algorithm", "pre", "add_bos", "add_eos", "add_sep", "add_space_prefix", "escape_whitespaces",

@@ -10,21 +10,16 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tokverify.engine import pre_pattern
 from tokverify.engine.engine_choice import native_module
-from tokverify.engine.family import Family, SpaceEscaping
+from tokverify.engine.family import Family, Settings, SpaceEscaping
 from tokverify.engine.joined_strings import NativePieces, join
 from tokverify.engine.piece_index import PieceIndex
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
 from tokverify.errors import UnsupportedError
-from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.engine.pre_tokenizer import Splitter
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 
 
 class NativeStream(Protocol):

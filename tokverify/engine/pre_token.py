@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tokverify.engine import pre_pattern
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import fold_spaces, split_digit_groups
+from tokverify.engine.pre_tokenizer import PreTokenizer, Splitter, fold_spaces, split_digit_groups
 from tokverify.engine.trace import Hit, PreToken
 from tokverify.engine.unicode_version import blank_unassigned, has_unassigned
-
-if TYPE_CHECKING:
-    from tokverify.engine.pre_tokenizer import PreTokenizer, Splitter
 
 Chunk = tuple[str, Hit | None]
 

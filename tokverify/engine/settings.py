@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_all, find_ids
@@ -22,12 +21,8 @@ from tokverify.engine.override import Override
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.spec import AddedToken
+from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import find_similar_names, list_alternatives, short_repr
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-
 
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""

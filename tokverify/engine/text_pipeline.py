@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine import added_token
 from tokverify.engine.family import Settings, SpaceEscaping
-from tokverify.engine.model import CuttableModel, TracingModel
+from tokverify.engine.model import CuttableModel, Model, TracingModel
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.utf8 import decode_leniently, has_lone_byte, replace_lone_bytes, to_bytes, to_utf8
 
 if TYPE_CHECKING:
-    from tokverify.engine.model import Model
     from tokverify.engine.trace import EncoderTrace, Stretch
-    from tokverify.spec import AddedToken, TokenizerSpec
 
 
 class TextPipeline:

@@ -12,15 +12,13 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.explain.merge_ranks import find_merge_ranks
-from tokverify.explain.record import record_stretch
+from tokverify.explain.record import Ranks, record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
-from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.explain.record import Ranks
-    from tokverify.tokenizer import Tokenizer
 
 
 _MERGING = frozenset({Ranking.MERGE_RANK, Ranking.SCORE})

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tokverify.explain.stages import stages_of
 from tokverify.report.explain_exposed import ExposedExplanation, ExposedMatch, ExposedStretch
 from tokverify.texts.alignment import compare
-from tokverify.tokenizer import TokenizerStages, tokens_for_display
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.tokenizer import StageStretch, Tokenizer
+from tokverify.tokenizer import StageStretch, Tokenizer, TokenizerStages, tokens_for_display
 
 
 def explain_exposed(  # noqa: PLR0913 - the optional ones are keywords

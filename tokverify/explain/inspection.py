@@ -8,13 +8,12 @@ from dataclasses import replace
 from itertools import compress, count, islice, pairwise
 from math import isnan
 from operator import ne
-from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Family, Ranking
+from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.fingerprint import fingerprint
-from tokverify.engine.override import net_overrides
+from tokverify.engine.override import Override, net_overrides
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.report.inspect import (
@@ -27,12 +26,7 @@ from tokverify.report.inspect import (
     TokenRun,
     TypeSummary,
 )
-from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.engine.override import Override
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 
 _FLAGS = (
     "add_bos",

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.sources.huggingface.bpe import read_merges
 from tokverify.sources.huggingface.document import parse
-from tokverify.tokenizer import Declaring, DocumentHolding
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer
 
 
 def find_merge_ranks(reference: Tokenizer) -> Mapping[tuple[str, str], int]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.family import NO_TOKEN
 from tokverify.engine.models.lattice_trace import LOWEST
+from tokverify.engine.trace import Candidate, Step
 from tokverify.report.explain_steps import CharsmapSearch, CharsmapStep, LatticeEntry, LatticeStep, LatticeTrial
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.charsmap import CharsmapWalk, WalkStep
-    from tokverify.engine.trace import Candidate, Step
 
 
 def record_searches(walks: Iterable[CharsmapWalk]) -> tuple[CharsmapSearch, ...]:

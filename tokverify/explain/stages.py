@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 from tokverify.compare.affix import split_around
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
-from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome, list_stretches
+from tokverify.report.difference import Difference
+from tokverify.report.explain import (
+    ExplainedToken,
+    Explanation,
+    StageComparison,
+    StageDivergence,
+    StageOutcome,
+    Stretch,
+    list_stretches,
+)
 from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.texts.alignment import compare
 from tokverify.texts.mode import Mode, Modes
-from tokverify.tokenizer import Staged, tokens_of
+from tokverify.tokenizer import Staged, StageMatch, StageStretch, Token, Tokenizer, TokenizerStages, tokens_of
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.engine.family import Family
-    from tokverify.report.difference import Difference
-    from tokverify.report.explain import ExplainedToken, Explanation, Stretch
-    from tokverify.tokenizer import StageMatch, StageStretch, Token, Tokenizer, TokenizerStages
 
 _MAX_SHOWN = 8
 """The number of characters or pieces that are recorded from a difference on."""

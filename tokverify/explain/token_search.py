@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import translate
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.explain.inspection import type_name
 from tokverify.report.inspect import TokenDetails
+from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import HexBytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
 
 _RANGES = re.compile(r"\s*[0-9]*-?[0-9]*\s*(,\s*[0-9]*-?[0-9]*\s*)*")
 _RANGE = re.compile("([0-9]{1,10})|([0-9]{1,10})-([0-9]{0,10})")

@@ -17,13 +17,13 @@ from tokverify.references.file import FILE_REFERENCES, Loader
 from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import find_existing
+from tokverify.spec import TokenizerSpec
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 __all__ = [
     "ENTRY_POINTS",

@@ -22,18 +22,19 @@ from tokverify.references.command_protocol import (
     STREAM,
     STREAM_IDS,
     TOKENS,
+    Failure,
+    ListedToken,
+    Operation,
+    Result,
 )
-from tokverify.references.piece_bytes import recognize_storage
-from tokverify.references.reference import FoundReference
+from tokverify.references.piece_bytes import PieceBytes, recognize_storage
+from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import TokenType
 from tokverify.text.sequence import split_batches
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.references.command_protocol import Failure, ListedToken, Operation, Result
-    from tokverify.references.piece_bytes import PieceBytes
-    from tokverify.references.reference import Request
 
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
 """The environment variable with the commands, one per line, that may be run although a configuration names them."""

@@ -6,16 +6,13 @@ import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.errors import EncodeError, TokverifyError
-from tokverify.references.command_protocol import VERSION, Hello, ResponseError, read_hello
+from tokverify.references.command_protocol import VERSION, Failure, Hello, Operation, ResponseError, Result, read_hello
 from tokverify.system.child_process import ChildProcess
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
-
-if TYPE_CHECKING:
-    from tokverify.references.command_protocol import Failure, Operation, Result
 
 START_SECONDS = 120.0
 """The limit for starting a program, which may load a model."""

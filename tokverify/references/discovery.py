@@ -6,23 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
+from tokverify.references.reference import FoundReference
 from tokverify.sources.location import FILE_NAMES, files_in
 from tokverify.sources.stores.quantization import model_name, without_part
-from tokverify.sources.stores.siblings import find_sibling
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.references.reference import FoundReference
-    from tokverify.sources.stores.siblings import Sibling
-    from tokverify.spec import TokenizerSpec
+from tokverify.sources.stores.siblings import Sibling, find_sibling
+from tokverify.spec import TokenizerSpec
 
 PATIENCE = 3.0
 """How many seconds to wait for the hub if the user did not ask for it."""

@@ -15,18 +15,14 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.references.command import CommandTokenizer, settings_of
 from tokverify.references.library_worker import ENGINES
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.references.transformers import REMOTE_CODE, split_options, start_worker
 from tokverify.system.cache import cache_directory
 from tokverify.system.library_error import summary
-
-if TYPE_CHECKING:
-    from tokverify.references.reference import Request
 
 _SECONDS = 600.0
 _MAX_BEGINNING, _MAX_END = 200, 800

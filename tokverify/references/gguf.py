@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.engine.encoder import Encoder
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.stores.location import find_model
-
-if TYPE_CHECKING:
-    from tokverify.references.reference import Request
 
 CAVEAT = (
     "tokverify encodes both sides: agreement proves that the two files hold the same tokenizer, not that either is "

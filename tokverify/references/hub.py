@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.references.file import open_file
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import COMPANIONS
 from tokverify.sources.location import FILE_NAMES
 from tokverify.system.library_error import raised_as, summary
-
-if TYPE_CHECKING:
-    from tokverify.references.reference import FoundReference, Request
 
 
 class UnreachableError(TokverifyError):

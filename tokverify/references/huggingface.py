@@ -19,7 +19,7 @@ from tokverify.references.huggingface_pieces import add_tokens, read_model_piece
 from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import generation_end_ids, special_texts
 from tokverify.sources.huggingface.expansion import (
     require_bounded,
@@ -33,13 +33,10 @@ from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json
 from tokverify.system.library_error import raised_as
-from tokverify.tokenizer import GenerationEnds
+from tokverify.tokenizer import GenerationEnds, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from tokverify.references.reference import Request
-    from tokverify.tokenizer import TokenizerStages
 
 
 _CHARSMAP = b"precompiled_charsmap"

@@ -13,12 +13,11 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute, types_of
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.references.llama_cpp_library import find_library
+from tokverify.references.llama_cpp_library import Library, find_library
 from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
 from tokverify.references.llama_cpp_worker import (
     ATTRIBUTES,
@@ -30,16 +29,11 @@ from tokverify.references.llama_cpp_worker import (
     ROLES,
     TOKEN_BYTES,
 )
-from tokverify.references.reference import FoundReference
-from tokverify.spec import AddedToken
+from tokverify.references.reference import FoundReference, Request
+from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.system.library_error import summary
 from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import GenerationEnds
-
-if TYPE_CHECKING:
-    from tokverify.references.llama_cpp_library import Library
-    from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec, TokenTypes
 
 CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "

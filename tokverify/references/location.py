@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, kind_of
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""

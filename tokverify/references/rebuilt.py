@@ -11,21 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Ranking
+from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
+from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
-
-    from tokverify.engine.family import Settings
-    from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec
 
 CAVEAT = (
     "the reference is rebuilt from the GGUF file's own data: agreement proves that texts are encoded according to that "

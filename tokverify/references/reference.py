@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import summary
 from tokverify.text.wording import truncate
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 _MAX_NAME = 200
 

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import read_config, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
-
-    from tokverify.references.reference import Request
-    from tokverify.spec import TokenizerSpec
 
 
 class SentencePieceTokenizer:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.references.pace import Pace
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.json_input import JsonError, parse_json
@@ -20,8 +20,6 @@ from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
-
-    from tokverify.references.reference import Request
 
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 

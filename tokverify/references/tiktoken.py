@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.ranks import published_for, read_ranks, special_tokens
 from tokverify.spec import TokenType
@@ -20,8 +20,6 @@ from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
-
-    from tokverify.references.reference import Request
 
 
 class TiktokenTokenizer:

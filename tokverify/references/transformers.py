@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.references import library_worker
 from tokverify.references.command import CommandTokenizer, settings_of
 from tokverify.references.command_process import Program, StartError
-from tokverify.references.reference import FoundReference
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tokverify.references.reference import Request
+from tokverify.references.reference import FoundReference, Request
 
 REMOTE_CODE = "trust_remote_code"
 """The option that lets a repository run its own code."""

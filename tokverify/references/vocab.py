@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references.huggingface import from_json
+from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import ROLES, token_text
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_TOKENS
@@ -20,8 +21,6 @@ from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from tokverify.references.reference import FoundReference, Request
 
 _CAVEATS = {
     "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",

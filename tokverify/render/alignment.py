@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, zip_longest
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tokverify.report.difference import Block, Difference
-    from tokverify.tokenizer import Token
+from tokverify.report.difference import Block, Difference
+from tokverify.tokenizer import Token
 
 _CONTEXT = 2
 _MIN_REPEATS = 4

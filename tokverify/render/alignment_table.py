@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokverify.render.alignment import Fold, rows
+from tokverify.render.alignment import Cell, Fold, Row, rows
+from tokverify.render.column import Columns
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, exact, table
-from tokverify.report.difference import NO_TOKEN
+from tokverify.report.difference import NO_TOKEN, Difference
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
+from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
-
-    from tokverify.render.alignment import Cell, Row
-    from tokverify.render.column import Columns
-    from tokverify.report.difference import Difference
-    from tokverify.tokenizer import Token
 
 
 def alignment_table(difference: Difference, other: str, *, fold: bool) -> Columns:

@@ -6,19 +6,14 @@ Every line has passed `visible`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from tokverify.render.alignment import Fold, rows
-from tokverify.report.difference import NO_TOKEN
+from tokverify.render.alignment import Cell, Fold, Row, rows
+from tokverify.report.difference import NO_TOKEN, Difference, Divergence
+from tokverify.report.run import CaseResult, KnownDifference
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.alignment import Cell, Row
-    from tokverify.report.difference import Difference, Divergence
-    from tokverify.report.run import CaseResult, KnownDifference
-    from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token
 
 _MAX_CHARACTERS = 300
 _MAX_PIECE_CHARACTERS = 60

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from tokverify.report.diagnosis import Command
+from tokverify.report.difference import Difference
 from tokverify.text.visible import visible, visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Command
-    from tokverify.report.difference import Difference
 
 _MAX_TEXT = 1000
 _HEAD, _TAIL = 400, 100

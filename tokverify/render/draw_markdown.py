@@ -9,29 +9,33 @@ from tokverify.render import markdown_text
 from tokverify.render.case_text import alignment_lines
 from tokverify.render.document import (
     Alignment,
+    Block,
     Bullets,
     Code,
     CommandLine,
     Details,
+    Document,
     Fields,
     Heading,
+    Inline,
+    Item,
     Items,
     Names,
     Paragraph,
+    Section,
+    Span,
     Style,
     Table,
     for_format,
     spans,
 )
 from tokverify.render.markdown_text import escaped, mark
-from tokverify.report.diagnosis import command_line
+from tokverify.report.diagnosis import Command, command_line
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Block, Document, Inline, Item, Section, Span
     from tokverify.render.options import RenderOptions
-    from tokverify.report.diagnosis import Command
 
 _STRONG = frozenset({Style.STRONG, Style.BAD, Style.WARNING, Style.CAVEAT})
 

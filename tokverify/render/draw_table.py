@@ -10,17 +10,22 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tokverify.render.alignment_table import alignment_table
+from tokverify.render.column import Columns
 from tokverify.render.document import (
     Alignment,
+    Block,
     Bullets,
     Code,
     CommandLine,
     Details,
+    Document,
     Fields,
     Heading,
+    Inline,
     Items,
     Names,
     Paragraph,
+    Section,
     Style,
     Table,
     for_format,
@@ -34,8 +39,6 @@ from tokverify.text.wording import list_items, plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.column import Columns
-    from tokverify.render.document import Block, Document, Inline, Section
     from tokverify.render.options import RenderOptions
 
 STYLES: Mapping[Style, str] = {

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from tokverify.render.document import Column, Document, Inline, Section, Style, Table, message
 from tokverify.render.draw_table import draw_table
 from tokverify.render.run.verdict import caveat
-from tokverify.report.run import Status
+from tokverify.report.run import Report, Status
 from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.run import Report
 
 _OUTCOMES = {0: ("ok", Style.EXPECTED), 1: ("fails", Style.BAD), 2: ("could not run", Style.WARNING)}
 _FAILED = 2

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.document import Document, Fields, Inline, Names, Section, Style, message
 from tokverify.render.draw_table import draw_table
-from tokverify.report.record import RecordedChange, count_recorded, recording_exit_code
+from tokverify.report.record import RecordedChange, Recording, count_recorded, recording_exit_code
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.record import Recording
 
 
 def render(recording: Recording, options: RenderOptions) -> str:

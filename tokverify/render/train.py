@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect, verdict
+from tokverify.report.run import Report
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.report.run import Report
     from tokverify.report.train import ChecklistPoint, Training, TrainingStep
 
 _MAX_TOKENS = 24

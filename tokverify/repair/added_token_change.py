@@ -12,14 +12,13 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.repair.type_change import type_effect
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _PADDING_SCORE = -10_000.0
 """So low that a model that looks for the best sum of scores never uses a padding token for its own text."""

@@ -11,12 +11,12 @@ from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.engine.family import Ranking
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
 

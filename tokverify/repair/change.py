@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Settings
+from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 _ARRAYS = ("tokens", "scores", "merges", "charsmap")
 _FLAGS = ("algorithm", "lowercase", "strip_accents", "remove_extra_whitespaces", "add_space_prefix")

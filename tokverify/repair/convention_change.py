@@ -18,13 +18,12 @@ from tokverify.repair.array_change import compare_merges
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""

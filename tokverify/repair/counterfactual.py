@@ -20,9 +20,9 @@ from tokverify.repair import (
     shift_change,
     type_change,
 )
+from tokverify.repair.change import TokenizerChange
 
 if TYPE_CHECKING:
-    from tokverify.repair.change import TokenizerChange
     from tokverify.repair.evidence import DecodingEvidence, Evidence
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {

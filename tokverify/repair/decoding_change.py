@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair import cost
@@ -16,13 +17,11 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import COMMON_FIRST, set_pre_tokenizer
 from tokverify.repair.spelling import attribute_of, spell_token
 from tokverify.repair.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.repair.evidence import DecodingEvidence
-    from tokverify.spec import TokenizerSpec
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
 """The types to try; others would make ordinary tokens special or hide them."""

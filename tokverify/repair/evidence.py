@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from tokverify.errors import TokverifyError
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.repair.facts import Facts
-    from tokverify.spec import TokenizerSpec
 
 
 class Goal(Protocol):

@@ -11,10 +11,10 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import name_tokens, types_of, without_padding
 from tokverify.repair.valid_role_change import valid_roles
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:

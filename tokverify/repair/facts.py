@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, TypeListing, pieces_of
+from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, Tokenizer, TypeListing, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.repair.probe import ProbedTokens
     from tokverify.repair.probing import Probing
     from tokverify.sources.huggingface.document import Document
-    from tokverify.spec import AddedToken, TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import name_tokens, types_of
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _Value = TypeVar("_Value")
 _LEAST = 8

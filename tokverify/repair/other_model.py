@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.report.run import NEARLY_ALL
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.repair.facts import Facts
-    from tokverify.spec import TokenizerSpec
 
 _MARKS = "▁Ġ# "
 """How families mark tokens that begin or continue a word."""

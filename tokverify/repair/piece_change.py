@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Alphabet
+from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.repair import cost
-from tokverify.repair.spelling import RESPELLINGS, spell_token
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
 from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.repair.change import TokenizerChange
     from tokverify.repair.evidence import Evidence
-    from tokverify.repair.spelling import Respelling
-    from tokverify.spec import TokenizerSpec
 
 _NOT_ASCII = 0x80
 _BYTES = 0x100

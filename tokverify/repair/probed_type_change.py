@@ -11,12 +11,11 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import type_effect
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
     from tokverify.repair.facts import Facts
-    from tokverify.spec import TokenizerSpec
 
 
 def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:

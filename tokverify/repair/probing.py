@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.repair.probe import ProbedTokens, probe_tokens
-from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.tokenizer import Tokenizer
 
 _MOST_PROBES = 6
 """A probe takes thousands of encodings; beyond the limit the last result is used."""

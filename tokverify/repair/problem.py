@@ -7,20 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import can_match
+from tokverify.spec import TokenizerSpec
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.change import TokenizerChange
     from tokverify.repair.facts import Facts
-    from tokverify.report.run import CaseResult
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 _Goal = TypeVar("_Goal", bound=Goal)
 Changes: TypeAlias = "Mapping[str, Iterator[TokenizerChange]]"

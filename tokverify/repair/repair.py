@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.references.location import EXPECT
-from tokverify.report.diagnosis import Command, Repair
+from tokverify.report.diagnosis import Command, Explanation, Repair
+from tokverify.report.run import Report
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Explanation
-    from tokverify.report.run import Report
 
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _IN_PLACE = "gguf-set-metadata"

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange, shares_model
@@ -16,12 +17,11 @@ from tokverify.repair.other_model import has_other_tokens, is_of_other_model
 from tokverify.repair.problem import Problem, decoding_problem, id_problem
 from tokverify.repair.trial import BROKEN_WEIGHT, Trial, distance, is_reached
 from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.run import CaseResult
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
     from tokverify.repair.facts import Facts
-    from tokverify.report.run import CaseResult
-    from tokverify.spec import TokenizerSpec
 
 _Goal = TypeVar("_Goal", bound=Goal)
 

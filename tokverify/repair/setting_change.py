@@ -11,17 +11,16 @@ from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.gguf.values import FIELDS
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
-    from tokverify.engine.pre_tokenizer import PreTokenizer
     from tokverify.repair.evidence import DecodingEvidence, Evidence
-    from tokverify.spec import TokenizerSpec
 
 _AFFIX_FLAGS = ("add_bos", "add_eos")
 _NAMES_THAT_STRIP = ("phi-3", "phi3", "modern-bert")

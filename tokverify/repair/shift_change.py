@@ -10,13 +10,12 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, name_tokens, types_of
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _Value = TypeVar("_Value")
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Alphabet
+from tokverify.engine.family import Alphabet, Family, Settings
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Family, Settings
 
 _PRINTABLE = frozenset(range(0x20, 0x7F)).difference(b"\\")
 

@@ -8,18 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
 from tokverify.repair.change import TokenizerChange
 
 if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
     from tokverify.repair.evidence import Goal
 
 BROKEN_WEIGHT = 4

@@ -11,6 +11,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.repair import cost
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import (
     RUNS,
     Patches,
@@ -22,12 +23,10 @@ from tokverify.repair.token_patch import (
     set_type,
     types_of,
 )
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.repair.change import TokenizerChange
     from tokverify.repair.evidence import Evidence
-    from tokverify.spec import TokenizerSpec
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.compare.role_name import suggest_id
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import types_of
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.repair.change import TokenizerChange
     from tokverify.repair.facts import Facts
-    from tokverify.spec import TokenizerSpec
 
 
 def valid_roles(spec: TokenizerSpec, facts: Facts) -> list[TokenizerChange]:

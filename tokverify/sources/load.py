@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import require_requested
 from tokverify.sources import tokenizer_file
 from tokverify.sources.gguf.declaration import read_spec
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 
 def load_gguf(path: Path | str) -> Encoder:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.location import file_and_rest, find_existing, kind_of, read_file
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 
 def _gguf(path: Path) -> TokenizerSpec:

@@ -9,10 +9,8 @@ import atexit
 import os
 import sys
 from collections import deque
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import ClassVar
 
 # A model and its reference. Those of earlier models are freed, so that memory does not grow with their number.
 _KEPT = 2

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
 from tokverify.text.sequence import common_ends, common_length
 from tokverify.text.utf8 import to_text
-from tokverify.tokenizer import join_bytes
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token, join_bytes
 
 _MAX_ID_PAIRS = 200_000
 _EXCERPT_CHARACTERS = 8

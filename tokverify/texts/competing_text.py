@@ -15,13 +15,12 @@ from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
-from tokverify.spec import piece_made_by
+from tokverify.spec import TokenizerSpec, piece_made_by
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.division_text import close_divisions
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.spec import TokenizerSpec
 
 MOST = 20_000
 """At most this many texts are made."""

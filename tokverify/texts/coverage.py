@@ -15,13 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.report.fuzz import FuzzCoverage, Share
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 def ratio(share: Share) -> float:

@@ -8,12 +8,11 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from tokverify.texts import alphabet
+from tokverify.texts.sample import Vocabulary
 from tokverify.texts.stream import chance, from_ranges, with_random_mode
 
 if TYPE_CHECKING:
     from random import Random
-
-    from tokverify.texts.sample import Vocabulary
 
 
 @with_random_mode

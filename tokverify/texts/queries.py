@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import BatchEncoding
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import BatchEncoding, Tokenizer
 
 
 class Queries:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.text.utf8 import has_surrogate
 from tokverify.texts import alphabet
 from tokverify.texts.mode import Mode
 from tokverify.texts.vocabulary import compare_vocabularies
-from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing, Tokenizer
 
 _MAX_LENGTH = 500
 """In characters. Only hostile vocabularies have longer pieces; they are ignored."""

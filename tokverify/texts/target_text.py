@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.errors import TokverifyError
 from tokverify.text.sequence import thin_out
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Tokenizer
 
 SUITE = "generated"
 """The suite of all cases made here."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import compress, product
 from operator import ne, or_
 from string import hexdigits
-from typing import TYPE_CHECKING
 
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
@@ -15,11 +14,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType
 from tokverify.texts.failure import NotComparedError
-from tokverify.tokenizer import Declaring, TypeListing, pieces_of, why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
-
+from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
 _BYTE_PIECES = frozenset(f"<0x{high}{low}>" for high, low in product(hexdigits, repeat=2))

@@ -7,13 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokverify.texts import alphabet
-from tokverify.texts.sample import Sample
+from tokverify.texts.sample import Sample, Vocabulary
 from tokverify.texts.stream import MODES, chance, random_mode, scatter, with_random_mode
 
 if TYPE_CHECKING:
     from random import Random
-
-    from tokverify.texts.sample import Vocabulary
 
 _PIECES_A_TEXT = 4
 _LONG_RUN = 600

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import TokverifyError
 from tokverify.train.corpus import in_short_chunks, read_blocks
-from tokverify.train.merge_learner import MergeLearner, Ties
-from tokverify.train.trainer import Trained, notes_on_size, require_size
+from tokverify.train.merge_learner import MergeLearner, Step, Ties
+from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.pre_tokenizers import PreTokenizer
-
-    from tokverify.train.merge_learner import Step
-    from tokverify.train.trainer import TrainingPlan
 
 Merge = tuple[str, str]
 Layout = tuple[Mapping[str, str], "PreTokenizer"]

@@ -10,14 +10,10 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.system.worker_pool import exit_with
-from tokverify.train.trainer import Trained
-
-if TYPE_CHECKING:
-    from tokverify.train.trainer import TrainingPlan
+from tokverify.train.trainer import Trained, TrainingPlan
 
 # The child must import the same modules as this process, wherever this process found them.
 _CODE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tokverify.train.child import answer; answer()"

@@ -6,24 +6,21 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.compare.convert import convert
 from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.repair.repair import add_repairs
+from tokverify.report.run import Report
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
 from tokverify.sources.load import load_gguf
 from tokverify.tokenizer import Token
 from tokverify.train import TRAINERS
 from tokverify.train.child import train_in_child
-
-if TYPE_CHECKING:
-    from tokverify.report.run import Report
-    from tokverify.train.merge_learner import Step
-    from tokverify.train.trainer import Trained, TrainingPlan
+from tokverify.train.merge_learner import Step
+from tokverify.train.trainer import Trained, TrainingPlan
 
 GGUF_NAME = "tokenizer.gguf"
 CONFIG_NAME = "tokenizer_config.json"

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.errors import TokverifyError
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.system.library_error import summary
 from tokverify.train.corpus import read_lines
-from tokverify.train.trainer import Trained, notes_on_size, require_size
-
-if TYPE_CHECKING:
-    from tokverify.train.trainer import TrainingPlan
+from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
 
 _LONGEST_LINE = 1_000
 """The length to which lines are split, in characters."""

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.word_splitting import DROPPED, PUNCTUATION, SPACES, UNEQUAL
 from tokverify.train.corpus import in_short_chunks, read_blocks
-from tokverify.train.trainer import Trained, notes_on_size, require_size
+from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from tokverify.train.trainer import TrainingPlan
 
 _ROLES = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _SPECIAL = list(_ROLES.values())

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import SUITES, selection_options
 from tokverify.commands.cli.options import json_option, no_color_option, verbose_option
 from tokverify.commands.cli.record import record
 from tokverify.commands.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 
 @click.group()

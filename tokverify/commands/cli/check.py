@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
     cases_option,
@@ -20,17 +21,13 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.cli.several import check_several
-from tokverify.commands.project.configuration import ConfiguredModel
+from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
 from tokverify.commands.project.trust import OPTION
 from tokverify.render.kinds import FORMATS
 from tokverify.report.check import Part
 from tokverify.sources.stores.location import find_models
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
-    from tokverify.commands.project.configuration import Configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

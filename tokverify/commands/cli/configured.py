@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_reader import find_configuration
-
-if TYPE_CHECKING:
-    from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 
 
 def find_configured(model: Path | str, *, allow_outside: bool = False) -> ConfiguredModel | None:

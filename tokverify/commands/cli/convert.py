@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
@@ -23,7 +24,6 @@ from tokverify.commands.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
     from tokverify.report.convert import Conversion
 
 _STRINGS = 2000

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option, selection_options
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import parse_seconds, report_options, seed_option
@@ -17,9 +18,6 @@ from tokverify.commands.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.consequence import Level
 from tokverify.text.wording import suggest_name
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option
 from tokverify.commands.cli.locations import GGUF_PATH
 from tokverify.commands.cli.options import (
@@ -24,9 +26,6 @@ from tokverify.commands.cli.progress import StatusLine
 from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokverify.case import SuiteSource
     from tokverify.report.fix import FixReport
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.commands.cli.options import parse_report_file
-from tokverify.commands.cli.output import STDOUT, write_reports
+from tokverify.commands.cli.output import STDOUT, ReportFile, write_reports
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.run_options import RunOptions
 from tokverify.commands.cli.stream import render_options, write_error, write_stderr, write_text
+from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
 from tokverify.commands.project.trust import repository_of, require_inside
@@ -22,8 +23,6 @@ from tokverify.render.kinds import FORMATS, present
 from tokverify.system.relative_path import relative_path
 
 if TYPE_CHECKING:
-    from tokverify.commands.cli.output import ReportFile
-    from tokverify.commands.project.configuration import Configuration, ConfiguredModel
     from tokverify.commands.tasks.matrix import ModelResult
 
 _PLACEHOLDER = "{name}"

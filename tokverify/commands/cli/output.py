@@ -7,19 +7,16 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from tokverify.case import name_of_source
 from tokverify.commands.cli.stream import render_options, write_stderr, write_text
-from tokverify.render.kinds import CI_FORMATS, SUFFIXES
+from tokverify.render.kinds import CI_FORMATS, SUFFIXES, Presentation
 from tokverify.render.options import RenderOptions
 from tokverify.system.output_file import append_text, check_writable, write_files
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.kinds import Presentation
 
 STDOUT = Path("-")
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option, selection_options
 from tokverify.commands.cli.options import model_argument, no_color_option, output_option, reference_option
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.stream import render_options, write_text
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 
 @click.command()

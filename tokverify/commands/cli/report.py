@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,10 +13,7 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.errors import TokverifyError
-from tokverify.render.kinds import FORMATS
-
-if TYPE_CHECKING:
-    from tokverify.render.kinds import Presentation
+from tokverify.render.kinds import FORMATS, Presentation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.output import check_reports
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
     from tokverify.commands.tasks.check import CheckRequest
     from tokverify.commands.tasks.run import RunRequest
 

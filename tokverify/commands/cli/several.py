@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
     from tokverify.commands.project.configuration import ConfiguredModel
     from tokverify.commands.tasks.check import CheckRequest
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option, selection_options
 from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.render.kinds import FORMATS, present
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +11,9 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import FORCE_HELP, QUIET_HELP, SEED_HELP
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_message
-from tokverify.train import TRAINERS
+from tokverify.train import TRAINERS, Trainer
 from tokverify.train.merge_learner import Ties
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY, LARGEST_VOCAB_SIZE
-
-if TYPE_CHECKING:
-    from tokverify.train import Trainer
 
 _DETAILS = (
     "CORPUS is one or more text files, which may be compressed (.gz), directories of them, or `-` for stdin. The exit"

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokverify.case import SHIPPED, is_shipped
+from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.compare.fail_on import parse_fail_on
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.relative_path import relative_path
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

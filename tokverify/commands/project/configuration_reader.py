@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tokverify.case import SHIPPED, is_shipped
+from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import PROJECT, find_file, parse_document, project_table
 from tokverify.commands.project.trust import OPTION, find_outside, find_reference_outside, repository_of
@@ -21,9 +21,6 @@ from tokverify.references.location import ConfiguredLocation
 from tokverify.sources.stores.location import is_remote, is_stored
 from tokverify.system.relative_path import relative_path
 from tokverify.text.wording import suggest_name
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
 
 _TABLE = "tool.tokverify"
 # Names of models become part of file names.

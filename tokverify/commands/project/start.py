@@ -7,12 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokverify.case import SHIPPED, name_of_source
-
-if TYPE_CHECKING:
-    from tokverify.case import SuiteSource
+from tokverify.case import SHIPPED, SuiteSource, name_of_source
 
 _WORKFLOW = """\
 # Checks the tokenizers that tokverify.toml names. A model that is not in the repository must be fetched in a step

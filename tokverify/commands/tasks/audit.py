@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokverify.commands.tasks.declaration import open_declaration
-from tokverify.commands.tasks.opening import OpenedReference, engine_version, open_reference
+from tokverify.commands.tasks.declaration import ModelLocation, open_declaration
+from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource, engine_version, open_reference
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.repair import add_remedies
+from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
 from tokverify.compare.waiver import read_waivers
 from tokverify.errors import TokverifyError
+from tokverify.report.audit import AuditReport
 from tokverify.report.finding import Severity
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.declaration import ModelLocation
-    from tokverify.commands.tasks.opening import ReferenceSource
-    from tokverify.compare.rule import Rule
-    from tokverify.report.audit import AuditReport
 
 
 def audit_model(  # noqa: PLR0913 - the optional ones are keywords

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
-from tokverify.commands.tasks.opening import open_model, open_reference, python_version
-from tokverify.compare.canonical import CanonicalCheck
+from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference, python_version
+from tokverify.compare.canonical import CanonicalCheck, FoundDeviation
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, DeviationCount
 from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.sources.sequence_log import read_log
+from tokverify.sources.sequence_log import LoggedSequence, read_log
 from tokverify.text.utf8 import to_text
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import join_bytes
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource, ReferenceSource
-    from tokverify.compare.canonical import FoundDeviation
-    from tokverify.sources.sequence_log import LoggedSequence
 
 EXAMPLES = 3
 """The default number of examples for each cause."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case, SuiteSource
 from tokverify.cases.loading import load_cases
 from tokverify.cases.selection import select
-
-if TYPE_CHECKING:
-    from tokverify.case import Case, SuiteSource
 
 
 def select_cases(

@@ -6,20 +6,24 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, try_templates
-from tokverify.commands.tasks.opening import engine_version, open_model, open_reference
+from tokverify.commands.tasks.opening import (
+    ModelSource,
+    OpenedModel,
+    OpenedReference,
+    ReferenceSource,
+    engine_version,
+    open_model,
+    open_reference,
+)
 from tokverify.errors import TokverifyError
+from tokverify.report.chat import ChatReport
 from tokverify.report.finding import Severity
 from tokverify.report.tokenizer_difference import lowest_severity
 from tokverify.sources.config import chat_templates, special_texts
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
-    from tokverify.report.chat import ChatReport
 
 
 def check_chat(  # noqa: PLR0913 - the optional ones are keywords

@@ -7,31 +7,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import engine_version, open_model, open_reference
-from tokverify.commands.tasks.run import expectation_side, verify_model
+from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, engine_version, open_model, open_reference
+from tokverify.commands.tasks.run import OnProgress, expectation_side, verify_model
 from tokverify.commands.tasks.several import perform_each
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.references.location import EXPECT
+from tokverify.references.location import EXPECT, ConfiguredLocation
+from tokverify.report.audit import AuditReport
+from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
+from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
 from tokverify.sources.stores.location import find_model, to_location
+from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
     from tokverify.commands.project.configuration import ConfiguredModel
-    from tokverify.commands.tasks.opening import OpenedModel, OpenedReference
-    from tokverify.commands.tasks.run import OnProgress
-    from tokverify.references.location import ConfiguredLocation
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.chat import ChatReport
-    from tokverify.report.run import Report
-    from tokverify.sources.stores.model_file import ModelFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.opening import ModelSource, open_model, open_reference
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.consistency import check_consistency
+from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
 from tokverify.texts.mode import Modes, mode_of
-from tokverify.texts.sample import vocabulary_of
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource
-    from tokverify.report.run import Report
-    from tokverify.texts.sample import Sample
-    from tokverify.tokenizer import Tokenizer
+from tokverify.texts.sample import Sample, vocabulary_of
+from tokverify.tokenizer import Tokenizer
 
 TEXTS = 2000
 """The default number of generated texts."""

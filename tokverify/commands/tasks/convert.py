@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.compare.convert import STRINGS, convert
+from tokverify.case import Case
+from tokverify.compare.convert import STRINGS, Conversion, SpecialTokens, convert
 from tokverify.sources.stores.location import find_model
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
     from tokverify.commands.tasks.run import OnProgress
-    from tokverify.compare.convert import Conversion, SpecialTokens
 
 
 def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords

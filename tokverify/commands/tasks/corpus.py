@@ -6,34 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.cases.suite_writer import render_suite
-from tokverify.commands.tasks.corpus_sides import open_request, start_worker
+from tokverify.commands.tasks.corpus_sides import Opened, open_request, start_worker
 from tokverify.corpus.columns import choose_columns
 from tokverify.corpus.conclusion import conclude
+from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.corpus.distill import distill
+from tokverify.corpus.example import Comparison
+from tokverify.corpus.executor import Executor
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, Request, Shard, choose_unit_bytes, divide
 from tokverify.corpus.processes import Processes, available_processors
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.ray_cluster import RayCluster
+from tokverify.corpus.result import Tally, UnitResult
 from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus import Throughput
+from tokverify.report.corpus import CorpusReport, Throughput
+from tokverify.report.corpus_progress import CorpusProgress
 from tokverify.system.output_file import check_writable, write_file
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.corpus_sides import Opened
-    from tokverify.corpus.coverage import CoverageDescriber
-    from tokverify.corpus.example import Comparison
-    from tokverify.corpus.executor import Executor
-    from tokverify.corpus.result import Tally, UnitResult
-    from tokverify.corpus.unit import WorkUnit
-    from tokverify.report.corpus import CorpusReport
-    from tokverify.report.corpus_progress import CorpusProgress
 
 
 def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords

@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tokverify.commands.tasks.opening import engine_version, open_model, open_reference, python_version
+from tokverify.commands.tasks.opening import (
+    OpenedModel,
+    OpenedReference,
+    engine_version,
+    open_model,
+    open_reference,
+    python_version,
+)
 from tokverify.corpus.cause import Classifier
-from tokverify.corpus.check import TokenizerChecker
+from tokverify.corpus.check import Checker, TokenizerChecker
 from tokverify.corpus.example import Comparison
 from tokverify.corpus.observe import Observation
 from tokverify.corpus.tokenized import TokenizedChecker
 from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
-from tokverify.report.run import Side
+from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.run import CaseResult, Side
 from tokverify.texts.mode import Mode, Modes
+from tokverify.tokenizer import Tokenizer
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import OpenedModel, OpenedReference
-    from tokverify.corpus.check import Checker
     from tokverify.corpus.plan import Plan, Request
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import CaseResult
-    from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)

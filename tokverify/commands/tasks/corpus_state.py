@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan, write_suite
-from tokverify.commands.tasks.corpus_sides import open_request
+from tokverify.commands.tasks.corpus_sides import Opened, open_request
+from tokverify.corpus.example import Comparison
 from tokverify.corpus.locate import find_files
-from tokverify.corpus.plan import describe_changes
+from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.result import Tally
 from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.corpus_sides import Opened
-    from tokverify.corpus.example import Comparison
-    from tokverify.corpus.plan import Plan
-    from tokverify.corpus.result import Tally
-    from tokverify.corpus.unit import WorkUnit
-    from tokverify.report.corpus import CorpusReport
-    from tokverify.report.corpus_progress import CorpusProgress
+from tokverify.report.corpus import CorpusReport
+from tokverify.report.corpus_progress import CorpusProgress
 
 
 def corpus_status(state: Path) -> CorpusProgress:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tokverify.sources.gguf.declaration import Declaration, read_declaration
 from tokverify.sources.stores.location import find_model
+from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model, read_spec_of_kind
-
-if TYPE_CHECKING:
-    from tokverify.sources.stores.model_file import ModelFile
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 ModelLocation: TypeAlias = "str | Path | ModelFile"
 """A path, a name such as `hf:org/name`, or the file that it leads to."""

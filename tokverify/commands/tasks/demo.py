@@ -6,15 +6,12 @@ import re
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.run import verify_model
-from tokverify.report.run import Status
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.report.run import Report
+from tokverify.report.run import Report, Status
 
 SAMPLE_DIRECTORY = Path(__file__).parents[2] / "sample"
 REFERENCE = "sample.tokenizer.model"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_tokenizer
 from tokverify.compare.diff.compare import compare_versions
@@ -16,18 +16,15 @@ from tokverify.compare.diff.version import Version
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
+from tokverify.report.consequence import Level
+from tokverify.report.diff import ChangeReport
+from tokverify.report.fuzz import FuzzProgress
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.location import is_stored
 from tokverify.sources.tokenizer_file import read_spec
+from tokverify.spec import TokenizerSpec
 from tokverify.system.input_file import read_verbatim
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.report.consequence import Level
-    from tokverify.report.diff import ChangeReport
-    from tokverify.report.fuzz import FuzzProgress
-    from tokverify.spec import TokenizerSpec
 
 
 def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords

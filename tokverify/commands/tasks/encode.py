@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from tokverify.commands.tasks.opening import open_model
+from tokverify.commands.tasks.opening import ModelSource, open_model
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.tokenizer import tokens_of
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource
-    from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token, tokens_of
 
 
 class Encoding(NamedTuple):

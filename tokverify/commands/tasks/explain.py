@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.encode import find_end
-from tokverify.commands.tasks.opening import OpenedReference, open_model, open_reference, open_subject
+from tokverify.commands.tasks.opening import (
+    ModelSource,
+    OpenedReference,
+    ReferenceSource,
+    SubjectSource,
+    open_model,
+    open_reference,
+    open_subject,
+)
 from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
 from tokverify.explain.exposed import explain_exposed
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, SubjectSource
-    from tokverify.report.explain import Explanation
-    from tokverify.report.explain_decode import DecodingExplanation
-    from tokverify.report.explain_exposed import ExposedExplanation
+from tokverify.report.explain import Explanation
+from tokverify.report.explain_decode import DecodingExplanation
+from tokverify.report.explain_exposed import ExposedExplanation
 
 
 def explain_text(

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.declaration import open_declaration
-from tokverify.commands.tasks.opening import open_reference
+from tokverify.commands.tasks.declaration import OpenedDeclaration, open_declaration
+from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource, open_reference
 from tokverify.errors import TokverifyError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.diagnosis import Facts
-from tokverify.repair.fix.fixing import make_plan, require_fixable, to_report, write_fixed
+from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.other_reference import compare_with_others
 from tokverify.repair.other_model import describe_other_model, is_of_other_model
+from tokverify.report.fix import FixReport, OtherReference
 from tokverify.sources.stores.location import find_model
+from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import check_place
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.commands.tasks.declaration import OpenedDeclaration
-    from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource
-    from tokverify.repair.fix.fixing import Plan
-    from tokverify.report.fix import FixReport, OtherReference
-    from tokverify.spec import TokenizerSpec
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords

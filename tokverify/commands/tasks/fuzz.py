@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, open_tokenizers
 from tokverify.commands.tasks.own_rules import add_rule_findings
@@ -19,8 +20,8 @@ from tokverify.compare.fuzz.explained import Explained, ExplainingChange
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.errors import TokverifyError
-from tokverify.report.fuzz import DifferenceKind, Stop
-from tokverify.report.run import Status
+from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport, Stop
+from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
@@ -28,10 +29,7 @@ from tokverify.texts.generator import GENERATORS
 from tokverify.texts.sample import Sample
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
     from tokverify.repair.diagnosis import TokenizerChange
-    from tokverify.report.fuzz import FuzzProgress, FuzzReport
-    from tokverify.report.run import CaseResult, Report
 
 _DEFAULT_SECONDS = 60.0
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.report.learn import LearnedDifference
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
 from tokverify.texts.mode import Mode
-from tokverify.texts.sample import vocabulary_of
+from tokverify.texts.sample import Sample, vocabulary_of
 from tokverify.texts.stream import MODES
-
-if TYPE_CHECKING:
-    from tokverify.texts.sample import Sample
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

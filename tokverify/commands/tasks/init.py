@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.commands.project.installation import Installation, plan_installation
-from tokverify.commands.project.start import render_configuration, render_workflow
+from tokverify.commands.project.start import Start, render_configuration, render_workflow
 from tokverify.commands.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.errors import TokverifyError
 from tokverify.system.output_file import write_files
-
-if TYPE_CHECKING:
-    from tokverify.commands.project.start import Start
 
 
 class Initialization(NamedTuple):

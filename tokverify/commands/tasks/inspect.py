@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
-from tokverify.report.inspect import TokenList
-
-if TYPE_CHECKING:
-    from tokverify.report.inspect import Inspection
+from tokverify.report.inspect import Inspection, TokenList
 
 
 def inspect_model(model: str | Path) -> Inspection:

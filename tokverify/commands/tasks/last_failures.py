@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
+from tokverify.report.run import Report
 from tokverify.report.run_summary import FAILING
 from tokverify.system.cache import CacheFile
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.report.run import Report
 
 _VERSION = 1
 

@@ -6,30 +6,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.heldout import compare_on_generated_texts
 from tokverify.commands.tasks.opening import python_version
 from tokverify.compare.side import reference_side
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.references import open_reference
+from tokverify.references import FoundReference, open_reference
 from tokverify.repair.probe import learn
 from tokverify.repair.probe.ids_only import IdsOnly
 from tokverify.repair.probe.summary import describe_declared, describe_learned, list_added_tokens, list_hidden
-from tokverify.report.learn import Learning
+from tokverify.report.learn import LearnedFact, LearnedToken, Learning
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.tokenizer_file import read_spec
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import check_place, move_into_place, sync, temporary_beside
-from tokverify.tokenizer import Declaring
+from tokverify.tokenizer import Declaring, Tokenizer
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.references import FoundReference
-    from tokverify.report.learn import LearnedFact, LearnedToken
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 TEXTS = 1000
 """The default number of generated texts that verify the result."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from tokverify.commands.tasks.run import RunResult, run
+from tokverify.commands.tasks.run import OnProgress, RunRequest, RunResult, run
 from tokverify.commands.tasks.several import perform_each
 from tokverify.errors import TokverifyError
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.run import OnProgress, RunRequest
 
 ModelResult: TypeAlias = "RunResult | TokverifyError"
 """The result for one model, or the reason why there is none."""

@@ -15,19 +15,19 @@ from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
+from tokverify.references import FoundReference
+from tokverify.report.run import Side
 from tokverify.sources.location import find_existing, suggest_file
 from tokverify.sources.stores.location import find_model, is_stored
+from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import name_of_page
 from tokverify.sources.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
+from tokverify.spec import TokenizerSpec
 from tokverify.system.quick_exit import keep_until_exit
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.declaration import ModelLocation, OpenedDeclaration
-    from tokverify.references import FoundReference
-    from tokverify.report.run import Side
-    from tokverify.sources.stores.model_file import ModelFile
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20

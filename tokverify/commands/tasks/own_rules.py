@@ -12,14 +12,13 @@ from tokverify.compare.checks import RULES
 from tokverify.compare.digest import make_difference
 from tokverify.compare.subject import Subject
 from tokverify.compare.tokenizer_comparison import sort_by_severity
+from tokverify.report.audit import AuditReport
 from tokverify.report.finding import WARNING
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.run import Report
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.opening import OpenedModel
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.run import Report
-    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 
 def add_rule_findings(report: Report, model: OpenedModel) -> Report:

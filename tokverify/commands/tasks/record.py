@@ -7,23 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.case import SHIPPED
+from tokverify.case import SHIPPED, Case, Expect, Suite, SuiteSource
 from tokverify.cases.loading import load_suites
 from tokverify.cases.selection import select
 from tokverify.cases.shipped import shipped_suites
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
-from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
 from tokverify.compare.expectation import agrees, is_name_of
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.record import RecordedCase, RecordedChange, Recording
 from tokverify.system.output_file import write_files
 from tokverify.texts.mode import Mode, Modes, mode_of
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.case import Case, Expect, Suite, SuiteSource
-    from tokverify.commands.tasks.opening import ModelSource, ReferenceSource
     from tokverify.commands.tasks.run import OnProgress
-    from tokverify.tokenizer import Tokenizer
 
 MAX_IDS = 100_000
 """The ids that are recorded for one text. More can be compared with a reference instead."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.run import RunResult, update_baseline
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.report_diff import compare_reports
 from tokverify.report import codec
+from tokverify.report.codec import SavedReport
+from tokverify.report.report_diff import ReportDiff
 from tokverify.report.run import Report
-
-if TYPE_CHECKING:
-    from tokverify.report.codec import SavedReport
-    from tokverify.report.report_diff import ReportDiff
 
 
 def to_json(report: object) -> str:

@@ -8,22 +8,29 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokverify.case import Case, SuiteSource
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, python_version
+from tokverify.commands.tasks.opening import (
+    OpenedModel,
+    OpenedReference,
+    ReferenceSource,
+    SubjectSource,
+    open_reference,
+    open_subject,
+    python_version,
+)
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.references.location import EXPECT
+from tokverify.report.run import Report, Side
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 
 if TYPE_CHECKING:
-    from tokverify.case import Case, SuiteSource
     from tokverify.commands.project.configuration import ConfiguredModel
-    from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource
-    from tokverify.report.run import Report, Side
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""

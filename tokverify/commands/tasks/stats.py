@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_tokenizer, python_version
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.explain.stats.measure import measure
-from tokverify.explain.stats.subject import make_subject
+from tokverify.explain.stats.subject import StatsSubject, make_subject
+from tokverify.report.stats import StatsReport
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.run import OnProgress
-    from tokverify.engine.family import Settings
-    from tokverify.explain.stats.subject import StatsSubject
-    from tokverify.report.stats import StatsReport
 
 
 def measure_tokenizers(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import open_reference, open_subject
+from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource, open_reference, open_subject
 from tokverify.compare.streaming import check_streams
 from tokverify.report.stream import StreamReport
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource
 
 
 def check_streaming(  # noqa: PLR0913 - the optional ones are keywords

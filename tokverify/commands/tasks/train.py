@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.report.train import Training
 from tokverify.system.output_directory import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.corpus_source import open_corpus
@@ -17,9 +17,6 @@ from tokverify.train.merge_learner import Ties
 from tokverify.train.preparation import Preparation
 from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
-
-if TYPE_CHECKING:
-    from tokverify.report.train import Training
 
 REPORT_NAME = "report.json"
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_reference, open_subject
-from tokverify.commands.tasks.run import verify_model
+from tokverify.commands.tasks.opening import (
+    OpenedModel,
+    OpenedReference,
+    SubjectSource,
+    engine_version,
+    open_reference,
+    open_subject,
+)
+from tokverify.commands.tasks.run import OnProgress, verify_model
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.report.versions import TriedVersion, VersionsReport
 from tokverify.tokenizer import DocumentHolding
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.commands.tasks.opening import OpenedReference, SubjectSource
-    from tokverify.commands.tasks.run import OnProgress
 
 _TRANSFORMERS = "transformers:"
 

@@ -6,12 +6,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.cases.suite_writer import render_suite
 from tokverify.commands.tasks.demo import INTACT, REFERENCE, SAMPLE_DIRECTORY
-from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.opening import (
+    ModelSource,
+    OpenedModel,
+    OpenedReference,
+    ReferenceSource,
+    open_model,
+    open_reference,
+)
 from tokverify.compare.comparison import compare_case
 from tokverify.errors import TokverifyError
 from tokverify.explain.explanation import explain
@@ -27,9 +33,6 @@ from tokverify.text.visible import visible_message
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import pairs_for_display
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import ModelSource, OpenedModel, OpenedReference, ReferenceSource
 
 MAX_TEXT = 100_000
 """In characters; longer texts are rejected, since nobody could read the result."""

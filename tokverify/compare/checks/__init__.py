@@ -7,7 +7,6 @@ is its manual, from which docs/rules.md is made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.compare.checks.added_token_flag_mismatch import added_token_flag_mismatch
 from tokverify.compare.checks.added_token_mismatch import added_token_mismatch
@@ -44,9 +43,7 @@ from tokverify.compare.checks.vocabulary_mismatch import vocabulary_mismatch
 from tokverify.compare.checks.wrong_alphabet import wrong_alphabet
 from tokverify.compare.checks.wrong_marker_type import wrong_marker_type
 from tokverify.compare.checks.wrong_special_id import wrong_special_id
-
-if TYPE_CHECKING:
-    from tokverify.compare.rule import Rule
+from tokverify.compare.rule import Rule
 
 _RULES: tuple[Rule, ...] = (
     refused_file,

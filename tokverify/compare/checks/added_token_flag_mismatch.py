@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.behavior import encode_both, find_differing, require_parsing
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.text.wording import list_tokens, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _MOST_TRIED = 500
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")

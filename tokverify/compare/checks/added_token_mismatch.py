@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import encode_both, find_differing, require_parsing
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
-from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.token_text import is_marker
 from tokverify.tokenizer import Declaring
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.report.finding import Severity
 
 _MOST_TRIED = 500
 _FLAGS = ("lstrip", "rstrip", "single_word")

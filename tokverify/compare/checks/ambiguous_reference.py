@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import WARNING, Finding
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _REBUILT_AS_METASPACE = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "GemmaTokenizer"})
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import ids_around
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING, Finding
 from tokverify.sources.config import token_text
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.tokenizer import DocumentHolding
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.spec import TokenizerSpec
 
 
 @rule(code="TV208", name="contradictory-reference", severity=WARNING)

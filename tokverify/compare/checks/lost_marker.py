@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.spec import TokenType
@@ -14,9 +13,6 @@ from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.failure import NotComparedError
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _SHOWN = 10
 _MARKERS = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})

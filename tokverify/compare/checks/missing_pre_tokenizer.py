@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.pre_tokenization import find_split_differences
 from tokverify.compare.repair import set_pre_tokenizer
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.families import find_family
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import PRE
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV101", name="missing-pre-tokenizer", severity=ERROR)

@@ -9,6 +9,7 @@ from tokverify.compare.behavior import encode_both, probes
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import set_flag
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
@@ -16,7 +17,6 @@ from tokverify.text.wording import list_items, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
     from tokverify.sources.huggingface.stage import Stage
 
 _MAX_SPELLED = 8

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import find_differing
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import is_marker
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.engine.family import Settings
 
 _MOST_TRIED = 200
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import ids_around
 from tokverify.compare.repair import set_flag, set_special_id
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.text.wording import list_tokens
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV206", name="post-processor-mismatch", severity=ERROR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import encode_both, probes
 from tokverify.compare.pre_tokenization import (
+    SplitDifference,
     find_agreeing_names,
     find_split_differences,
     is_neutral,
@@ -16,14 +16,11 @@ from tokverify.compare.pre_tokenization import (
 )
 from tokverify.compare.repair import set_pre_tokenizer
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import PRE
 from tokverify.text.wording import list_items, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.pre_tokenization import SplitDifference
-    from tokverify.compare.subject import Subject
 
 _MAX_PATTERN = 300
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import find_differing
 from tokverify.compare.ranking_difference import (
@@ -16,6 +15,7 @@ from tokverify.compare.ranking_difference import (
 from tokverify.compare.reference_ranking import ranks_alike
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO, Finding
@@ -23,9 +23,6 @@ from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EX
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import quote
 from tokverify.tokenizer import Declaring
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _NORMAL = Attribute.NORMAL.value
 

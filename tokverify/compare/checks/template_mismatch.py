@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV210", name="template-mismatch", severity=WARNING)

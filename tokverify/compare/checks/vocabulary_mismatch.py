@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.rule import rule
-from tokverify.compare.subject import NotEvaluatedError
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.report.run import PieceDifference
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.report.run import PieceDifference
 
 _SHOWN = 10
 _DECISIVE = frozenset({"bos", "eos", "unk", "sep"})

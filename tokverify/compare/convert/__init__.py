@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from tokverify.case import Case
 from tokverify.compare.convert.json_writer import config_of, config_path, json_losses
-from tokverify.compare.convert.source import open_source
+from tokverify.compare.convert.loss import Loss
+from tokverify.compare.convert.source import Source, open_source
 from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
-from tokverify.compare.convert.target import check_target, target_of
-from tokverify.compare.convert.verification import Explainer, Plan, verify_conversion
+from tokverify.compare.convert.target import Target, check_target, target_of
+from tokverify.compare.convert.verification import Explainer, Plan, Verification, verify_conversion
 from tokverify.compare.fuzz.trial import Trial
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
@@ -30,16 +32,9 @@ from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
 from tokverify.sources.location import read_file
+from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.compare.convert.loss import Loss
-    from tokverify.compare.convert.source import Source
-    from tokverify.compare.convert.target import Target
-    from tokverify.compare.convert.verification import Verification
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 __all__ = ["Conversion", "SpecialTokens", "convert"]
 

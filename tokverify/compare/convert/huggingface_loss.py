@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from tokverify.compare.convert.added_token_loss import added_token_losses
-from tokverify.compare.convert.loss import Loss, name_texts
+from tokverify.compare.convert.loss import Loss, Sides, name_texts
 from tokverify.compare.convert.sentencepiece_loss import NO_BYTES, score_losses
 from tokverify.compare.convert.space_loss import space_losses
 from tokverify.engine.deviation import Deviation
@@ -17,13 +16,9 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.errors import UnsupportedError
 from tokverify.sources.huggingface.conversion import convert_document
-from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.compare.convert.loss import Sides
-    from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.stage import Stage
-    from tokverify.spec import TokenizerSpec
+from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import Stage
+from tokverify.spec import TokenizerSpec, TokenType
 
 _SPACES = ({"String": " "}, {"Regex": " {2,}"})
 _DEFAULT_LONGEST = 100

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.compare.convert.loss import Loss
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
 from tokverify.sources.huggingface.vocabulary import GGUF_ROLES
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 _NAME = "tokenizer.json"
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.settings import resolve
+from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
 
 _SHOWN = 3
 

@@ -6,16 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokverify.compare.convert.loss import Loss, find_made_control, name_texts
+from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.compare.convert.loss import Sides
     from tokverify.sources.sentencepiece.message import Message
-    from tokverify.spec import TokenizerSpec
 
 _OUT_OF_SIGHT = TokenType.CONTROL.value
 """A type whose pieces neither side matches in texts: sentencepiece never parses control tokens."""

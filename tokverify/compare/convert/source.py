@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tokverify.compare.convert.huggingface_loss import convert_leniently
 from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
@@ -22,13 +22,9 @@ from tokverify.sources.huggingface.document import load_around
 from tokverify.sources.huggingface.document import parse as parse_json
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tokenizer_file import READERS, kind_of_model
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
-from tokverify.tokenizer import pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, pieces_of
 
 
 @dataclass(frozen=True, slots=True)

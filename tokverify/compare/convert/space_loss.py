@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
-from tokverify.compare.convert.loss import Loss
+from tokverify.compare.convert.loss import Loss, Sides
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE
-
-if TYPE_CHECKING:
-    from tokverify.compare.convert.loss import Sides
-    from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.stage import Stage
-    from tokverify.spec import TokenizerSpec
+from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import Stage
+from tokverify.spec import TokenizerSpec
 
 _FIRST, _ALWAYS, _NEVER = "first", "always", "never"
 _PREPEND: Stage = {"type": "Prepend", "prepend": ESCAPED_SPACE}

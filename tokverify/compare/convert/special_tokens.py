@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_alternatives, quote
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
 
 _PLACES = {"bos": "BOS before it", "eos": "EOS after it"}
 _ROLES = tuple(_PLACES)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.tokenizer_file import file_of
+from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import check_place
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
 
 
 @dataclass(frozen=True, slots=True)

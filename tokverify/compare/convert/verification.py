@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.fuzz.cause import Causes
-from tokverify.compare.fuzz.trial import Trial
+from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.errors import TokverifyError
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
 from tokverify.texts.sample import Sample, common_vocabulary
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
     from tokverify.compare.convert.loss import Loss
-    from tokverify.compare.fuzz.trial import TrialOutcome
-    from tokverify.report.run import CaseResult, Report, Side
-    from tokverify.tokenizer import Tokenizer
 
 Without = Callable[[Sequence["Loss"]], tuple["Tokenizer", "Tokenizer"]]
 

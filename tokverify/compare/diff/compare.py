@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.diff.consequences import find_consequences
 from tokverify.compare.diff.example import add_examples
 from tokverify.compare.diff.parts import compare_parts
+from tokverify.compare.diff.version import Version
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.consequence import Level
 from tokverify.report.diff import ChangeReport, Effect
+from tokverify.report.fuzz import FuzzProgress
 from tokverify.texts.mode import Mode, Modes
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.compare.diff.version import Version
     from tokverify.compare.fuzz.plan import FuzzPlan
-    from tokverify.report.consequence import Level
-    from tokverify.report.fuzz import FuzzProgress
-    from tokverify.tokenizer import Tokenizer
 
 
 def compare_versions(  # noqa: PLR0913 - the optional ones are keywords

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.diff.parts.document import read_document
 from tokverify.compare.diff.short_text import SHORT_TEXTS, find_short_samples
 from tokverify.compare.diff.special import SpecialTokens
-from tokverify.compare.diff.version import unnamed_roles
+from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError
 from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Consequence, Level, Outcome, Witness
+from tokverify.report.diff import ChangeReport
 from tokverify.text.wording import list_items, plural
 from tokverify.texts.sample import Sample
-from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
-    from tokverify.report.diff import ChangeReport
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, why_hidden
 
 _MAX_TOKENS = 2000
 """The number of ids that represent another token to look for in texts."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.compare.fuzz.trial import TrialOutcome
-from tokverify.report.diff import Example, new_side, old_side
+from tokverify.report.diff import ChangeReport, Example, PartChange, new_side, old_side
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Status
 from tokverify.report.run_summary import FAILING
 from tokverify.texts.sample import Sample
-
-if TYPE_CHECKING:
-    from tokverify.report.diff import ChangeReport, PartChange
-    from tokverify.report.run import CaseResult
 
 _KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
 _TOKEN_PARTS = frozenset({"tokens", "types", "scores", "added tokens"})

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.diff.parts.document import read_document
+from tokverify.compare.diff.version import Version
 from tokverify.errors import EncodeError
+from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
 from tokverify.texts.failure import NotComparedError
 from tokverify.texts.vocabulary import types_of
-from tokverify.tokenizer import EndListing, pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
-    from tokverify.report.diff import Part, PartChange
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import EndListing, Tokenizer, pieces_of
 
 _ADDING = frozenset({"add_bos", "add_eos", "add_sep"})
 _EOG_IDS = "eog_ids"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
-
-if TYPE_CHECKING:
-    from tokverify.report.run import Side
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.report.run import Side
+from tokverify.spec import TokenizerSpec
+from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
 from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
-from tokverify.tokenizer import LlamaCppDecoding, pieces_of
+from tokverify.tokenizer import LlamaCppDecoding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.compare.diff.version import Version
     from tokverify.report.diff import Part
-    from tokverify.tokenizer import Tokenizer
 
 _MAX_PIECES = 2000
 """The number of changed pieces per part to build texts from."""

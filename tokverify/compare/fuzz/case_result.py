@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
-from tokverify.report.fuzz import DifferenceKind
+from tokverify.report.fuzz import DifferenceKind, FoundText
 from tokverify.report.run import CaseResult, Status
 from tokverify.text.visible import visible
 from tokverify.texts.alignment import compare
@@ -15,7 +15,6 @@ from tokverify.tokenizer import tokens_for_display
 
 if TYPE_CHECKING:
     from tokverify.compare.fuzz.trial import Trial, TrialOutcome
-    from tokverify.report.fuzz import FoundText
     from tokverify.texts.sample import Sample
 
 _SHOWN_IDS = 8

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.case_result import make_case_result
 from tokverify.report.fuzz import DecodedBytes, DifferenceKind, FoundText, FuzzCause
+from tokverify.report.run import CaseResult
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
+from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
 from tokverify.tokenizer import HexBytes
 
 if TYPE_CHECKING:
     from tokverify.compare.fuzz.trial import Trial, TrialOutcome
-    from tokverify.report.run import CaseResult
-    from tokverify.texts.sample import Sample
 
 MAX_CAUSES = 100
 MAX_ALIKE = 3

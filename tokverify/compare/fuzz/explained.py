@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.compare.fuzz.cause import Cause
 from tokverify.compare.fuzz.trial import Trial
+from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fuzz import DifferenceKind
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import CaseResult
-    from tokverify.texts.sample import Sample
-    from tokverify.tokenizer import Tokenizer
+from tokverify.report.run import CaseResult
+from tokverify.texts.sample import Sample
+from tokverify.tokenizer import Tokenizer
 
 
 class ExplainingChange(NamedTuple):

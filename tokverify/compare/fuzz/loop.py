@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.explained import Explain, Explained, merge_explained
-from tokverify.compare.fuzz.trial import Trial
-from tokverify.compare.fuzz.worker import Worker, start_worker, work_on_batch
+from tokverify.compare.fuzz.trial import Trial, TrialOutcome
+from tokverify.compare.fuzz.worker import BatchResult, OpenSides, Worker, start_worker, work_on_batch
 from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
 from tokverify.report.fuzz import (
@@ -26,20 +26,16 @@ from tokverify.report.fuzz import (
     GeneratorTally,
     Stop,
 )
-from tokverify.report.run import Report
+from tokverify.report.run import Report, Side
 from tokverify.texts.coverage import CoverageCounter, ratio
 from tokverify.texts.generator import BATCH
 from tokverify.texts.vocabulary import compare_vocabularies
-from tokverify.tokenizer import why_hidden
+from tokverify.tokenizer import Tokenizer, why_hidden
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tokverify.compare.fuzz.plan import FuzzPlan
-    from tokverify.compare.fuzz.trial import TrialOutcome
-    from tokverify.compare.fuzz.worker import BatchResult, OpenSides
-    from tokverify.report.run import Side
-    from tokverify.tokenizer import Tokenizer
 
 EARLIER = "earlier"
 """The name of the texts of earlier runs among those of the generators."""

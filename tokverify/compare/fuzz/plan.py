@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.texts.generator import GENERATORS
-
-if TYPE_CHECKING:
-    from tokverify.texts.sample import Sample
+from tokverify.texts.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.errors import UnsupportedError
 from tokverify.report.fuzz import DifferenceKind
@@ -18,9 +18,7 @@ from tokverify.texts.batch import Encoded, decode_all, encode_all
 from tokverify.texts.failure import FAILURES, combine, name_side
 from tokverify.texts.mode import Modes
 from tokverify.texts.sample import Sample
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 class TrialOutcome(NamedTuple):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.source.arrow import ARROW
 from tokverify.corpus.source.flat import DATATROVE, DOLMA, MEGATRON
 from tokverify.corpus.source.json_lines import JSON_LINES
 from tokverify.corpus.source.parquet import PARQUET
+from tokverify.corpus.source.source import Source
 from tokverify.corpus.source.text import TEXT
-
-if TYPE_CHECKING:
-    from tokverify.corpus.source.source import Source
 
 SOURCES: Mapping[str, Source] = {
     "parquet": PARQUET,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
+from tokverify.corpus.document import Columns, Reading
 from tokverify.corpus.files import explained, open_file
 from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
 from tokverify.corpus.source.source import Column, Source
@@ -12,8 +13,6 @@ from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from tokverify.corpus.document import Columns, Reading
 
 _MAGIC = b"ARROW1"
 """How a file begins that is not a stream."""

@@ -6,19 +6,15 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.files import explained, open_file, version_of
-from tokverify.corpus.source.flat_index import DatatroveIndex, DolmaIndex, MegatronIndex
+from tokverify.corpus.source.flat_index import DatatroveIndex, DolmaIndex, FlatIndex, MegatronIndex, Span
 from tokverify.corpus.source.source import Source
-from tokverify.corpus.unit import WorkUnit
-
-if TYPE_CHECKING:
-    from tokverify.corpus.source.flat_index import FlatIndex, Span
-    from tokverify.corpus.unit import CorpusFile
+from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 _MAX_DOCUMENT_BYTES = 1 << 26
 _MAX_DOCUMENTS = 1 << 20

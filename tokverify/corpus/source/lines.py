@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from tokverify.corpus.files import COMPRESSED, explained, open_stream
 from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_LINE_BYTES = 1 << 26
 TOO_LONG = "a line is longer than 64 MiB"

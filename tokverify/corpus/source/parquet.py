@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.document import Unreadable
+from tokverify.corpus.document import Columns, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
 from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
 from tokverify.corpus.source.source import Column, Source
@@ -14,8 +14,6 @@ from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-    from tokverify.corpus.document import Columns, Reading
 
 # The errors of pyarrow do not tell which of the two it is.
 _UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
 from tokverify.corpus.source.lines import TOO_LONG, byte_ranges, read_lines
 from tokverify.corpus.source.source import Source
-
-if TYPE_CHECKING:
-    from tokverify.corpus.unit import CorpusFile, WorkUnit
+from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 _BLOCK_BYTES = 1 << 16
 

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
-from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
+from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, Settings, SpaceEscaping
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import replace_lone_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
     from tokverify.engine.models.bpe import Bpe
-    from tokverify.spec import TokenizerSpec
 
 
 def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM
-from tokverify.engine.family import Family, PieceJoiner, Ranking
+from tokverify.engine.family import Family, PieceJoiner, Ranking, Settings
 from tokverify.engine.models.cpp.joiner import LineJoiner
 from tokverify.engine.models.cpp.model import CppHybrid
 from tokverify.engine.models.cpp.spacing import Spacing, piece_bytes
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, token_category
+from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _CppHybridFamily(Family):

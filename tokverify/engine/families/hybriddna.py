@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families.bpe import ByteLevelFamily, make_bpe
-from tokverify.engine.family import Ranking, SpaceEscaping
+from tokverify.engine.family import Ranking, Settings, SpaceEscaping
 from tokverify.engine.models.hybriddna import OUT_OF_VOCABULARY, HybridDna
 from tokverify.engine.special_text import KMER_MARKER
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _HybridDnaFamily(ByteLevelFamily):

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Family, Ranking
+from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
     from tokverify.engine.models.plamo2 import Plamo2
-    from tokverify.spec import TokenizerSpec
 
 
 class _Plamo2Family(Family):

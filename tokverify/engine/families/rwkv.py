@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import NO_TOKEN, Affixes, Family, Ranking
+from tokverify.engine.family import NO_TOKEN, Affixes, Family, Ranking, Settings
 from tokverify.engine.models.rwkv import Rwkv, unescape
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _RwkvFamily(Family):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, SpaceEscaping
+from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, Settings, SpaceEscaping
 from tokverify.engine.normalizer import escape_spaces
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _SpmFamily(Family):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import NO_TOKEN, Alphabet, Family, Ranking, SpaceEscaping
+from tokverify.engine.family import NO_TOKEN, Alphabet, Family, Ranking, Settings, SpaceEscaping
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _UnigramFamily(Family):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families.bpe import ByteLevelFamily, make_bpe
-from tokverify.engine.family import Ranking, SpaceEscaping
+from tokverify.engine.family import Ranking, Settings, SpaceEscaping
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
     from tokverify.engine.model import Model
-    from tokverify.spec import TokenizerSpec
 
 
 class _WhitespaceFamily(ByteLevelFamily):

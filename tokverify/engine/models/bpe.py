@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.models.boundary import PartSplitter
@@ -19,15 +18,12 @@ from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.pre_token import trace_pre_tokens
-from tokverify.engine.pre_tokenizer import splitter
+from tokverify.engine.pre_tokenizer import PreTokenizer, splitter
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
 from tokverify.text.utf8 import encode_leniently
 from tokverify.text.wording import short_repr
-
-if TYPE_CHECKING:
-    from tokverify.engine.pre_tokenizer import PreTokenizer
 
 
 class Bpe:

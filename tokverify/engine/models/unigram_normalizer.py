@@ -13,18 +13,14 @@ import math
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from tokverify.engine.charsmap import Outline
+from tokverify.engine.charsmap import Charsmap, CharsmapWalk, Outline
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.character_class import alike, character_class, only
 from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.rewriting import Rewriting
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import sequence_length, to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.charsmap import Charsmap, CharsmapWalk
 
 REPLACEMENT = "\ufffd".encode()
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.explain.stats.probe import probe
 from tokverify.explain.stats.remark import make_remarks
-from tokverify.explain.stats.text import read_pieces, samples, texts_of
+from tokverify.explain.stats.text import SampleText, read_pieces, samples, texts_of
 from tokverify.explain.stats.vocabulary import count_long, find_longest, find_ordinary
-from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TokenCount
+from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TextKind, TokenCount
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.explain.stats.subject import StatsSubject
-    from tokverify.explain.stats.text import SampleText
-    from tokverify.report.stats import TextKind
 
 _LISTED = 5
 _TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)

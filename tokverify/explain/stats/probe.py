@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.explain.stats.text import ENGLISH, parallel_samples
 from tokverify.report.stats import SHORT_NUMBERS, ProbeResult
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 LONG_NUMBERS = range(1000, 1_000_000, 997)
 INDENTATIONS = range(1, 17)

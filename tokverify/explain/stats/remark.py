@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.explain.stats.text import PIECE_BYTES
+from tokverify.report.stats import StatsReport
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.stats import StatsReport
 
 
 def make_remarks(stats: StatsReport) -> Iterator[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.stats import LONG_TOKEN
-from tokverify.tokenizer import pieces_of, tokens_of
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Token, Tokenizer
+from tokverify.tokenizer import Token, Tokenizer, pieces_of, tokens_of
 
 _ORDINARY = (Attribute.NORMAL | Attribute.USER_DEFINED).value
 _EXCLUDED = {

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.references.reference import FoundReference, shown_name
+from tokverify.references.reference import FoundReference, Request, shown_name
 from tokverify.references.servers.detection import describe_model, detect, list_models, list_ovms_models
 from tokverify.system.http_pool import HttpPool
 from tokverify.text.wording import suggest_name
 
 if TYPE_CHECKING:
-    from tokverify.references.reference import Request
     from tokverify.references.servers.http_tokenizer import HttpTokenizer
 
 ADDRESS = re.compile(r"(?:([\w.-]+)\+)?(https?://[^#]*)(?:#(.*))?", re.ASCII | re.DOTALL)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
+from tokverify.system.http_pool import HttpPool
 from tokverify.text.sequence import common_ends
-
-if TYPE_CHECKING:
-    from tokverify.errors import UnsupportedError
-    from tokverify.system.http_pool import HttpPool
 
 LETTER = "a"
 """A text that every server encodes."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokverify.errors import EncodeError
 from tokverify.references.servers.affixes import LETTER, AddingTokenizer
 from tokverify.references.servers.http_tokenizer import is_list_of_ids
 from tokverify.references.servers.vllm import VllmTokenizer
 from tokverify.system.http_connection import RefusedError
 from tokverify.system.http_pool import Call
 from tokverify.text.sequence import split_batches
-
-if TYPE_CHECKING:
-    from tokverify.errors import EncodeError
 
 _TEXTS_PER_REQUEST = 256
 _CHARACTERS_PER_REQUEST = 1 << 20

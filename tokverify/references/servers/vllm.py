@@ -6,13 +6,11 @@ Source: `/tokenize`, `/detokenize`, `/version` and `/v1/models` in vLLM's `entry
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokverify.errors import EncodeError
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.system.http_pool import Call
-
-if TYPE_CHECKING:
-    from tokverify.errors import EncodeError
 
 
 class VllmTokenizer(HttpTokenizer):

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.document import (
+    Block,
     Column,
     CommandLine,
     Details,
     Document,
     Fields,
+    Inline,
     Paragraph,
     Section,
     Span,
@@ -21,13 +23,11 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.severity import SEVERITY_STYLES
-from tokverify.report.audit import audit_exit_code
+from tokverify.report.audit import AuditReport, WaivedFinding, audit_exit_code
+from tokverify.report.finding import Finding
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Block, Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.audit import AuditReport, WaivedFinding
-    from tokverify.report.finding import Finding
 
 _MAX_RANGES = 12
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.render.audit.verdict import list_ranges, verdict
 from tokverify.render.html.page import page, version_list
-from tokverify.report.audit import audit_exit_code, count_severity, fails_audit
+from tokverify.report.audit import AuditReport, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import command_line
-from tokverify.report.finding import Severity
+from tokverify.report.finding import Finding, Severity
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.finding import Finding
 
 
 def render(report: AuditReport) -> str:

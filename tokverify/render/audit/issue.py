@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.audit.manual import first_line, write_rule
 from tokverify.render.audit.verdict import verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue
-from tokverify.report.audit import audit_exit_code
-from tokverify.report.diagnosis import command_line
+from tokverify.report.audit import AuditReport, audit_exit_code
+from tokverify.report.diagnosis import Repair, command_line
+from tokverify.report.finding import Finding
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.diagnosis import Repair
-    from tokverify.report.finding import Finding
 
 
 def to_ci_report(report: AuditReport) -> CiReport:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tokverify.render.severity import NOUNS
-from tokverify.report.audit import count_severity
+from tokverify.report.audit import AuditReport, count_severity
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.audit import AuditReport
 
 
 def verdict(report: AuditReport) -> str:

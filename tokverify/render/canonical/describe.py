@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.canonical.verdict import verdict
-from tokverify.render.document import Column, Document, Section, Style, Table, message
+from tokverify.render.document import Column, Document, Inline, Section, Style, Table, message
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.sections import sides_section
-from tokverify.report.canonical import DEVIATIONS, canonical_exit_code
+from tokverify.report.canonical import DEVIATIONS, CanonicalReport, canonical_exit_code
 from tokverify.text.wording import percentage
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.canonical import CanonicalReport
 
 
 def describe(checked: CanonicalReport, options: RenderOptions) -> Document:

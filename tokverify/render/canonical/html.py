@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.render.canonical.verdict import verdict
 from tokverify.render.fuzz.html import length
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
-from tokverify.report.canonical import DEVIATIONS, canonical_exit_code
+from tokverify.report.canonical import DEVIATIONS, CanonicalReport, canonical_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.canonical import CanonicalReport
 
 _OUTCOMES = {
     0: ("Canonical", "all sequences are the encoding of their own text"),

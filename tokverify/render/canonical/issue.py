@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.canonical.verdict import verdict
 from tokverify.render.case_text import alignment_lines, headline
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
-from tokverify.report.canonical import DEVIATIONS, canonical_exit_code
+from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.canonical import CanonicalReport, DeviationCount
 
 CANONICAL_CHECKS = (
     Check("canonical-deviation", "deviation", "Logged ids are not the encoding of their own text.", Level.ERROR),

@@ -9,13 +9,11 @@ from tokverify.render.canonical.issue import describe_count, example_lines
 from tokverify.render.canonical.verdict import verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.run.junit import properties_of
-from tokverify.report.canonical import Deviation
+from tokverify.report.canonical import CanonicalReport, Deviation
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.canonical import CanonicalReport
 
 _SUITE = "canonical"
 

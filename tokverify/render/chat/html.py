@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
@@ -11,14 +10,22 @@ from tokverify.render.chat.text_difference import BOTH, text_lines
 from tokverify.render.chat.verdict import conversation_of, place, template_state, verdict
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import outcome, side_data
-from tokverify.report.chat import chat_exit_code, count_findings, findings_for, message_texts
+from tokverify.report.chat import (
+    ChatFinding,
+    ChatReport,
+    RenderedConversation,
+    Rendering,
+    Template,
+    TextDifference,
+    chat_exit_code,
+    count_findings,
+    findings_for,
+    message_texts,
+)
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation, Rendering, Template, TextDifference
 
 _MAX_CHARACTERS = 10_000
 _OUTCOMES = {

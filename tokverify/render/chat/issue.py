@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.render.chat.text import WITH_TEXTS, first_result, result_lines
 from tokverify.render.chat.verdict import conversation_of, verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import LEVELS, Check, Issue, Level, issue_of, join_lines
-from tokverify.report.chat import chat_exit_code, fails_unchecked
+from tokverify.report.chat import ChatFinding, ChatReport, chat_exit_code, fails_unchecked
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.chat import ChatFinding, ChatReport
-
 
 CHAT_CHECKS: Sequence[Check] = tuple(
     Check(f"chat-{kind}", kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")

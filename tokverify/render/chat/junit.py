@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from tokverify.render.chat.text import finding_line, result_lines
 from tokverify.render.chat.verdict import conversation_of, place, verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
-from tokverify.report.chat import fails_unchecked, finding_fails, findings_for
+from tokverify.report.chat import (
+    ChatFinding,
+    ChatReport,
+    RenderedConversation,
+    fails_unchecked,
+    finding_fails,
+    findings_for,
+)
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.chat import ChatFinding, ChatReport, RenderedConversation
 
 _UNCHECKED = "not checked"
 

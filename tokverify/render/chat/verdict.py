@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.render.severity import NOUNS
-from tokverify.report.chat import count_findings, fails_unchecked
+from tokverify.report.chat import (
+    ChatReport,
+    Conversation,
+    RenderedConversation,
+    Template,
+    count_findings,
+    fails_unchecked,
+)
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.chat import ChatReport, Conversation, RenderedConversation, Template
 
 
 def verdict(report: ChatReport) -> str:

@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 from tokverify.render.audit.describe import describe as describe_audit
 from tokverify.render.chat.describe import describe as describe_chat
 from tokverify.render.check.verdict import part_verdict, part_word, verdict
-from tokverify.render.document import VERDICT_STYLES, Column, Document, Paragraph, Section, Span, Style, Table, message
+from tokverify.render.document import (
+    VERDICT_STYLES,
+    Column,
+    Document,
+    Inline,
+    Paragraph,
+    Section,
+    Span,
+    Style,
+    Table,
+    message,
+)
 from tokverify.render.run.describe import describe as describe_run
-from tokverify.report.check import Part, check_exit_code, part_exit_code
+from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, part_exit_code
 from tokverify.report.run import Status
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.check import CheckReport, ModelCheck
 
 _FOLDED = "parts in which everything agrees are shown with -v"
 

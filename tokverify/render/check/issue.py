@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.render.audit.issue import to_ci_report as audit_issues
 from tokverify.render.chat.issue import to_ci_report as chat_issues
@@ -12,11 +11,8 @@ from tokverify.render.check.verdict import verdict
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.run.issue import to_ci_report as run_issues
-from tokverify.report.check import check_exit_code
+from tokverify.report.check import CheckReport, ModelCheck, check_exit_code
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.check import CheckReport, ModelCheck
 
 _CANNOT_RUN = Check("check-error", "error", "A part of a check could not be performed.", Level.ERROR)
 

@@ -9,13 +9,11 @@ from tokverify.render.chat.junit import suites_of as chat_suites
 from tokverify.render.check.verdict import part_verdict
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.run.junit import suites_of as run_suites
-from tokverify.report.check import Part, part_exit_code
+from tokverify.report.check import CheckReport, ModelCheck, Part, part_exit_code
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.check import CheckReport, ModelCheck
 
 _TAGS = {1: "failure", 2: "error"}
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.audit.verdict import verdict as audit_verdict
 from tokverify.render.chat.verdict import verdict as chat_verdict
 from tokverify.render.run.verdict import reservations
 from tokverify.render.run.verdict import verdict as run_verdict
-from tokverify.report.check import Part, model_exit_code, part_exit_code
+from tokverify.report.check import CheckReport, ModelCheck, Part, model_exit_code, part_exit_code
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.check import CheckReport, ModelCheck
 
 _WORDS = {0: "passes", 1: "fails", 2: "could not be checked"}
 _NAMED = 3

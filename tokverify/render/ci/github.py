@@ -7,14 +7,10 @@ commands for GitHub Actions" in GitHub's documentation, and `ActionCommand` in t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from tokverify.render.ci.issue import Level
+from tokverify.render.ci import CiReport
+from tokverify.render.ci.issue import Issue, Level
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.ci import CiReport
-    from tokverify.render.ci.issue import Issue
 
 _SHOWN = 10
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from tokverify.render.ci.issue import Level
+from tokverify.render.ci import CiReport
+from tokverify.render.ci.issue import Issue, Level
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.ci import CiReport
-    from tokverify.render.ci.issue import Issue
 
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Status
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.report.convert import Conversion
-    from tokverify.report.run import CaseResult
 
 
 _TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}

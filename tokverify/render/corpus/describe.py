@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.corpus.verdict import describe_throughput, format_bytes, list_coverage, verdict
-from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
+from tokverify.render.document import Column, Document, Fields, Inline, Only, Section, Style, Table, message
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
-from tokverify.report.corpus import corpus_exit_code
+from tokverify.report.corpus import CorpusExample, CorpusReport, GroupCount, corpus_exit_code
 from tokverify.text.wording import list_items, percentage, plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.corpus import CorpusExample, CorpusReport, GroupCount
 
 _MAX_ROWS = 20
 _MAX_PLACES = 3

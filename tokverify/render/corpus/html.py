@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.corpus.verdict import describe_throughput, format_bytes, list_coverage, verdict
 from tokverify.render.fuzz.html import length
+from tokverify.render.run.cause import Causes
 from tokverify.render.run.html import case_list, case_page, comparison, diagnosis_data, outcome
-from tokverify.report.corpus import corpus_exit_code
+from tokverify.report.corpus import CorpusReport, GroupCount, corpus_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.run.cause import Causes
-    from tokverify.report.corpus import CorpusReport, GroupCount
 
 _MAX_GROUPS = 200
 _OUTCOMES = {

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, headline
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
 from tokverify.render.corpus.verdict import describe_cause, verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
-from tokverify.report.corpus import corpus_exit_code
+from tokverify.report.corpus import CauseCount, CorpusReport, UnreadableGroup, corpus_exit_code
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.corpus import CauseCount, CorpusReport, UnreadableGroup
 
 CORPUS_CHECKS = (
     Check("corpus-difference", "difference", "The two sides encode documents to different ids.", Level.ERROR),

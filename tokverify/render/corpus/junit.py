@@ -9,14 +9,12 @@ from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.corpus.issue import example_lines
 from tokverify.render.corpus.verdict import describe_cause, verdict
 from tokverify.render.run.junit import properties_of
-from tokverify.report.corpus import corpus_exit_code
+from tokverify.report.corpus import CauseCount, CorpusReport, corpus_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.corpus import CauseCount, CorpusReport
 
 _SUITE = "corpus"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Column, Fields, Section, Span, Style, Table, exact, message
-from tokverify.report.consequence import Level, Outcome
+from tokverify.render.document import Column, Fields, Inline, Section, Span, Style, Table, exact, message
+from tokverify.report.consequence import Consequence, Level, Outcome, Witness
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import encode_options
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
-    from tokverify.report.consequence import Consequence, Witness
     from tokverify.report.diff import ChangeReport
 
 _STYLES = {Outcome.VALID: Style.GOOD, Outcome.BROKEN: Style.BAD, Outcome.UNKNOWN: Style.WARNING}

@@ -16,11 +16,13 @@ from tokverify.render.diff.verdict import (
     verdict,
 )
 from tokverify.render.document import (
+    Block,
     Bullets,
     Column,
     Details,
     Document,
     Fields,
+    Inline,
     Names,
     Only,
     Paragraph,
@@ -34,15 +36,13 @@ from tokverify.render.document import (
 from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.sections import suites_section
-from tokverify.report.diff import diff_exit_code, new_side, old_side
+from tokverify.report.diff import ChangeReport, Example, Part, diff_exit_code, new_side, old_side
+from tokverify.report.run import Side
 from tokverify.report.run_summary import FAILING
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Block, Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.diff import ChangeReport, Example, Part
-    from tokverify.report.run import Side
 
 _MAX_EXAMPLES = 10
 _MAX_CHANGES = {"table": 10, "markdown": 50}

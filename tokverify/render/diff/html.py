@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline
 from tokverify.render.diff.consequence import consequence_lines
@@ -17,16 +16,12 @@ from tokverify.render.diff.verdict import (
 from tokverify.render.fuzz.html import length, run_data
 from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.html.page import version_list
-from tokverify.render.run.cause import causes
+from tokverify.render.run.cause import Causes, causes
 from tokverify.render.run.html import case_list, case_page, comparison, entries, outcome
-from tokverify.report.diff import diff_exit_code, new_side
+from tokverify.report.diff import ChangeReport, Effect, Example, Part, diff_exit_code, new_side
+from tokverify.report.run import Report
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import percentage
-
-if TYPE_CHECKING:
-    from tokverify.render.run.cause import Causes
-    from tokverify.report.diff import ChangeReport, Effect, Example, Part
-    from tokverify.report.run import Report
 
 _MAX_OPEN = 10
 _MAX_CHANGES = 1000

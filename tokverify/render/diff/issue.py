@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
@@ -12,11 +11,8 @@ from tokverify.render.diff.verdict import cause_lines, change_lines, summarize_e
 from tokverify.render.fuzz.issue import FINDING_CHECKS, finding_issues
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
 from tokverify.report.consequence import Outcome
-from tokverify.report.diff import diff_exit_code, new_side, old_side
+from tokverify.report.diff import ChangeReport, Part, diff_exit_code, new_side, old_side
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.diff import ChangeReport, Part
 
 CHANGE_CHECKS = (
     Check("changed-part", "part", "A part of the tokenizer changed.", Level.ERROR),

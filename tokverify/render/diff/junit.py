@@ -11,12 +11,10 @@ from tokverify.render.diff.verdict import change_lines, summarize_effect, summar
 from tokverify.render.fuzz.junit import fuzz_suites
 from tokverify.render.run.junit import case_suites
 from tokverify.report.consequence import Outcome
-from tokverify.report.diff import new_side, old_side
+from tokverify.report.diff import ChangeReport, Effect, new_side, old_side
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.diff import ChangeReport, Effect
 
 _CONSEQUENCES, _PARTS, _CORPUS = "consequences", "parts", "corpus"
 _MAX_CHANGES = 100

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import verdict as cases_verdict
 from tokverify.report.consequence import Outcome
-from tokverify.report.diff import count_kinds, new_side, old_side
+from tokverify.report.diff import ChangeReport, Effect, Example, Part, PartChange, count_kinds, new_side, old_side
 from tokverify.report.fuzz import Stop
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import list_items, percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.diff import ChangeReport, Effect, Example, Part, PartChange
 
 _MAX_VALUE = 200
 _MAX_NAMES = 20

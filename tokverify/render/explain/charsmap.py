@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from tokverify.render.column import Columns
 from tokverify.render.explain.fold import Fold, fold_middle
 from tokverify.render.explain.part import indent, note
 from tokverify.render.layout import DIM, exact, table
@@ -15,7 +16,6 @@ from tokverify.render.layout import DIM, exact, table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.column import Columns
     from tokverify.report.explain import Stretch
     from tokverify.report.explain_steps import CharsmapSearch, CharsmapStep
 

@@ -12,13 +12,13 @@ from tokverify.render.explain.fold import Fold, fold_middle
 from tokverify.render.explain.part import indent, note, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.text.wording import plural
+from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.options import RenderOptions
     from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
-    from tokverify.tokenizer import Token
 
 _MAX_ROWS = 40
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.column import Columns
+from tokverify.render.explain.fold import Fold, WordGroup, fold_middle
 from tokverify.render.explain.lattice_step import draw_steps
-from tokverify.render.explain.part import MAX_COMPETITORS, format_weight, list_parts, note
+from tokverify.render.explain.part import MAX_COMPETITORS, Detail, format_weight, list_parts, note
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.column import Columns
-    from tokverify.render.explain.fold import WordGroup
-    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Candidate, LatticeRow, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 40, 10_000

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold
+from tokverify.render.explain.fold import Fold, WordGroup
 from tokverify.render.explain.part import format_weight, indent, note
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.explain.fold import WordGroup
     from tokverify.report.explain import Lattice, Stretch
     from tokverify.report.explain_steps import LatticeEntry, LatticeStep, LatticeTrial
 

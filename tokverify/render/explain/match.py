@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_middle
-from tokverify.render.explain.part import MAX_COMPETITORS, indent, list_parts, note, spread, word_heading
+from tokverify.render.explain.fold import Fold, WordGroup, fold_middle
+from tokverify.render.explain.part import MAX_COMPETITORS, Detail, indent, list_parts, note, spread, word_heading
 from tokverify.render.layout import DIM, exact, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.explain.fold import WordGroup
-    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Attempt, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.fold import Fold, WordGroup, fold_middle
 from tokverify.render.explain.part import (
     MAX_COMPETITORS,
+    Detail,
     format_weight,
     indent,
     join_pieces,
@@ -24,8 +25,6 @@ from tokverify.render.layout import DIM, exact, table
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
 
-    from tokverify.render.explain.fold import WordGroup
-    from tokverify.render.explain.part import Detail
     from tokverify.report.explain import Merge, Merging, Pair, Stretch
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000

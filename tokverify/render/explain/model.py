@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_words
+from tokverify.render.explain.fold import Fold, WordGroup, fold_words
 from tokverify.render.explain.lattice import draw_lattice
 from tokverify.render.explain.match import draw_matches
 from tokverify.render.explain.merge import draw_merges
@@ -20,7 +20,6 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tokverify.render.explain.fold import WordGroup
     from tokverify.report.explain import Explanation, Stretch, Word
 
 _FEW_WORDS = 12

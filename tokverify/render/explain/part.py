@@ -10,14 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.explain.fold import Fold, WordGroup, fold_middle
 from tokverify.render.layout import DIM, exact, exact_or_folded
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from tokverify.render.explain.fold import WordGroup
 
 
 @dataclass(frozen=True, slots=True)

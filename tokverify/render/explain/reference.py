@@ -11,12 +11,10 @@ from rich.text import Text
 from tokverify.render.alignment_table import alignment_table
 from tokverify.render.explain.part import indent, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, exact, table, words
-from tokverify.report.explain import StageOutcome
+from tokverify.report.explain import StageComparison, StageDivergence, StageOutcome
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from tokverify.report.explain import StageComparison, StageDivergence
 
 
 def reference_section(reference: StageDivergence, *, full: bool) -> RenderableType:

@@ -15,23 +15,23 @@ from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import indent, join_pieces, note, title
 from tokverify.render.explain.reference import reference_section
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
-from tokverify.report.explain import list_stretches
+from tokverify.report.explain import (
+    AddedTokenMatch,
+    ExplainedToken,
+    Explanation,
+    Fragment,
+    PatternMatch,
+    PreToken,
+    list_stretches,
+)
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
+from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.options import RenderOptions
-    from tokverify.report.explain import (
-        AddedTokenMatch,
-        ExplainedToken,
-        Explanation,
-        Fragment,
-        PatternMatch,
-        PreToken,
-    )
-    from tokverify.tokenizer import Token
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60

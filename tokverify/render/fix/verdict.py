@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tokverify.report.fix import UNCONFIRMED, fix_exit_code, remaining
+from tokverify.report.fix import UNCONFIRMED, FixCheck, FixReport, fix_exit_code, remaining
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.fix import FixCheck, FixReport
 
 
 def verdict(report: FixReport) -> str:

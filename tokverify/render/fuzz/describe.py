@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Column, Document, Fields, Only, Section, Style, Table, message
+from tokverify.render.document import Column, Document, Fields, Inline, Only, Section, Style, Table, message
 from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
 from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
-from tokverify.report.fuzz import fuzz_exit_code
+from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.fuzz import FuzzReport
 
 
 def describe(fuzzed: FuzzReport, options: RenderOptions) -> Document:

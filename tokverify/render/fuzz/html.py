@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
 from tokverify.render.fuzz.verdict import describe_tried, percent, verdict
 from tokverify.render.run.cause import causes
 from tokverify.render.run.html import case_list, case_page, comparison, outcome
-from tokverify.report.fuzz import fuzz_exit_code
+from tokverify.report.fuzz import FuzzCause, FuzzReport, fuzz_exit_code
+from tokverify.report.run import CaseResult
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.fuzz import FuzzCause, FuzzReport
-    from tokverify.report.run import CaseResult
 
 _OUTCOMES = {
     0: ("Nothing found", "no text was found on which the two sides differ"),

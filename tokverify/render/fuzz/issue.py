@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
@@ -16,14 +15,11 @@ from tokverify.render.run.issue import (
     uncompared_issues,
     uncompared_notes,
 )
-from tokverify.report.fuzz import fuzz_exit_code
+from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
 from tokverify.report.run import Status
 from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.fuzz import FuzzReport
 
 FINDING_CHECKS = (
     Check("fuzz-mismatch", "mismatch", "The two sides encode a generated text to different ids.", Level.ERROR),

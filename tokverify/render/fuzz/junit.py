@@ -10,13 +10,11 @@ from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.fuzz.issue import finding_issues
 from tokverify.render.fuzz.verdict import verdict
 from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
-from tokverify.report.fuzz import count_compared
+from tokverify.report.fuzz import FuzzReport, count_compared
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.fuzz import FuzzReport
 
 _SUITE = "fuzz"
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.run.differences import count_effects
 from tokverify.render.run.verdict import vocabulary_difference
-from tokverify.report.fuzz import DifferenceKind, Stop, count_compared
+from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared
 from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.fuzz import FuzzReport, Share
 
 _STOPS = {
     Stop.COUNT: "as many as requested",

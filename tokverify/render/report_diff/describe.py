@@ -9,19 +9,22 @@ from tokverify.render.case_text import describe_divergence
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
 from tokverify.render.run.differences import difference_line
 from tokverify.report.report_diff import (
+    CaseChange,
     CaseChangeKind,
+    CaseOutcome,
     DifferenceChangeKind,
+    ReportDiff,
+    SideChange,
     changes_of,
     count_differences,
     report_diff_exit_code,
 )
+from tokverify.report.run import Side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.report_diff import CaseChange, CaseOutcome, ReportDiff, SideChange
-    from tokverify.report.run import Side
 
 _MAX_IDS = 12
 _COUNTED = {

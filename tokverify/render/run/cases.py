@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline, known_text
 from tokverify.render.document import (
@@ -24,16 +23,13 @@ from tokverify.render.document import (
     message,
     shorten,
 )
+from tokverify.report.difference import Difference
 from tokverify.report.known_difference import describe_subject
-from tokverify.report.run import Status
+from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report, Status
 from tokverify.report.run_summary import FAILING, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.difference import Difference
-    from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report
 
 _MAX_CODE_POINTS = 4
 _MAX_DRAWN = 10

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tokverify.render.case_text import known_text
-from tokverify.report.run import Status
+from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import can_match
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import CaseResult, Report
 
 Causes: TypeAlias = "Mapping[str, Sequence[str]]"
 """Name of a case -> its causes."""

@@ -10,14 +10,14 @@ from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
 from tokverify.render.run.sections import diagnosis_sections, sides_section, suites_section, vocabulary_sections
 from tokverify.render.run.verdict import verdict
+from tokverify.report.diagnosis import Command
 from tokverify.report.finding import Severity
+from tokverify.report.run import Report
 from tokverify.report.run_summary import run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.diagnosis import Command
-    from tokverify.report.run import Report
 
 
 def describe(report: Report, options: RenderOptions) -> Document:

@@ -5,35 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import headline, known_text
 from tokverify.render.html.page import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
-from tokverify.render.run.cause import causes
+from tokverify.render.run.cause import Causes, causes
 from tokverify.render.run.differences import effect_of
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.suite_plot import segments, suite_counts, ticks
 from tokverify.render.run.verdict import effect, verdict
-from tokverify.report.diagnosis import command_line
+from tokverify.report.diagnosis import Diagnosis, command_line
 from tokverify.report.known_difference import describe_subject
-from tokverify.report.run import Status
+from tokverify.report.run import (
+    BaselineOutcome,
+    KnownDifference,
+    PieceDifference,
+    Report,
+    Side,
+    Status,
+    VocabularyDifference,
+)
 from tokverify.report.run_summary import count_status, run_exit_code
+from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.run.cause import Causes
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.report.run import (
-        BaselineOutcome,
-        KnownDifference,
-        PieceDifference,
-        Report,
-        Side,
-        VocabularyDifference,
-    )
-    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _MAX_PIECES = 200
 _MAX_OPEN_PIECES = 20

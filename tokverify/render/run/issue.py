@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.ci import CiReport
@@ -11,7 +10,7 @@ from tokverify.render.ci.issue import Check, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import describe_subject
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import (
     FAILING,
     compares_nothing,
@@ -23,9 +22,6 @@ from tokverify.report.run_summary import (
 from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.run import CaseResult, Report
 
 _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING, Severity.INFO: Level.NOTE}
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)

@@ -9,15 +9,13 @@ from tokverify.render.case_text import alignment_lines, description, headline, k
 from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import compares_nothing, fails_uncompared, other_side
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.run import CaseResult, Report
 
 _TOKENIZERS = "tokenizers"
 _TAGS = {Status.MATCH: "", Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import (
     Column,
@@ -20,15 +19,11 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.run.verdict import effect, limit_note
-from tokverify.report.run import NEARLY_ALL, Status
+from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.run import NEARLY_ALL, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.run_summary import vocabularies_differ
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import overrides_title, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Diagnosis, Explanation
-    from tokverify.report.run import PieceDifference, Report, Side, VocabularyDifference
-    from tokverify.report.tokenizer_difference import TokenizerDifference
 
 _MAX_LINES = 10
 _MAX_CASES = 5

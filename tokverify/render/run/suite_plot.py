@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Status
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.run import CaseResult, Report
 
 _STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _MAX_TICKS = 5

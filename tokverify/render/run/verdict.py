@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.run.differences import count_effects
-from tokverify.report.diagnosis import command_line
-from tokverify.report.run import Status
+from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
+from tokverify.report.run import Report, Status, VocabularyDifference
 from tokverify.report.run_summary import (
     count_decode_differences,
     count_status,
@@ -17,10 +16,6 @@ from tokverify.report.run_summary import (
 )
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.diagnosis import Diagnosis, Explanation
-    from tokverify.report.run import Report, VocabularyDifference
 
 
 def verdict(report: Report) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import shortened
 from tokverify.render.html.page import page, version_list
@@ -20,12 +19,9 @@ from tokverify.render.stats.text import (
     token_lists,
 )
 from tokverify.render.stats.verdict import verdict
-from tokverify.report.stats import stats_exit_code
+from tokverify.report.stats import MeasuredTokenizer, StatsReport, TokenCount, stats_exit_code
 from tokverify.text.utf8 import to_text
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.stats import MeasuredTokenizer, StatsReport, TokenCount
 
 _OUTCOMES = {
     0: ("Measured", "every tokenizer can encode all texts"),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from tokverify.report.stats import LONG_TOKEN, SHORT_NUMBERS
+from tokverify.report.stats import (
+    LONG_TOKEN,
+    SHORT_NUMBERS,
+    MeasuredTexts,
+    MeasuredTokenizer,
+    ProbeResult,
+    StatsReport,
+    TokenCount,
+)
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, ProbeResult, StatsReport, TokenCount
-    from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token
 
 NOTHING = "-"
 _SAMPLES = "the bundled samples; those in natural languages are translations of each other"

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tokverify.report.stats import comparable_texts, tokens_per_byte
+from tokverify.report.stats import StatsReport, comparable_texts, tokens_per_byte
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.stats import StatsReport
 
 
 def verdict(stats: StatsReport) -> str:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Document, Fields, Item, Items, Section, Span, Style, message
+from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Span, Style, message
 from tokverify.render.run.sections import side_lines
 from tokverify.render.stream.verdict import describe_failure, failure_texts, side_facts, verdict
-from tokverify.report.stream import stream_exit_code
+from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport, stream_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport
 
 _SHOWN = 10
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.render.html.page import page, version_list
 from tokverify.render.run.html import entries, outcome, side_data
 from tokverify.render.stream.verdict import describe_failure, failure_texts, side_facts, verdict
-from tokverify.report.stream import stream_exit_code
+from tokverify.report.stream import StreamedSide, StreamReport, stream_exit_code
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.report.stream import StreamedSide, StreamReport
 
 _OUTCOMES = {
     0: ("Passed", "all texts decoded id by id equal those decoded at once"),

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.stream.verdict import FAULTS, describe_failure, failure_texts, verdict
-from tokverify.report.stream import stream_exit_code
+from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport, stream_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport
 
 _CHECKS = tuple(
     Check(f"stream-{fault}", str(fault), f"When ids are decoded one by one, {effect}.", Level.ERROR)

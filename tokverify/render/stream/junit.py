@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.ci.junit import document, not_passed, passed, suite
 from tokverify.render.stream.verdict import describe_failure, failure_texts, side_facts, verdict
+from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport
 
 
 def render(report: StreamReport) -> str:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from tokverify.report.stream import StreamFault
+from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamReport
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.stream import StreamedSide, StreamFailure, StreamReport
 
 FAULTS: Mapping[StreamFault, str] = {
     StreamFault.LOST: "text is lost",

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Column, Document, Section, Span, Style, Table, code, exact, message
+from tokverify.render.document import Column, Document, Inline, Section, Span, Style, Table, code, exact, message
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.run_summary import has_failing_case, run_exit_code
-from tokverify.report.versions import find_disputes, versions_exit_code
+from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport, find_disputes, versions_exit_code
 from tokverify.text.wording import plural, truncate
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport
 
 _SHOWN = 20
 _MAX_IDS = 8

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokverify.render.case_text import headline
 from tokverify.render.html.page import page
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.html import comparison
-from tokverify.report.run import Status
+from tokverify.report.run import Report, Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.run import Report
 
 _SCRIPTS = ("html/page.js", "run/alignment.js", "view/redraw.js", "view/view.js")
 

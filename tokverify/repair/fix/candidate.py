@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import TokenizerChange, declared_changes, diagnose
+from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange, declared_changes, diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
-from tokverify.repair.fix.measure import DECODING, TEMPLATE, TYPES
+from tokverify.repair.fix.measure import DECODING, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.sources.gguf.values import changed_values
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.target_text import is_generated
-
-if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import DiagnosisResult, Facts
-    from tokverify.repair.fix.measure import Measure, Measuring
-    from tokverify.spec import TokenizerSpec
 
 
 class Candidates:

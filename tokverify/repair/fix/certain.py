@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME, suggest_id
 from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.diagnosis import Facts, TokenizerChange
 from tokverify.repair.setting_change import assign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.diagnosis import Facts
-    from tokverify.spec import TokenizerSpec
 
 _BYTES = 256
 _COST = 1.0

@@ -10,12 +10,12 @@ from tokverify.repair.probed_type_change import confirmed_by_probing
 from tokverify.repair.token_patch import types_of
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.target_text import ids_in
 
 if TYPE_CHECKING:
     from tokverify.repair.diagnosis import Facts
     from tokverify.repair.fix.measure import Measure
-    from tokverify.spec import TokenizerSpec
 
 
 def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.comparison import compare_cases
+from tokverify.engine.encoder import Encoder
 from tokverify.report.run_summary import FAILING
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.competing_text import CompetingTexts
 from tokverify.texts.frame import pack_texts
 from tokverify.texts.split_text import split_texts
 from tokverify.texts.target_text import SUITE
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 _MOST = 32
 """At most this many texts that differ are bisected at a time."""

@@ -6,30 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
-from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.diagnosis import Facts, TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.repair.fix.left_out import explain_left_out
-from tokverify.repair.fix.measure import Measuring, to_checks
+from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
+from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fix import FileRepair, FixReport
 from tokverify.sources.gguf.cursor import ValueType
-from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.sources.gguf.metadata import Value, read_metadata
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.sources.gguf.values import changed_values
 from tokverify.system.output_file import move_into_place, temporary_beside
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.repair.diagnosis import Facts
-    from tokverify.repair.fix.measure import Measure
-    from tokverify.report.diagnosis import Diagnosis
-    from tokverify.sources.gguf.declaration import Declaration
 
 _DIAGNOSES = 3
 """A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""

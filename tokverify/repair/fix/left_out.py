@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.sources.gguf.values import changed_values
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_items
 
 if TYPE_CHECKING:
     from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
     from tokverify.repair.fix.measure import Measure, Measuring
-    from tokverify.spec import TokenizerSpec
 
 
 def explain_left_out(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
@@ -15,24 +16,20 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
+from tokverify.repair.budget import Budget
 from tokverify.repair.change import require_loadable
+from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.certain import adds_bos_twice, begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
-from tokverify.report.finding import Severity
+from tokverify.report.finding import Finding, Severity
 from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
+from tokverify.spec import TokenizerSpec
+from tokverify.texts.batch import KnownIds
 from tokverify.texts.target_text import is_generated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tokverify.case import Case
-    from tokverify.repair.budget import Budget
-    from tokverify.repair.diagnosis import Facts
-    from tokverify.report.finding import Finding
     from tokverify.sources.gguf.declaration import Declaration
-    from tokverify.spec import TokenizerSpec
-    from tokverify.texts.batch import KnownIds
 
 CASES = "cases"
 TEXTS = "generated texts"

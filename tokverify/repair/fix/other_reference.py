@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.comparison import compare_cases
+from tokverify.references import FoundReference
 from tokverify.report.fix import OtherReference
 from tokverify.report.run_summary import FAILING
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.references import FoundReference
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 def compare_with_others(

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.target_text import target_cases
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.engine.encoder import Encoder
     from tokverify.repair.fix.measure import Measure, Measuring
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 _MOST = 60
 """At most this many tokens are put into texts for each part."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
+from tokverify.engine.encoder import Encoder
 from tokverify.repair.added_token_change import padding
-from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.diagnosis import Facts, TokenizerChange
 from tokverify.repair.fix.candidate import Candidates
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.every_token import EveryToken
+from tokverify.repair.fix.measure import Measure, Measuring
 from tokverify.repair.fix.pruning import prune
 from tokverify.texts.target_text import general_cases, target_cases
 
 if TYPE_CHECKING:
-    from tokverify.case import Case
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.diagnosis import Facts
-    from tokverify.repair.fix.measure import Measure, Measuring
     from tokverify.sources.gguf.declaration import Declaration
 
 _ROUNDS = 6

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
@@ -16,13 +18,11 @@ from tokverify.repair.token_patch import without_padding
 from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.failure import NotComparedError
 
 if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.engine.family import Settings
     from tokverify.repair.diagnosis import Facts
-    from tokverify.spec import TokenizerSpec
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}

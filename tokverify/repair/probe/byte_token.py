@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.repair.probe.vocabulary import BYTES
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.vocabulary import Vocabulary
-    from tokverify.texts.queries import Queries
+from tokverify.repair.probe.vocabulary import BYTES, Vocabulary
+from tokverify.texts.queries import Queries
 
 RARE = ("\ua66e", "\U00012219", "\U00013080", "\U0001d80a", "\ua9c5")
 """Characters that hardly any vocabulary contains."""

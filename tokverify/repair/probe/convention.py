@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
-from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 
 CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 """The normalization rules that sentencepiece provides; the first is its default."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Alphabet
@@ -18,15 +17,12 @@ from tokverify.repair.probe.normalizer import (
     prefixes_space,
 )
 from tokverify.repair.probe.pre_name import ESCAPING_NAMES, choose_pre_tokenizer
-from tokverify.repair.probe.sample import count_agreements
+from tokverify.repair.probe.sample import Sample, count_agreements
 from tokverify.repair.probe.spelling import store_tokens
+from tokverify.repair.probe.tokens import PlainTokens
+from tokverify.repair.probe.vocabulary import Vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.sample import Sample
-    from tokverify.repair.probe.tokens import PlainTokens
-    from tokverify.repair.probe.vocabulary import Vocabulary
-    from tokverify.texts.queries import Queries
+from tokverify.texts.queries import Queries
 
 _LEAST_SHARE = 0.2
 """A hypothesis that agrees with fewer of the samples is not worth refining."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
@@ -17,12 +16,10 @@ from tokverify.repair.probe.sample import take_samples
 from tokverify.repair.probe.score_fitting import fit_scores
 from tokverify.repair.probe.tokens import PlainTokens, ProbedTokens, probe_with
 from tokverify.repair.probe.vocabulary import read_vocabulary
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.queries import Queries
 from tokverify.texts.reach import find_unreachable
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)

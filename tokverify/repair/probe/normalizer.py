@@ -5,16 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.repair.probe.convention import read_charsmaps
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.vocabulary import Vocabulary
-    from tokverify.texts.queries import Queries
+from tokverify.repair.probe.vocabulary import Vocabulary
+from tokverify.texts.queries import Queries
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ACCENTED = "éèàüöñçîôâ"

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.pre_search import choose_name
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
-from tokverify.repair.probe.sample import count_agreements
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.sample import Sample
-    from tokverify.spec import TokenizerSpec
+from tokverify.repair.probe.sample import Sample, count_agreements
+from tokverify.spec import TokenizerSpec
 
 BYTE_LEVEL_NAMES = tuple(name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.byte_level)
 ESCAPING_NAMES = tuple(name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.escape_whitespaces)

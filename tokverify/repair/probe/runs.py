@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import EncodeError, TokverifyError
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
     from tokverify.texts.queries import Queries
 
 _LONGEST = 80

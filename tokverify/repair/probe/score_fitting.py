@@ -12,16 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.repair.probe.convention import normal_ids
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.frame import pack_texts
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-    from tokverify.texts.queries import Queries
+from tokverify.texts.queries import Queries
 
 _PASSES = 8
 _MARGIN = 0.02

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.report.learn import LearnedFact, LearnedToken, Origin
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural, quote
 
 if TYPE_CHECKING:
     from tokverify.repair.probe.learning import LearnedTokenizer
-    from tokverify.spec import TokenizerSpec
 
 _FLAGS = ("add_bos", "add_eos", "add_space_prefix", "remove_extra_whitespaces", "lowercase", "strip_accents")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.probe.affix import AddedAround, find_added_around
@@ -13,14 +12,10 @@ from tokverify.repair.probe.matching import Matches, find_matches, find_whole
 from tokverify.repair.probe.runs import find_singles, find_user_defined_runs
 from tokverify.repair.probe.strip import Stripping, find_stripping
 from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
-from tokverify.spec import AddedToken, TokenType
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.texts.frame import FRAMES
 from tokverify.texts.queries import Queries
-from tokverify.tokenizer import MatchListing, TypeListing
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import MatchListing, Tokenizer, TypeListing
 
 
 @dataclass(frozen=True, kw_only=True)

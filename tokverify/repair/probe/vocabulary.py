@@ -6,16 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.text.utf8 import from_utf8
-from tokverify.tokenizer import pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, pieces_of
 
 BYTES = 256
 

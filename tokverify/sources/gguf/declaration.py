@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tokverify.engine.families import find_family
 from tokverify.engine.family import NO_VOCABULARY
@@ -43,13 +43,10 @@ from tokverify.sources.gguf.keys import (
     TYPES,
     VOCAB_SIZE,
 )
-from tokverify.sources.gguf.metadata import read_file, read_metadata
+from tokverify.sources.gguf.metadata import Value, read_file, read_metadata
 from tokverify.spec import MAX_TOKENS, TokenizerSpec
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_alternatives
-
-if TYPE_CHECKING:
-    from tokverify.sources.gguf.metadata import Value
 
 _STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
 _NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.gguf.cursor import SIZES, Cursor, ValueType
-from tokverify.sources.gguf.window import open_gguf
+from tokverify.sources.gguf.window import GgufFile, open_gguf
 from tokverify.system.input_file import POINTER
 
 if TYPE_CHECKING:
     from array import array
-
-    from tokverify.sources.gguf.window import GgufFile
 
 
 @dataclass(frozen=True, slots=True)

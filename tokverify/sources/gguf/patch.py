@@ -12,16 +12,13 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.sources.gguf import metadata as gguf_metadata
 from tokverify.sources.gguf.cursor import Cursor, ValueType
-from tokverify.sources.gguf.window import open_gguf
-
-if TYPE_CHECKING:
-    from tokverify.sources.gguf.metadata import Value
-    from tokverify.sources.gguf.window import GgufFile
+from tokverify.sources.gguf.metadata import Value
+from tokverify.sources.gguf.window import GgufFile, open_gguf
 
 _CHUNK = 16 << 20
 # With the padding, which a hostile alignment makes huge.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.sources.gguf import keys
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.metadata import Value
-
-if TYPE_CHECKING:
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 
 def _string(text: str) -> Value:

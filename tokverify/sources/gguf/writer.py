@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
 from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.metadata import Value
 from tokverify.sources.gguf.values import gguf_values
+from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.sources.gguf.metadata import Value
-    from tokverify.spec import TokenizerSpec
 
 ARCHITECTURES = {"llama": "llama", "gpt2": "gpt2", "gemma4": "gemma4", "bert": "bert", "t5": "t5"}
 """`tokenizer.ggml.model` -> a matching architecture known to llama.cpp; for models not listed, `llama`."""

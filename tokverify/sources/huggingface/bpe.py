@@ -16,14 +16,13 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import UnsupportedError
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
-from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.vocabulary import Vocabulary
 
 Merge = tuple[str, str]
 

@@ -10,20 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
-from tokverify.sources.huggingface.document import parse
+from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.wordpiece import convert_wordpiece
 from tokverify.sources.location import read_file
-
-if TYPE_CHECKING:
-    from tokverify.sources.huggingface.document import Document
-    from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec
 
 CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
     "BPE": convert_bpe,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.sources.huggingface.stage import stages_of
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from tokverify.sources.huggingface.document import Document
-    from tokverify.spec import TokenizerSpec
 
 
 @dataclass(frozen=True, slots=True)

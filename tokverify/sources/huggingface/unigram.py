@@ -11,13 +11,12 @@ from base64 import b64decode
 from typing import TYPE_CHECKING
 
 from tokverify.sources.huggingface.post_processor import ids_around
-from tokverify.sources.huggingface.space import read_spaces
+from tokverify.sources.huggingface.space import Spaces, read_spaces
 from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.space import Spaces
     from tokverify.sources.huggingface.stage import Stage
 
 _MAX_SCORE = 1e38

@@ -11,18 +11,15 @@ import math
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import read_config, special_texts, template_fields
 from tokverify.sources.location import read_file
-from tokverify.sources.sentencepiece.message import parse
+from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
-
-if TYPE_CHECKING:
-    from tokverify.sources.sentencepiece.message import Message, TrainerSpec
 
 GGUF_MODELS = {1: "t5", 2: "llama"}
 """`trainer_spec.model_type` -> `tokenizer.ggml.model`."""

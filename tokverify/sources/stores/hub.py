@@ -5,19 +5,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.sources.location import FILE_NAMES
 from tokverify.sources.stores.choice import choose_file, tokenizer_files
 from tokverify.sources.stores.head import HeadCache, obtain_head
 from tokverify.sources.stores.hub_api import MAX_REPOSITORIES, Hub, explain
+from tokverify.sources.stores.listing import Listing
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.remote_file import RemoteFile
-
-if TYPE_CHECKING:
-    from tokverify.sources.stores.listing import Listing
-    from tokverify.system.http_client import Response
+from tokverify.system.http_client import Response
 
 _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
 

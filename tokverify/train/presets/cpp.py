@@ -10,19 +10,14 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, FIXED, ROLES, SPECIAL, reserved_piece
 from tokverify.sources.huggingface import cpp_stages as cpp_library
 from tokverify.train.corpus import in_short_chunks, read_blocks
-from tokverify.train.presets.cpp_merges import avoid_fixed
-from tokverify.train.trainer import Trained, notes_on_size, require_size
-
-if TYPE_CHECKING:
-    from tokverify.train.presets.cpp_merges import Merge
-    from tokverify.train.trainer import TrainingPlan
+from tokverify.train.presets.cpp_merges import Merge, avoid_fixed
+from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
 
 _BETWEEN_LINES = re.compile("\n|" + "|".join(map(re.escape, SPECIAL)))
 _SPACES = frozenset(b" \t\n\v\f\r")

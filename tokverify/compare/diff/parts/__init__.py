@@ -6,21 +6,17 @@ A new part takes one function and one entry in `PARTS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.diff.parts.declared import Declared
 from tokverify.compare.diff.parts.document import ADDED_TOKENS, DOCUMENT_PARTS, compare_stages, read_document
 from tokverify.compare.diff.parts.settings import compare_added_tokens, compare_settings, compare_templates
 from tokverify.compare.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
-from tokverify.compare.diff.version import unnamed_roles
-from tokverify.report.diff import Part
+from tokverify.compare.diff.version import Version, unnamed_roles
+from tokverify.report.diff import Part, PartChange
+from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_items
 from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
-    from tokverify.report.diff import PartChange
-    from tokverify.spec import TokenizerSpec
 
 PARTS: Mapping[str, Callable[[Declared, Declared], Iterable[PartChange]]] = {
     "types": compare_types,

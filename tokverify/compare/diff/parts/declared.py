@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.report.diff import PartChange
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
 
 _DIGITS = 16
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.diff.parts.declared import compare_entries, compare_values
 from tokverify.compare.diff.parts.tokens import compare_ranks
+from tokverify.compare.diff.version import Version
 from tokverify.report.diff import PartChange
 from tokverify.tokenizer import DocumentHolding
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
 
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
 

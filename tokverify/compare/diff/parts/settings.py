@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from tokverify.compare.diff.parts.declared import compare_entries, compare_values, digest
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.parts.declared import Declared
-    from tokverify.report.diff import PartChange
+from tokverify.compare.diff.parts.declared import Declared, compare_entries, compare_values, digest
+from tokverify.report.diff import PartChange
 
 
 def compare_settings(old: Declared, new: Declared) -> Iterator[PartChange]:

@@ -7,14 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.report.diff import PartChange
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
-from tokverify.tokenizer import pieces_of
+from tokverify.tokenizer import Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.compare.diff.parts.declared import Declared
-    from tokverify.spec import TokenizerSpec
-    from tokverify.tokenizer import Tokenizer
 
 _Value = TypeVar("_Value")
 
