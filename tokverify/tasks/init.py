@@ -9,7 +9,7 @@ from tokverify.errors import TokverifyError
 from tokverify.project.installation import Installation, plan_installation
 from tokverify.project.start import render_configuration, render_workflow
 from tokverify.project.survey import CONFIGURATION, WORKFLOW, survey
-from tokverify.system.output_file import write_files
+from tokverify.system.output_file import require_outside_git, write_files
 
 if TYPE_CHECKING:
     from tokverify.project.start import Start
@@ -52,6 +52,7 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         raise TokverifyError(
             f"{', '.join(existing)}: already {verb}; move {object} away, or overwrite {object} with --force"
         )
+    require_outside_git(workflow)
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
     return Initialization(start, tuple(texts), installation)

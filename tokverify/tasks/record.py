@@ -14,7 +14,7 @@ from tokverify.cases.shipped import shipped_suites
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.record import RecordedCase, RecordedChange, Recording
-from tokverify.system.output_file import write_files
+from tokverify.system.output_file import require_outside_git, write_files
 from tokverify.tasks.opening import open_model, open_reference
 from tokverify.verify.expectation import agrees, is_name_of
 from tokverify.verify.mode import Mode, Modes, mode_of
@@ -181,6 +181,7 @@ def _write_suites(
                 f"{target}: already exists, and differs from the copy that would be written;"
                 f" record into it with --cases {target.parent}, or name another directory"
             )
+        require_outside_git(target)
         target.parent.mkdir(exist_ok=True)
     write_files(written)
     return tuple(written), tuple(untouched)
