@@ -289,7 +289,7 @@ def test_the_program_ends_with_its_tokenizer():
 
 def test_a_configuration_may_not_run_a_program(monkeypatch):
     command = shlex.join(ARGUMENTS)
-    with pytest.raises(TokverifyError, match=r"a configuration may not run a program; .* TOKVERIFY_COMMANDS"):
+    with pytest.raises(TokverifyError, match=r"stored plan may not run a program; .* TOKVERIFY_COMMANDS"):
         open_reference(ConfiguredLocation(f"command:{command}"))
     monkeypatch.setenv("TOKVERIFY_COMMANDS", f"other\n{command}\n")
     assert open_reference(ConfiguredLocation(f"command:{command}")).tokenizer.name == "small"

@@ -67,7 +67,7 @@ def test_packages_are_separated_by_spaces_and_versions_by_commas(monkeypatch, pa
 
 
 def test_a_configuration_may_not_install_packages(path):
-    with pytest.raises(TokverifyError, match=r"a configuration may not install packages; name it with -r$"):
+    with pytest.raises(TokverifyError, match=r"stored plan may not install packages; name it with -r$"):
         open_reference(ConfiguredLocation(f"env:tokenizers==0.21.0:{path}"))
 
 

@@ -58,7 +58,7 @@ def test_code_of_a_repository_runs_only_on_request(folder, tmp_path):
     plain = encode(open_reference(f"transformers:{folder}").tokenizer, "ab cd")
     trusted = open_reference(f"transformers:{custom},trust_remote_code").tokenizer
     assert encode(trusted, "ab cd") == plain[::-1]
-    with pytest.raises(TokverifyError, match="a configuration may not ask for trust_remote_code"):
+    with pytest.raises(TokverifyError, match="a configuration or stored plan may not ask for trust_remote_code"):
         open_reference(ConfiguredLocation(f"transformers:{custom},trust_remote_code"))
     with pytest.raises(TokverifyError, match=r"if you trust it, add `,trust_remote_code` to the location$"):
         open_reference(f"transformers:{custom}")

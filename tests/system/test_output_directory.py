@@ -107,3 +107,13 @@ def test_a_broken_link_is_refused_before_the_work(tmp_path: Path):
     (tmp_path / "out").symlink_to(tmp_path / "nowhere")
     with pytest.raises(TokverifyError, match="out: cannot write there: it is a broken symbolic link"):
         check_output(tmp_path / "out", force=False, inputs=[])
+
+
+def test_nothing_is_written_into_a_directory_of_git(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    output = tmp_path / ".git" / "out"
+    with pytest.raises(TokverifyError, match="belongs to git"):
+        check_output(output, force=True, inputs=[])
+    with pytest.raises(TokverifyError, match="belongs to git"):
+        fill(output)
+    assert not [*(tmp_path / ".git").iterdir()]

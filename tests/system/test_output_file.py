@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
+from tokverify.system.git import git
 from tokverify.system.output_file import (
     append_text,
     check_place,
@@ -57,6 +58,67 @@ def test_permissions_are_kept_or_those_of_a_new_file(tmp_path: Path):
         os.umask(mask)
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     assert new.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o711, 0o604])
+def test_a_replaced_file_cannot_be_executed_any_more(tmp_path: Path, mode: int):
+    path = tmp_path / "hook"
+    path.write_text("old")
+    path.chmod(mode)
+    write(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode & ~0o111
+
+
+@pytest.mark.parametrize(
+    "place",
+    [".git/x", ".git", ".Git/a/x", ".git. ./x", ".git::$INDEX_ALLOCATION/x", "GIT~1/x", ".g\u200cit/x", "link/x"],
+)
+def test_nothing_is_written_into_a_directory_of_git(tmp_path: Path, place: str):
+    path = tmp_path / place
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(".git")
+    path.parent.mkdir(exist_ok=True, parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    for fail in (check_place, lambda path: write(path, "text"), lambda path: append_text(path, "text")):
+        with pytest.raises(TokverifyError, match=r"cannot be written: .* belongs to git; name another place"):
+            fail(path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", [".github", ".gitignore", ".git-old", "git", "x.git"])
+def test_other_names_that_begin_like_that_of_git_are_no_problem(tmp_path: Path, name: str):
+    (tmp_path / name).mkdir()
+    write(tmp_path / name / "x", "text")
+    assert (tmp_path / name / "x").read_text() == "text"
+
+
+def test_a_link_that_begins_to_lead_to_git_meanwhile_is_not_followed(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("report")
+    with temporary_beside(link) as temporary:
+        temporary.write_text("text")
+        link.unlink()
+        link.symlink_to(".git/hook")
+        with pytest.raises(TokverifyError, match="belongs to git"):
+            move_into_place(temporary, link)
+    assert not [*(tmp_path / ".git").iterdir()]
+
+
+@pytest.mark.parametrize("place", ["separate/hooks/x", "bare.git/x", "separate/worktrees/tree/x", "tree/.git"])
+def test_a_directory_of_git_is_recognized_by_its_content(tmp_path: Path, place: str):
+    name = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (
+        ["init", "-q", "--bare", "bare.git"],
+        ["init", "-q", "--separate-git-dir", "separate", "work"],
+        ["-C", "work", *name, "commit", "-q", "--allow-empty", "-m", "a"],
+        ["-C", "work", "worktree", "add", "-q", "../tree"],
+    ):
+        assert git(*command, directory=tmp_path).returncode == 0
+    with pytest.raises(TokverifyError, match="belongs to git"):
+        check_place(tmp_path / place)
+    for beside in ("work/x", "tree/x"):
+        check_place(tmp_path / beside)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can give files away")

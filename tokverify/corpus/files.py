@@ -16,6 +16,9 @@ from tokverify.system.library_error import summary
 COMPRESSED = (".gz", ".zst")
 """The suffixes of files that can be read only from their beginning."""
 
+PLAIN_SCHEMES = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf")
+"""The schemes of addresses that only fetch bytes, and send credentials to nobody but their store."""
+
 _BLOCK_BYTES = 1 << 23
 _BROKEN = {
     "ArrowInvalid": "the file is corrupt or cut off, or has another format than its name says",
@@ -34,6 +37,14 @@ class UnreadableFileError(Exception):
 def is_url(path: str) -> bool:
     """Check whether fsspec opens a path."""
     return "://" in path
+
+
+def is_plain(path: str) -> bool:
+    """Check that a path is a file, or a URL of a scheme in `PLAIN_SCHEMES`, so that a stranger may name it.
+
+    Others log in to any host, or let a downloaded file decide what is opened (`reference://::https://...`).
+    """
+    return not is_url(path) or (path.partition("://")[0] in PLAIN_SCHEMES and "::" not in path)
 
 
 def file_system(url: str) -> tuple[Any, str]:

@@ -14,8 +14,9 @@ from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import UnitResult, add
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
+from tokverify.references.location import StoredLocation
 from tokverify.system.input_file import read_bytes
-from tokverify.system.output_file import SUFFIX, write_file
+from tokverify.system.output_file import SUFFIX, require_outside_git, write_file
 
 _PLAN = "plan.json"
 _RESULTS = "results"
@@ -44,6 +45,7 @@ class StateDirectory:
         if (self.path / _PLAN).exists():
             self._require_same(self.plan(), plan)
             return
+        require_outside_git(self.path)
         # Another run that is just starting may have created the directory of the results already.
         names = {path.name for path in self.path.iterdir()} if self.path.is_dir() else set()
         if any(name != _RESULTS and not name.endswith(SUFFIX) for name in names):
@@ -52,7 +54,7 @@ class StateDirectory:
             (self.path / _RESULTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TokverifyError(f"{self.path}: cannot be created: {error.strerror or error}") from error
-        write_file(self.path / _PLAN, msgspec.json.encode(_StoredPlan(_VERSION, plan)).decode())
+        write_file(self.path / _PLAN, msgspec.json.encode(_StoredPlan(_VERSION, plan), enc_hook=str).decode())
 
     def _require_same(self, old: Plan, new: Plan) -> None:
         if old.id != new.id:
@@ -62,7 +64,7 @@ class StateDirectory:
             )
 
     def plan(self) -> Plan:
-        """Return the plan.
+        """Return the plan, whose reference is a `StoredLocation`: the directory may come from somebody else.
 
         Raises:
             TokverifyError: If there is none, or it was written by an incompatible version.
@@ -76,7 +78,9 @@ class StateDirectory:
             raise TokverifyError(f"{path}: not a plan of this version of tokverify ({error})") from error
         if stored.version != _VERSION:
             raise TokverifyError(f"{path}: written by another version of tokverify; name another directory")
-        return stored.plan
+        request = stored.plan.request
+        location = None if request.reference is None else StoredLocation(request.reference)
+        return replace(stored.plan, request=replace(request, reference=location))
 
     def missing(self, units: Sequence[WorkUnit]) -> list[WorkUnit]:
         """Return the units that have no result yet."""

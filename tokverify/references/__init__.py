@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.references.file import FILE_REFERENCES, Loader
-from tokverify.references.location import ConfiguredLocation, identify
+from tokverify.references.location import ConfiguredLocation, StoredLocation, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import find_existing
 from tokverify.spec import TokenizerSpec
@@ -130,7 +130,7 @@ def open_reference(
             first two, another GGUF file, a hub id `org/name` or `org/name@revision`, the address of a server,
             `rebuilt`, `llama.cpp`, `command:PROGRAM ARGUMENTS`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind
             explicitly, as in `hub:gpt2`, including kinds that other packages register. A `ConfiguredLocation` is sent
-            no key, and may not run a program.
+            no key, and may not run a program; a `StoredLocation` cannot be of a kind of another package either.
         spec: The GGUF file's tokenizer, from which `rebuilt` is made.
         settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.
@@ -141,7 +141,11 @@ def open_reference(
     kind, rest = identify(str(location), is_kind, REFERENCES)
     is_configured = isinstance(location, ConfiguredLocation)
     request = Request(rest, spec, settings, model, is_configured)
-    return REFERENCES[kind](request) if kind in REFERENCES else _open_registered(kind, request)
+    if kind in REFERENCES:
+        return REFERENCES[kind](request)
+    if isinstance(location, StoredLocation):
+        raise TokverifyError(f"{location}: a stored plan may not use a reference of another package; name it with -r")
+    return _open_registered(kind, request)
 
 
 def is_kind(name: str) -> bool:

@@ -224,7 +224,7 @@ def load(request: Request) -> FoundReference:
     """Start the program at the request's location, a command with arguments.
 
     Raises:
-        TokverifyError: If it cannot be started, does not speak the protocol, or only a configuration names it.
+        TokverifyError: If it cannot be started, does not speak the protocol, or only a file names it.
     """
     _require_trusted(request)
     try:
@@ -252,12 +252,12 @@ def settings_of(request: Request) -> Settings | None:
 
 
 def _require_trusted(request: Request) -> None:
-    """Refuse a command that only a configuration names, which a stranger may have written."""
+    """Refuse a command that only a configuration or a stored plan names, which a stranger may have written."""
     trusted = [line.strip() for line in os.environ.get(COMMANDS_VARIABLE, "").splitlines()]
     if request.is_configured and request.location.strip() not in trusted:
         raise TokverifyError(
-            f"command:{request.location}: a configuration may not run a program; name it with -r, or set "
-            f"{COMMANDS_VARIABLE} to the command"
+            f"command:{request.location}: a configuration or stored plan may not run a program; name it with -r, or "
+            f"set {COMMANDS_VARIABLE} to the command"
         )
 
 

@@ -37,11 +37,13 @@ def load(request: Request) -> FoundReference:
     """Load `PACKAGES:LOCATION`: packages separated by spaces, and a tokenizer.json or `transformers:LOCATION`.
 
     Raises:
-        TokverifyError: If the packages cannot be installed, the tokenizer cannot be loaded, or only a configuration
-            names them, because installing a package runs its code.
+        TokverifyError: If the packages cannot be installed, the tokenizer cannot be loaded, or only a file names
+            them, because installing a package runs its code.
     """
     if request.is_configured:
-        raise TokverifyError(f"env:{request.location}: a configuration may not install packages; name it with -r")
+        raise TokverifyError(
+            f"env:{request.location}: a configuration or stored plan may not install packages; name it with -r"
+        )
     packages, _, location = request.location.partition(":")
     names = packages.split()
     if not names or not location or not all(map(_PACKAGE.fullmatch, names)):

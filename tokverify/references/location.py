@@ -36,6 +36,12 @@ class ConfiguredLocation(str):
     __slots__ = ()
 
 
+class StoredLocation(ConfiguredLocation):
+    """One that results stored by an earlier run name, and nobody on this machine: no other package loads it either."""
+
+    __slots__ = ()
+
+
 def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
     """Return the kind of a reference, and the location to pass to its loader.
 

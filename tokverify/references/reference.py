@@ -31,7 +31,7 @@ class Request:
     model: Path | None = None
     """The GGUF file."""
     is_configured: bool = False
-    """Whether a configuration names the location, which a stranger may have written: it must be sent no secrets."""
+    """Whether a configuration or stored plan names it, which strangers may have written: it must be sent no secrets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,15 @@ def load(request: Request) -> FoundReference:
 
     Raises:
         MissingLibraryError: If transformers is not installed.
-        TokverifyError: If it cannot load the tokenizer, or a configuration asks to run the code of a repository.
+        TokverifyError: If it cannot load the tokenizer, or only a file asks to run the code of a repository.
     """
     location, options = split_options(request.location)
     if not location:
         raise TokverifyError("transformers: there is no tokenizer; name one, as in `transformers:org/name`")
     if REMOTE_CODE in options and request.is_configured:
-        raise TokverifyError(f"transformers:{location}: a configuration may not ask for {REMOTE_CODE}; name it with -r")
+        raise TokverifyError(
+            f"transformers:{location}: a configuration or stored plan may not ask for {REMOTE_CODE}; name it with -r"
+        )
     if importlib.util.find_spec("transformers") is None:
         raise MissingLibraryError(
             "-r transformers:... needs transformers, which is not installed; "

@@ -1,8 +1,9 @@
-"""Run the user's git."""
+"""Run the user's git, and recognize the directories that belong to it."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,32 @@ from typing import BinaryIO
 from tokverify.errors import TokverifyError
 
 _SECONDS = 300
+# All that file systems take for `.git`: they may ignore case, what NTFS drops at the end, and what HFS+ skips.
+_DOT_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE | re.DOTALL)
+_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+
+
+def find_git_directory(path: Path) -> Path | None:
+    """Return the directory of git, or the file `.git`, that a path is or leads into; None if there is none.
+
+    A directory may be one by its name, in any spelling and through any link, or by its content, as those of bare
+    repositories and of `git init --separate-git-dir` are.
+
+    Args:
+        path: A path, which need not exist.
+    """
+    for whole in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
+        for place in (whole, *whole.parents):
+            if _DOT_GIT.fullmatch(_IGNORED.sub("", place.name)) or _looks_like_repository(place):
+                return place
+    return None
+
+
+def _looks_like_repository(directory: Path) -> bool:
+    """Whether a directory contains what git itself looks for; that of a worktree has `commondir` instead."""
+    if not (directory / "HEAD").is_file():
+        return False
+    return (directory / "commondir").is_file() or all((directory / name).is_dir() for name in ("objects", "refs"))
 
 
 def git(

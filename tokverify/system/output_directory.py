@@ -8,16 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
-from tokverify.system.output_file import SUFFIX, stem_of
+from tokverify.system.output_file import SUFFIX, require_outside_git, stem_of
 
 
 def check_output(output: Path, *, force: bool, inputs: Iterable[Path]) -> None:
     """Fail before the work begins if the results could not, or must not, be written to a directory.
 
     Raises:
-        TokverifyError: If `output` is a file, its parent is missing, it is not empty and `force` is off, or it contains
-            one of the `inputs`.
+        TokverifyError: If `output` is a file, its parent is missing, it is not empty and `force` is off, it contains
+            one of the `inputs`, or it belongs to git.
     """
+    require_outside_git(output)
     if output.is_symlink() and not output.exists():
         raise TokverifyError(f"{output}: cannot write there: it is a broken symbolic link; name a directory")
     if output.exists() and not output.is_dir():
@@ -46,6 +47,7 @@ def stage_output(output: Path) -> Iterator[Path]:
     Raises:
         TokverifyError: If a file cannot be written.
     """
+    require_outside_git(output)
     try:
         # On the same file system as the output, so that moving is one step.
         with tempfile.TemporaryDirectory(SUFFIX, stem_of(output), _nearest(output)) as name:

@@ -1,6 +1,7 @@
 """Write files atomically: each appears complete or not at all, and several appear together or not at all.
 
-A file is written under a temporary name next to its own, and renamed at the end.
+A file is written under a temporary name next to its own, and renamed at the end. Nothing is written into a directory of
+git, and nothing that is written can be executed: otherwise, a report might become a hook.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
+import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +18,13 @@ from glob import escape
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.system.git import find_git_directory
 from tokverify.system.signals import postpone_signals
 
 SUFFIX = ".tokverify.tmp"
 """The suffix of all temporary names."""
 
+_EXECUTABLE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 # A name may have 255 bytes on most systems.
 _MAX_STEM_BYTES = 100
 _LEFTOVER_SECONDS = 24 * 60 * 60
@@ -49,8 +52,9 @@ def check_place(path: Path) -> None:
     """Fail before the work is done if no file could be created or replaced at a path afterwards.
 
     Raises:
-        TokverifyError: If the directory is missing, or no file can be created in it.
+        TokverifyError: If the directory is missing or belongs to git, or no file can be created in it.
     """
+    require_outside_git(path)
     with _explain_errors(path):
         # Through a link, the file may be created in another directory.
         directory = _resolve(path).parent if path.is_symlink() else path.parent
@@ -61,6 +65,18 @@ def check_place(path: Path) -> None:
             f"{path}: cannot be written: no file can be created in {directory}, which is necessary even to replace one;"
             " name another directory"
         )
+
+
+def require_outside_git(path: Path) -> None:
+    """Refuse to write into a directory of git, whose hooks and configuration are run by other commands.
+
+    Raises:
+        TokverifyError: If the path is, or leads through links, to a place in one.
+    """
+    with _explain_errors(path):
+        place = find_git_directory(path)
+    if place:
+        raise TokverifyError(f"{path}: cannot be written: {place} belongs to git; name another place")
 
 
 def write_file(path: Path, text: str) -> None:
@@ -103,6 +119,7 @@ def append_text(path: Path, text: str) -> None:
     Raises:
         TokverifyError: If the file cannot be written.
     """
+    require_outside_git(path)
     with _explain_errors(path), path.open("ab", buffering=0) as file:
         file.write(text.encode())
 
@@ -114,8 +131,9 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     A run ended by SIGKILL can leave one behind, which a later run removes after a day.
 
     Raises:
-        TokverifyError: For any error of the operating system, such as a full disk.
+        TokverifyError: For any error of the operating system, such as a full disk, or if the place belongs to git.
     """
+    require_outside_git(path)
     with _explain_errors(path):
         temporary = _temporary_name(_resolve(path))
         try:
@@ -127,12 +145,17 @@ def temporary_beside(path: Path) -> Iterator[Path]:
 def move_into_place(temporary: Path, path: Path) -> None:
     """Rename a temporary file to its final name: readers see the old content or the new, never a part of it.
 
-    Links are followed. A replaced file keeps its permissions and, where possible, its owner.
+    Links are followed. A replaced file keeps its permissions, except to execute it, and, where possible, its owner.
+
+    Raises:
+        TokverifyError: If the place belongs to git.
     """
+    # subtle: a link may have been changed since the temporary file was created.
+    require_outside_git(path)
     path = _resolve(path)
     if path.exists():
-        shutil.copymode(path, temporary)
         status = path.stat()
+        temporary.chmod(stat.S_IMODE(status.st_mode) & ~_EXECUTABLE)
         with suppress(OSError, AttributeError):  # AttributeError: not on Windows
             os.chown(temporary, status.st_uid, status.st_gid)
     temporary.replace(path)
@@ -200,6 +223,7 @@ def _write_in_place(path: Path, data: bytes) -> None:
     number = _descriptor(path)
     with _explain_errors(path):
         if number is None:
+            require_outside_git(path)
             path.write_bytes(data)
             return
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,44 @@ def test_a_configured_report_is_written_only_inside(repository: Path, place: str
         assert "a configured report may be written only inside the repository" in result.stderr
     assert not target.exists()
     assert not (repository.parent / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    "place", [".git/hooks/pre-commit", "sub/../.git/hooks/pre-commit", ".GIT/x", ".git /x", "hook", "hooks/pre-commit"]
+)
+def test_no_report_is_written_for_git_to_run(repository: Path, place: str):
+    hooks = repository / ".git" / "hooks"
+    for directory in (hooks, repository / ".GIT", repository / ".git ", repository / "sub"):
+        directory.mkdir(exist_ok=True)
+    hook = hooks / "pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    (repository / "hook").symlink_to(hook)
+    (repository / "hooks").symlink_to(hooks)
+    configure(reports=(f"table={place}",))
+    for arguments in ((), ("--allow-outside",), ("--report", f"table={place}"), ("-f", "table", "-o", place)):
+        result = run(*arguments)
+        assert result.exit_code == 2, result.output
+        assert "belongs to git" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    assert hook.read_text() == "#!/bin/sh\n"
+    assert not [*repository.glob(".[gG][iI][tT]*/x")]
+
+
+def test_a_configured_baseline_is_not_written_for_git(repository: Path):
+    (repository / ".git" / "hooks").mkdir()
+    configure(baseline=".git/hooks/pre-commit")
+    result = run("sample.gguf", "--update-baseline")
+    assert (result.exit_code, "belongs to git" in result.stderr) == (2, True), result.output
+    assert not [*(repository / ".git" / "hooks").iterdir()]
+
+
+def test_a_report_cannot_be_executed(repository: Path):
+    (repository / "hook.json").write_text("#!/bin/sh\n")
+    (repository / "hook.json").chmod(0o750)
+    configure(reports=("json=hook.json",))
+    assert run().exit_code == 0
+    assert stat.S_IMODE((repository / "hook.json").stat().st_mode) == 0o640
 
 
 def test_the_user_may_write_anywhere(repository: Path):

@@ -87,6 +87,12 @@ _judge_option = click.option(
 _distill_option = click.option(
     "--distill", type=SUITE_PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
 )
+_stored_reference_option = click.option(
+    "-r",
+    "--reference",
+    metavar="LOCATION",
+    help="The reference of these results; required if it is a program or a server with a key (default: as stored).",
+)
 _progress_option = click.option(
     "--progress",
     type=click.Choice(PROGRESS),
@@ -100,6 +106,7 @@ _progress_option = click.option(
 class CorpusOptions(ReportOptions):
     """The options of the commands that write a report."""
 
+    reference: str | None
     max_differences: int
     judge: str | None
     distill: Path | None = field(metadata=UNRECORDED)
@@ -113,7 +120,6 @@ class VerifyOptions(CorpusOptions):
 
     model: Path | str
     data: tuple[str, ...]
-    reference: str | None
     text: str | None
     ids: str | None
     add_special: bool
@@ -217,6 +223,7 @@ def status(*, directory: Path, as_json: bool) -> None:
 
 @corpus.command()
 @click.argument("directories", nargs=-1, required=True, type=PATH)
+@_stored_reference_option
 @_max_differences_option
 @_judge_option
 @_distill_option
@@ -233,6 +240,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
     check_reports(given, FORMATS["corpus"], outputs=[given.distill])
     report = merge_corpus(
         directories,
+        given.reference,
         max_differences=given.max_differences,
         judge=given.judge,
         distilled=given.distill,
@@ -243,6 +251,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 
 @corpus.command()
 @click.argument("directory", type=PATH)
+@_stored_reference_option
 @_max_differences_option
 @_judge_option
 @_distill_option
@@ -258,6 +267,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
     with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
         report = retry_corpus(
             directory,
+            given.reference,
             max_differences=given.max_differences,
             jobs=given.jobs,
             judge=given.judge,

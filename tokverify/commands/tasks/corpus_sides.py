@@ -90,7 +90,7 @@ class Opened:
             explain=self._explain,
             reads_ids=self.reference is None,
             notes=(*plan.notes, *modes.summary),
-            options=msgspec.to_builtins(plan.request),
+            options=msgspec.to_builtins(plan.request, enc_hook=str),  # str: a StoredLocation
             versions={**engine_version(encoder), **(self.reference.versions if self.reference else python_version())},
         )
 

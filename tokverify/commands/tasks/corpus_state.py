@@ -9,6 +9,7 @@ from pathlib import Path
 from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan, write_suite
 from tokverify.commands.tasks.corpus_sides import Opened, open_request
 from tokverify.corpus.example import Comparison
+from tokverify.corpus.files import PLAIN_SCHEMES, is_plain
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.progress import ProgressCounter
@@ -33,8 +34,9 @@ def corpus_status(state: Path) -> CorpusProgress:
     return counter.progress
 
 
-def merge_corpus(
+def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     states: Sequence[Path],
+    reference: str | Path | None = None,
     *,
     max_differences: int = 0,
     judge: str | None = None,
@@ -43,12 +45,13 @@ def merge_corpus(
 ) -> CorpusReport:
     """Make the report of everything that is stored in state directories of the same plan.
 
+    `reference` is where the reference of the plan is; None is where the plan says, but a plan may not run anything.
     `judge`, `distilled` and `outputs` are as for `verify_corpus`.
 
     Raises:
         TokverifyError: If they belong to different plans, a tokenizer cannot be opened, or there is nothing to distill.
     """
-    plan = _common_plan(states)
+    plan = _with_reference(_common_plan(states), reference)
     check_outputs(plan, distilled, outputs)
     counter = ProgressCounter(plan.units)
     for state in states:
@@ -60,6 +63,7 @@ def merge_corpus(
 
 def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     state: Path,
+    reference: str | Path | None = None,
     *,
     max_differences: int = 0,
     jobs: int | None = 1,
@@ -70,14 +74,15 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
 ) -> CorpusReport:
     """Repeat the units in which something could not be read, and do those that have no result yet.
 
-    `judge`, `distilled` and `outputs` are as for `verify_corpus`.
+    `reference` is as for `merge_corpus`; `judge`, `distilled` and `outputs` are as for `verify_corpus`.
 
     Raises:
         TokverifyError: If it is not a state directory, a file of the corpus has changed, or nothing can be distilled.
     """
     stored = StateDirectory(state)
-    plan = stored.plan()
+    plan = _with_reference(stored.plan(), reference)
     check_outputs(plan, distilled, outputs)
+    _require_plain_data(plan)
     opened = _open(plan)
     comparison = opened.compare(plan, judge)
     failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
@@ -104,6 +109,22 @@ def _common_plan(states: Sequence[Path]) -> Plan:
         if other.id != plan.id:
             raise TokverifyError(f"{state}: has another plan than {states[0]}: {describe_changes(plan, other)}")
     return plan
+
+
+def _with_reference(plan: Plan, reference: str | Path | None) -> Plan:
+    """Take the user's word for where the reference is; that it is the same one is checked after it has been opened."""
+    return plan if reference is None else replace(plan, request=replace(plan.request, reference=str(reference)))
+
+
+def _require_plain_data(plan: Plan) -> None:
+    """Refuse data at an address that does more than to fetch it, as a stranger may have written the plan."""
+    for unit in plan.units:
+        if not is_plain(unit.file.path):
+            schemes = ", ".join(f"{scheme}://" for scheme in PLAIN_SCHEMES)
+            raise TokverifyError(
+                f"{unit.file.path}: a stored plan may name only files and addresses that begin with {schemes};"
+                " name this data yourself: run `tokverify corpus` with another --state"
+            )
 
 
 def _open(plan: Plan) -> Opened:

@@ -9,7 +9,7 @@ from tokverify.commands.project.installation import Installation, plan_installat
 from tokverify.commands.project.start import Start, render_configuration, render_workflow
 from tokverify.commands.project.survey import CONFIGURATION, WORKFLOW, survey
 from tokverify.errors import TokverifyError
-from tokverify.system.output_file import write_files
+from tokverify.system.output_file import require_outside_git, write_files
 
 
 class Initialization(NamedTuple):
@@ -49,6 +49,7 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         raise TokverifyError(
             f"{', '.join(existing)}: already {verb}; move {object} away, or overwrite {object} with --force"
         )
+    require_outside_git(workflow)
     workflow.parent.mkdir(parents=True, exist_ok=True)
     write_files(texts)
     return Initialization(start, tuple(texts), installation)

@@ -16,7 +16,7 @@ from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_
 from tokverify.compare.expectation import agrees, is_name_of
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.record import RecordedCase, RecordedChange, Recording
-from tokverify.system.output_file import write_files
+from tokverify.system.output_file import require_outside_git, write_files
 from tokverify.texts.mode import Mode, Modes, mode_of
 from tokverify.tokenizer import Tokenizer
 
@@ -179,6 +179,7 @@ def _write_suites(
                 f"{target}: already exists, and differs from the copy that would be written;"
                 f" record into it with --cases {target.parent}, or name another directory"
             )
+        require_outside_git(target)
         target.parent.mkdir(exist_ok=True)
     write_files(written)
     return tuple(written), tuple(untouched)
