@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import BatchEncoding
+from tokverify.tokenizer import BatchEncoding, why_hidden
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
@@ -21,6 +21,7 @@ class IdsOnly:
         self._tokenizer = tokenizer
         self.name = tokenizer.name
         self.vocab_size = tokenizer.vocab_size
+        self.hidden_vocabulary = why_hidden(tokenizer)
         self.parses_special = tokenizer.parses_special
         self.adds_special = tokenizer.adds_special
         self.special_ids: Mapping[str, int] = {}
