@@ -316,6 +316,11 @@ def join_bytes(tokens: Iterable[Token]) -> bytes:
     return b"".join([token.token_bytes for token in tokens])
 
 
+def is_placeholder(token: Token) -> bool:
+    """Return whether only the id of a token is known: it has no bytes, and no piece or its id as `<5>`."""
+    return not token.token_bytes and token.piece in {"", f"<{token.id}>"}
+
+
 def why_hidden(*tokenizers: Tokenizer) -> str:
     """Return why one of these tokenizers does not list its tokens; empty if all of them do."""
     hiding = (tokenizer for tokenizer in tokenizers if isinstance(tokenizer, VocabularyHiding))

@@ -1,4 +1,7 @@
-"""A program for the reference `command` around our own encoder: `encoder_program.py MODEL.gguf [FAULT]`."""
+"""A program for the reference `command` around our own encoder: `encoder_program.py MODEL.gguf [FAULT]`.
+
+A fault is also what the program lacks: `LACKING` maps it to the capabilities that it does not have.
+"""
 
 import base64
 import json
@@ -15,6 +18,13 @@ types = encoder.token_types()
 if fault == "hostile":
     encoder = HostileEncoder(encoder)
 
+LACKING = {
+    "only-ids": {"decode", "tokens"},
+    "bare": {"add_special", "parse_special", "decode", "tokens"},
+    "no-decode": {"decode"},
+    "no-tokens": {"tokens"},
+}
+
 
 def hello(request):
     return {
@@ -22,7 +32,7 @@ def hello(request):
         "name": "own",
         "version": "1",
         "vocab_size": encoder.vocab_size,
-        "capabilities": ["add_special", "parse_special", *([] if fault == "only-ids" else ["decode", "tokens"])],
+        "capabilities": sorted({"add_special", "parse_special", "decode", "tokens"} - LACKING.get(fault, set())),
         "special_ids": dict(encoder.special_ids),
     }
 
@@ -39,7 +49,8 @@ def encode(request):
 def encode_text(text, options):
     if fault == "selective" and "!" in text:
         return {"unsupported": "an exclamation"}
-    return encoder.encode(text, **options)
+    ids = encoder.encode(text, **options)
+    return {"silent": [], "short": ids[:-1]}.get(fault, ids)
 
 
 def decode(request):
@@ -48,6 +59,8 @@ def decode(request):
 
 def tokens(request):
     listed = [(encoder.piece(id), encoder.token_bytes(id), TokenType(types[id]).name.lower()) for id in request["ids"]]
+    if fault == "only-pieces":
+        return {"tokens": [{"piece": piece} for piece, _, _ in listed]}
     return {"tokens": [{"piece": piece, "bytes": to_json(data), "type": type} for piece, data, type in listed]}
 
 

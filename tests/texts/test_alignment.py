@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.report.difference import DecodeDifference, Difference
+from tokverify.report.difference import DecodeDifference, Difference, Excerpt
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token
 
@@ -53,6 +53,27 @@ def test_tokens_without_bytes_are_aligned_too():
     bos, eos = (7, ""), (8, "")
     assert shape(compare(tokens(bos, "a", eos), tokens(bos, "a"))) == ["=" + " a", "|"]
     assert shape(compare(tokens("a"), tokens(bos, "a", eos)))[1:] == ["=a", "|"]
+
+
+def ids_only(side: list[Token]) -> list[Token]:
+    return [Token(token.id, f"<{token.id}>", b"") for token in side]
+
+
+def test_the_text_of_a_side_with_only_ids_is_that_of_the_other_one():
+    actual, expected = tokens("w", "_", "x"), tokens("w", "_x")
+    whole = compare(actual, expected)
+    for sides in ((ids_only(actual), expected), (actual, ids_only(expected))):
+        difference = compare(*sides)
+        assert difference.excerpt == whole.excerpt == Excerpt("w", "_x", "_x")
+        assert difference.first.byte_offset == 1
+
+
+def test_a_side_with_only_ids_ends_where_its_ids_do():
+    whole = tokens("w", "_", "x")
+    assert compare(whole, ids_only(whole[:2])).excerpt == Excerpt("w_", "x", "")
+    assert compare(ids_only(whole[:2]), whole).excerpt == Excerpt("w_", "", "x")
+    assert compare(whole, []).excerpt == Excerpt("", "w_x", "")
+    assert compare(ids_only(whole), ids_only(whole[:2])).excerpt == Excerpt()
 
 
 def test_other_bytes_are_aligned_by_ids():

@@ -29,10 +29,16 @@ def headline(result: CaseResult) -> str:
 
 def describe_divergence(first: Divergence, other: str) -> str:
     """Describe where two tokenizations diverge, in a line that has passed `visible`."""
-    where = "at the start"
-    if first.token_index:
-        where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}"
-    return f"{where}: {_name_token(first.actual)} in actual, {_name_token(first.expected)} in {other}"
+    return f"{describe_place(first)}: {_name_token(first.actual)} in actual, {_name_token(first.expected)} in {other}"
+
+
+def describe_place(first: Divergence) -> str:
+    """Describe how much is equal before two tokenizations diverge."""
+    if not first.token_index:
+        return "at the start"
+    # Without bytes, there is only a token such as BOS, or no side tells which text its tokens represent.
+    text = f", {plural(first.byte_offset, 'byte')}" if first.byte_offset else ""
+    return f"after {plural(first.token_index, 'token')}{text}"
 
 
 def description(result: CaseResult) -> Iterator[str]:
@@ -50,9 +56,16 @@ def description(result: CaseResult) -> Iterator[str]:
         more = f" and {left_out:,} more" if left_out > 0 else ""
         yield f"expect: {', '.join(visible(str(item)) for item in result.expect[:_MAX_EXPECTED])}{more}"
     if result.difference:
-        around = result.difference.excerpt
-        before = f"{visible(around.before)} " if around.before else ""
-        yield f"differs: {before}▸ {visible(around.expected or around.actual)}"
+        yield f"differs: {_describe_excerpt(result.difference)}"
+
+
+def _describe_excerpt(difference: Difference) -> str:
+    around = difference.excerpt
+    following = around.expected or around.actual
+    if not around.before and not following:
+        return describe_place(difference.first)
+    before = f"{visible(around.before)} " if around.before else ""
+    return f"{before}▸ {visible(following)}"
 
 
 def known_text(known: KnownDifference) -> str:

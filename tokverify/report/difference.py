@@ -37,7 +37,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A few characters around the first divergence, as each side decodes them.
+    """A few characters around the first divergence, as each side decodes them; as the other does if one has only ids.
 
     Each string starts at a whole character; a byte that is not UTF-8 is a lone surrogate (`surrogateescape`).
     """

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from tokverify.report.difference import Block, DecodeDifference, Difference, Divergence, Excerpt
 from tokverify.text.sequence import common_ends, common_length
 from tokverify.text.utf8 import to_text
-from tokverify.tokenizer import Token, join_bytes
+from tokverify.tokenizer import Token, is_placeholder, join_bytes
 
 _MAX_ID_PAIRS = 200_000
 _EXCERPT_CHARACTERS = 8
@@ -25,8 +25,15 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
     """
     same_text = join_bytes(actual) == join_bytes(expected)
     blocks = _blocks_by_bytes(actual, expected) if same_text else _blocks_by_ids(actual, expected)
-    first = _find_divergence(actual, expected)
-    excerpt = extract_excerpt(actual, expected, first.byte_offset)
+    index = common_length(_ids_of(actual), _ids_of(expected))
+    texts = _text_tokens(actual, expected, index), _text_tokens(expected, actual, index)
+    first = Divergence(
+        token_index=index,
+        byte_offset=len(join_bytes(texts[0][:index])),
+        actual=actual[index] if index < len(actual) else None,
+        expected=expected[index] if index < len(expected) else None,
+    )
+    excerpt = extract_excerpt(*texts, first.byte_offset)
     return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
 
 
@@ -51,14 +58,14 @@ def extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[To
     return Excerpt(before, _head(actual, start), _head(expected, start))
 
 
-def _find_divergence(actual: Sequence[Token], expected: Sequence[Token]) -> Divergence:
-    index = common_length(_ids_of(actual), _ids_of(expected))
-    return Divergence(
-        token_index=index,
-        byte_offset=len(join_bytes(actual[:index])),
-        actual=actual[index] if index < len(actual) else None,
-        expected=expected[index] if index < len(expected) else None,
-    )
+def _text_tokens(side: Sequence[Token], other: Sequence[Token], index: int) -> Sequence[Token]:
+    """Return the tokens that tell the text of a side: those of the other one if it has only ids.
+
+    Otherwise, a side whose text is not known would look as if it had ended.
+    """
+    if not side or not all(is_placeholder(token) for token in side):
+        return side
+    return other if index < len(side) else other[:index]
 
 
 def _ids_of(tokens: Sequence[Token]) -> list[int]:

@@ -7,8 +7,10 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.errors import UnsupportedError
 from tokverify.repair.diagnosis import Facts
 from tokverify.repair.probe import probe_tokens
+from tokverify.repair.probe.ids_only import IdsOnly
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -90,6 +92,38 @@ def test_the_unknown_token_is_the_one_for_characters_outside_the_vocabulary():
     assert probe_tokens(Bare(Encoder(UNIGRAM)), plain(UNIGRAM)).unknown == 2
     assert probe_tokens(Bare(Encoder(BERT)), plain(BERT)).unknown == 1
     assert probe_tokens(Bare(Encoder(SPM)), plain(SPM)).unknown is None
+
+
+@pytest.mark.parametrize("spec", [BPE, SPM, UNIGRAM, BERT])
+def test_a_reference_that_lists_only_some_of_its_tokens_reveals_no_types(spec):
+    reference = Bare(Encoder(spec))
+    reference.vocab_size = 1
+    assert reference.encode("\ua66e", add_special=False, parse_special=False)[-1] >= reference.vocab_size
+    assert patches_by_probing(Facts(reference), plain(spec)) == {}
+
+
+def test_a_reference_that_lists_no_tokens_cannot_be_probed():
+    reference = Bare(Encoder(SPM))
+    reference.vocab_size, reference.hidden_vocabulary = 0, "bare lists none"
+    for hiding in (reference, IdsOnly(reference)):
+        with pytest.raises(UnsupportedError, match="bare lists none"):
+            probe_tokens(hiding, plain(SPM))
+    assert patches_by_probing(Facts(reference), plain(SPM)) == {}
+
+
+def test_a_byte_token_without_bytes_is_no_byte_token():
+    class Listing(Bare):
+        def token_types(self):
+            return [TokenType(type) for type in SPM.types]
+
+        def added_tokens(self):
+            return {}
+
+        def token_bytes(self, id):
+            return b"" if id == byte else super().token_bytes(id)
+
+    byte, *others = (id for id, type in enumerate(SPM.types) if type == BYTE)
+    assert set(probe_tokens(Listing(Encoder(SPM)), SPM).byte_ids) == set(others)
 
 
 @pytest.mark.parametrize(

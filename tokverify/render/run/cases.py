@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tokverify.render.case_text import headline, known_text
+from tokverify.render.case_text import describe_place, headline, known_text
 from tokverify.render.document import (
     Alignment,
     Block,
@@ -110,10 +110,12 @@ def _list_tokens(expect: Expect) -> str:
 def _divergence_lines(difference: Difference, other: str) -> Iterator[tuple[str, Inline]]:
     first, around = difference.first, difference.excerpt
     following = around.expected or around.actual
+    if not around.before and not following:
+        yield "differs", describe_place(first)
+        return
     place: list[str | Span] = ["at the start: "]
     if around.before:
-        where = f"after {plural(first.token_index, 'token')}, {plural(first.byte_offset, 'byte')}: "
-        place = [where, exact(around.before, Style.DIM), " ▸ "]
+        place = [f"{describe_place(first)}: ", exact(around.before, Style.DIM), " ▸ "]
     yield "differs", [*place, exact(following, Style.STRONG)]
     if around.actual == around.expected:
         yield "", _name_characters(following)

@@ -53,6 +53,6 @@ def find_unknown(queries: Queries, vocabulary: Vocabulary) -> int | None:
     """Return the token that stands for characters outside the vocabulary; None if they are encoded as bytes."""
     for character in RARE:
         ids = queries.encode(character)
-        if ids and character.encode() not in b"".join(vocabulary.token_bytes[id] for id in ids):
+        if ids and ids[-1] < vocabulary.size and character.encode() not in vocabulary.bytes_of(ids):
             return ids[-1]
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import BatchEncoding, Tokenizer
+from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden
 
 
 class IdsOnly:
@@ -17,6 +17,7 @@ class IdsOnly:
         self._tokenizer = tokenizer
         self.name = tokenizer.name
         self.vocab_size = tokenizer.vocab_size
+        self.hidden_vocabulary = why_hidden(tokenizer)
         self.parses_special = tokenizer.parses_special
         self.adds_special = tokenizer.adds_special
         self.special_ids: Mapping[str, int] = {}

@@ -67,8 +67,7 @@ def cleans_spaces(queries: Queries) -> bool | None:
 
 def prefixes_space(queries: Queries, vocabulary: Vocabulary) -> bool:
     """Find whether a space is added before a text."""
-    ids = queries.encode("q")
-    return bool(ids) and vocabulary.token_bytes[(ids or [0])[0]].startswith(b" ")
+    return vocabulary.bytes_of(queries.encode("q") or ()).startswith(b" ")
 
 
 def find_charsmap(queries: Queries) -> tuple[str, bytes] | None:

@@ -97,11 +97,12 @@ def _ask(
     queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
 ) -> ProbedTokens:
     """Probe a tokenizer that lists the types of its tokens."""
-    byte = TokenType.BYTE.value
+    token_bytes = vocabulary.token_bytes
+    listed = [id for id, type in enumerate(types) if type == TokenType.BYTE]
     return ProbedTokens(
         vocabulary=vocabulary,
         types=list(map(int, types)),
-        byte_ids={id: vocabulary.token_bytes[id][0] for id, type in enumerate(types) if type == byte},
+        byte_ids={id: token_bytes[id][0] for id in listed if token_bytes[id]},
         unknown=find_unknown(queries, vocabulary),
         added_tokens=added,
         undecided=frozenset(),

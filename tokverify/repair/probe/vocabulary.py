@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.errors import TokverifyError
+from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.text.utf8 import from_utf8
-from tokverify.tokenizer import Tokenizer, pieces_of
+from tokverify.tokenizer import Tokenizer, pieces_of, why_hidden
 
 BYTES = 256
 
@@ -43,6 +43,10 @@ class Vocabulary:
             ids.setdefault(data, []).append(id)
         return ids
 
+    def bytes_of(self, ids: Iterable[int]) -> bytes:
+        """Return what tokens represent together; an id that the reference uses but does not list adds nothing."""
+        return b"".join(self.token_bytes[id] for id in ids if id < self.size)
+
     @cached_property
     def has_stored_strings(self) -> bool:
         """Whether `pieces` are stored strings: many differ from the bytes, as `Ġthe`, `▁the` and `<0x0A>` do."""
@@ -65,8 +69,11 @@ def read_vocabulary(tokenizer: Tokenizer, stored: Sequence[str] | None = None) -
     """Ask a tokenizer for the bytes of all its tokens, and for its stored strings unless they are given.
 
     Raises:
+        UnsupportedError: If the tokenizer does not list its tokens.
         TokverifyError: If the number of stored strings is not that of the tokens.
     """
+    if hidden := why_hidden(tokenizer):
+        raise UnsupportedError(f"{hidden}, without which its ids tell nothing about them; name a reference that does")
     ids = range(tokenizer.vocab_size)
     if stored is not None and len(stored) != len(ids):
         raise TokverifyError(
