@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokverify.corpus.other_tokenizer import has_ids_of_other_tokenizer
+from tokverify.corpus.conclusion import has_ids_of_other_tokenizer
 from tokverify.corpus.result import CauseTally, Example, Place, Tally
 from tokverify.report.corpus_cause import CorpusCause
 

@@ -19,7 +19,7 @@ from hostile.values import LONE_BYTES, number, score, text  # noqa: E402
 from tokverify.engine.engine_choice import native_module  # noqa: E402
 from tokverify.engine.native import Declaration, NativeEncoder, rule_name  # noqa: E402
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS  # noqa: E402
-from tokverify.sources.gguf.strings import split_strings  # noqa: E402
+from tokverify.sources.gguf.cursor import split_strings  # noqa: E402
 
 FAMILIES = ("llama", "gpt2", "gemma4", "bert", "t5", "rwkv", "plamo2", "plamo3", "hybriddna", "whitespace", "new")
 MOST_PIECES = 60

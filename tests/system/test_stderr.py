@@ -7,7 +7,7 @@ import pytest
 
 IN_A_CHILD = """
 import os
-from tokverify.system.stderr import capture_stderr
+from tokverify.system.library_error import capture_stderr
 
 def count_mixed(text, times=1000):
     mixed = 0
@@ -29,7 +29,7 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 WHILE_HELD = """
 import os, signal, threading, time
-from tokverify.system.stderr import capture_stderr
+from tokverify.system.library_error import capture_stderr
 
 began = threading.Event()
 def hold():

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.example import Comparison, FoundExample, make_example
-from tokverify.corpus.other_tokenizer import NOTE, has_ids_of_other_tokenizer
 from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
 from tokverify.report.corpus_cause import MEANINGS, CorpusCause
-from tokverify.report.run import CaseResult, Report
+from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import pairs_for_display
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.corpus.result import GroupTally, Place, Tally
+    from tokverify.corpus.result import Example, GroupTally, Place, Tally
 
 
 def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
@@ -111,3 +111,27 @@ def _most_first(item: tuple[str, GroupTally]) -> tuple[int, str]:
 def describe_place(place: Place) -> str:
     """Write where something is, such as `data/a.parquet: row 17`."""
     return place.path if place.row < 0 else f"{place.path}: {SOURCES[place.format].place} {place.row:,}"
+
+
+NOTE = (
+    "nearly all documents have ids that the tokenizer would not return: they were probably made with another one; "
+    "name its file as MODEL"
+)
+_CAUSES = (CorpusCause.NOT_CANONICAL, CorpusCause.OUTSIDE_VOCABULARY, CorpusCause.OTHER)
+"""The causes that ids of another tokenizer show; a document has at most one of them."""
+_MOST_SHARED = 0.9
+"""If an example shares more ids with what the tokenizer returns, only places differ, such as where it was cut."""
+
+
+def has_ids_of_other_tokenizer(tally: Tally) -> bool:
+    """Whether nearly all documents have ids that the tokenizer would not return, in most examples many of them."""
+    found = [tally.causes[cause] for cause in _CAUSES if cause in tally.causes]
+    examples = [example for cause in found for example in cause.examples]
+    unlike = sum(_share_ids(example) <= _MOST_SHARED for example in examples)
+    return sum(cause.documents for cause in found) > NEARLY_ALL * tally.documents and 2 * unlike > len(examples)
+
+
+def _share_ids(example: Example) -> float:
+    """Return the share of the ids of an example that are on both sides."""
+    shared = (Counter(example.actual) & Counter(example.expected)).total()
+    return shared / max(len(example.actual), len(example.expected), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -11,11 +11,13 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
-from tokverify.explain.merge_ranks import find_merge_ranks
+from tokverify.errors import TokverifyError
 from tokverify.explain.record import Ranks, record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
-from tokverify.tokenizer import Token, Tokenizer
+from tokverify.sources.huggingface.bpe import read_merges
+from tokverify.sources.huggingface.document import parse
+from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -145,3 +147,28 @@ def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: st
         else:
             ids += encoder.encode_unsplit(data[run[0].start : run[-1].end].decode("utf-8", "surrogateescape"))
     return tuple(_token(encoder, id) for id in ids)
+
+
+def find_merge_ranks(reference: Tokenizer) -> Mapping[tuple[str, str], int]:
+    """Return the rank of each merge of a reference; empty if it lists none."""
+    try:
+        return _rank(_list_merges(reference))
+    except TokverifyError:
+        return {}
+
+
+def _list_merges(reference: Tokenizer) -> Iterable[tuple[str, str]]:
+    if isinstance(reference, DocumentHolding):
+        return read_merges(parse(reference.tokenizer_json(), reference.name, {}))
+    if not isinstance(reference, Declaring):
+        return ()
+    stored = reference.declared_spec().merges or ()
+    return [(left, right) for left, _, right in (merge.partition(" ") for merge in stored)]
+
+
+def _rank(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Number the merges; of a merge that is listed twice, the first one counts."""
+    ranks: dict[tuple[str, str], int] = {}
+    for rank, merge in enumerate(merges):
+        ranks.setdefault(merge, rank)
+    return ranks

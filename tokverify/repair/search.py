@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -15,13 +16,14 @@ from tokverify.repair.change import TokenizerChange, shares_model
 from tokverify.repair.evidence import Goal
 from tokverify.repair.other_model import has_other_tokens, is_of_other_model
 from tokverify.repair.problem import Problem, decoding_problem, id_problem
-from tokverify.repair.trial import BROKEN_WEIGHT, Trial, distance, is_reached
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
+    from tokverify.repair.evidence import Goal
     from tokverify.repair.facts import Facts
+
 
 _Goal = TypeVar("_Goal", bound=Goal)
 
@@ -237,3 +239,56 @@ def _from(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return a name and those after it."""
     listed = list(names)
     return tuple(listed[listed.index(name) :])
+
+
+BROKEN_WEIGHT = 4
+"""A wrong file matches some cases by accident, so a change may break these if it explains this many times as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Changes that were tried together."""
+
+    parts: tuple[TokenizerChange, ...]
+    encoder: Encoder
+    explained: frozenset[str]
+    """The names of the failing cases that match with them."""
+    broken: frozenset[str]
+    """The names of the matching cases that fail with them."""
+    distance: int
+    """How much the results of the sample still differ from the expected ones."""
+
+    @property
+    def change(self) -> TokenizerChange:
+        """All of the changes as one."""
+        return reduce(TokenizerChange.then, self.parts)
+
+    @property
+    def weight(self) -> int:
+        """The evidence for the changes, less the evidence against them."""
+        return len(self.explained) - BROKEN_WEIGHT * len(self.broken)
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Order explanations, best first."""
+        return -self.weight, not self.change.expressible, self.change.cost
+
+    @property
+    def promise(self) -> tuple[float, ...]:
+        """Order combinations by how much an additional change may achieve, best first."""
+        return -self.weight, self.distance, self.change.cost
+
+
+def is_reached(goal: Goal, encoder: Encoder) -> bool:
+    """Whether an encoder returns what a case expects."""
+    return goal.outcome(encoder) == goal.expected
+
+
+def distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
+    """Return a measure of how much ids or bytes differ from the expected ones; 0 only if they are equal."""
+    if outcome is None:
+        return len(expected) + 2
+    if outcome == expected:
+        return 0
+    actual_counts, expected_counts = Counter(outcome), Counter(expected)
+    return 1 + sum((actual_counts - expected_counts).values()) + sum((expected_counts - actual_counts).values())

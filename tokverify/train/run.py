@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from tokverify.compare.convert import convert
 from tokverify.engine.byte_level import byte_pieces, from_byte_level
+from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.repair.repair import add_repairs
@@ -16,9 +23,9 @@ from tokverify.report.run import Report
 from tokverify.report.run_summary import count_decode_differences, run_exit_code
 from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
 from tokverify.sources.load import load_gguf
+from tokverify.system.worker_pool import exit_with
 from tokverify.tokenizer import Token
 from tokverify.train import TRAINERS
-from tokverify.train.child import train_in_child
 from tokverify.train.merge_learner import Step
 from tokverify.train.trainer import Trained, TrainingPlan
 
@@ -122,3 +129,68 @@ def _describe(report: Report, algorithm: str, name: str, plan: TrainingPlan) -> 
             "ties": str(plan.ties) if TRAINERS[algorithm].traces_merges else None,
         },
     )
+
+
+# The child must import the same modules as this process, wherever this process found them.
+_CODE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tokverify.train.run import answer; answer()"
+
+
+def train_in_child(algorithm: str, plan: TrainingPlan) -> Trained:
+    """Return `TRAINERS[algorithm](plan)`, computed by a child process.
+
+    Raises:
+        TokverifyError: If training raises one, or the child is killed, for example because memory ran out.
+        RuntimeError: If the child fails in any other way, with its stderr.
+    """
+    command = [sys.executable, "-P", "-c", _CODE, json.dumps(sys.path)]
+    request = pickle.dumps((algorithm, replace(plan, on_progress=None)))
+    with (
+        # subtle: a pipe for stderr could fill up and block the child.
+        tempfile.TemporaryFile() as stderr,
+        subprocess.Popen(  # noqa: S603 - our own module
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+        ) as process,
+    ):
+        try:
+            result, _ = process.communicate(request)
+        except BaseException:
+            process.kill()
+            # subtle: leaving the block on an interrupt does not wait for the child.
+            process.wait()
+            raise
+        if process.returncode == 0:
+            return _unpickle(result)
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            raise TokverifyError(
+                f"training was ended by {name}; check that there is enough memory for this corpus and vocabulary size"
+            )
+        stderr.seek(0)
+        raise RuntimeError(f"training failed:\n{stderr.read().decode(errors='replace')}")
+
+
+def _unpickle(data: bytes) -> Trained:
+    result = pickle.loads(data)  # noqa: S301 - from our own child
+    if isinstance(result, TokverifyError):
+        raise result
+    if not isinstance(result, Trained):
+        raise TypeError(f"a trainer returned {result!r}")
+    return result
+
+
+def answer() -> None:
+    """Run as the child: read an algorithm and a plan from stdin, write the trained tokenizer or the error to stdout."""
+    from tokverify.train import TRAINERS
+
+    # An interrupt must not wait until native code returns.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    exit_with(os.getppid())
+    algorithm, plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own parent
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        # What a library prints must not mix with the result.
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        try:
+            result: Trained | TokverifyError = TRAINERS[algorithm](plan)
+        except TokverifyError as error:
+            result = error
+        pickle.dump(result, output)

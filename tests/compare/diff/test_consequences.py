@@ -31,7 +31,7 @@ from support.spec_maker import bpe_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.compare.diff.compare import compare_versions
-from tokverify.compare.diff.short_text import find_short_samples
+from tokverify.compare.diff.consequences import find_short_samples
 from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder

@@ -27,8 +27,7 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import causes
-from tokverify.render.run.html import _format_rate
-from tokverify.render.run.suite_plot import SuiteCount, segments, suite_counts, ticks
+from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
 from tokverify.report.audit import AuditReport
 from tokverify.report.check import CheckReport, ModelCheck, Part
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair

@@ -6,7 +6,7 @@ import pytest
 
 from support.spec_maker import spm_spec
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.fix.left_out import explain_left_out
+from tokverify.repair.fix.fixing import explain_left_out
 from tokverify.repair.fix.measure import Measure
 from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis

@@ -11,7 +11,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
 from tokverify.repair.diagnosis import Facts, TokenizerChange
 from tokverify.repair.fix.measure import Measuring
-from tokverify.repair.fix.pruning import prune
+from tokverify.repair.fix.repair_search import prune
 from tokverify.sources.gguf.declaration import Declaration
 
 RIGHT = bpe_spec(["a b", "ab c", "1 2"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.sources.gguf.strings import join_strings, split_strings
+from tokverify.sources.gguf.cursor import join_strings, split_strings
 
 STRINGS = st.lists(st.text("aé\0\u2581", max_size=3).map(str.encode) | st.binary(max_size=4), max_size=6)
 

@@ -7,7 +7,7 @@ from tokverify.engine.models.cpp.vocabulary import FIXED
 from tokverify.errors import TokverifyError
 from tokverify.sources.load import load_gguf
 from tokverify.train import TRAINERS
-from tokverify.train.presets.cpp_merges import avoid_fixed, join
+from tokverify.train.presets.cpp import avoid_fixed, join
 
 BYTES = 368
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
 
 from tokverify.compare.diff.parts.document import read_document
-from tokverify.compare.diff.short_text import SHORT_TEXTS, find_short_samples
 from tokverify.compare.diff.special import SpecialTokens
 from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Consequence, Level, Outcome, Witness
 from tokverify.report.diff import ChangeReport
 from tokverify.text.wording import list_items, plural
 from tokverify.texts.sample import Sample
-from tokverify.tokenizer import Tokenizer, why_hidden
+from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden
+
+if TYPE_CHECKING:
+    from tokverify.compare.diff.version import Version
+
 
 _MAX_TOKENS = 2000
 """The number of ids that represent another token to look for in texts."""
@@ -217,3 +222,35 @@ def _describe_ids(ids: Sequence[int] | None) -> str:
 
 def _describe_bytes(data: bytes | None) -> str:
     return "cannot decode it" if data is None else data.decode("utf-8", "surrogateescape")
+
+
+_PRINTABLE = [chr(code) for code in range(ord(" "), ord("~") + 1)]
+SHORT_TEXTS = (*_PRINTABLE, *map("".join, product(_PRINTABLE, repeat=2)))
+"""The texts of one or two printable ASCII characters, the shortest first."""
+_MAX_SAMPLES = 300
+"""The number of texts to return for each kind of difference."""
+
+
+def find_short_samples(old: Version, new: Version) -> list[Sample]:
+    """Return short texts that get other ids, and such that get another number of them.
+
+    Only files are asked: a server or a program would need thousands of requests.
+    """
+    before, after = _encode(old), _encode(new)
+    if before is None or after is None:
+        return []
+    pairs = list(zip(SHORT_TEXTS, before, after, strict=True))
+    other_ids = [text for text, was, became in pairs if was != became]
+    other_counts = [text for text, was, became in pairs if len(was) != len(became)]
+    texts = dict.fromkeys([*other_ids[:_MAX_SAMPLES], *other_counts[:_MAX_SAMPLES]])
+    return [Sample(text, add_special=False, parse_special=False) for text in texts]
+
+
+def _encode(version: Version) -> Sequence[Sequence[int]] | None:
+    """Return the ids of all short texts, none for a text that cannot be encoded; None if that takes too long."""
+    tokenizer = version.tokenizer
+    is_file = version.is_gguf or version.path is not None
+    if not is_file or not isinstance(tokenizer, BatchEncoding):
+        return None
+    encoded = tokenizer.encode_many(SHORT_TEXTS, add_special=False, parse_special=False)
+    return [() if isinstance(ids, EncodeError | UnsupportedError) else tuple(ids) for ids in encoded]

@@ -21,7 +21,8 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
+from math import frexp, inf, isfinite, ldexp
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
@@ -30,7 +31,6 @@ from tokverify.engine.models.boundary import LINE_FEED, SPACE, PartSplitter, adj
 from tokverify.engine.models.character_class import character_class, only
 from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
-from tokverify.engine.models.score_sum import ScoreSums
 from tokverify.engine.models.symbol import UNKNOWN, Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.trace import ModelTrace
@@ -258,3 +258,41 @@ def _encode_newline(model: Unigram) -> list[int]:
         return model.encode("\n")[:1]
     except EncodeError as error:
         raise BrokenFileError(f"{error}, on loading the file") from None
+
+
+SCORE_BITS, SUM_BITS = 24, 53
+"""The precision of a score (`float`) and of a sum of scores (`double`)."""
+
+
+class ScoreSums:
+    """Knows the `limit` up to which sums of scores are exact, and estimates the magnitude of the sums of a text.
+
+    All scores are multiples of one power of two. As long as no sum is too large to be represented as such a multiple,
+    addition is exact, and which of two sums is greater does not depend on their common initial value. Beyond that,
+    rounding can decide between sums that are nearly equal.
+    """
+
+    def __init__(self, scores: Mapping[str, float], unknown: float) -> None:
+        all_scores = [*scores.values(), unknown]
+        magnitudes = {abs(score) for score in all_scores if score}
+        is_finite = all(map(isfinite, magnitudes))
+        self.heaviest = max(magnitudes, default=0.0)
+        """The largest magnitude of a score."""
+        self.limit = _limit(min(magnitudes, default=1.0)) if is_finite else -1.0
+        """The magnitude up to which sums are exact; negative if a score is not finite."""
+        # The best sum is at least that of single symbols, and at most that of the best token for each symbol.
+        highest = max(0.0, *all_scores) if is_finite else 0.0
+        self._unknown = max(abs(unknown), highest)
+        self._by_symbol = {piece: max(abs(score), highest) for piece, score in scores.items() if len(piece) == 1}
+        most = max(self._unknown, *self._by_symbol.values(), 0.0)
+        self.safe_length = (self.limit - self.heaviest) / most if most else inf
+        """The number of symbols whose sum cannot exceed the limit, regardless of which symbols they are."""
+
+    def bound(self, symbols: str) -> float:
+        """Return the most that these symbols can add to the magnitude of the best sum."""
+        return sum(map(self._by_symbol.get, symbols, repeat(self._unknown)))
+
+
+def _limit(lightest: float) -> float:
+    """Return the limit for the smallest magnitude of a score; one bit is reserved for computing the bounds."""
+    return ldexp(1.0, frexp(lightest)[1] - SCORE_BITS + SUM_BITS - 1)

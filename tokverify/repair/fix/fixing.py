@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.diagnosis import Facts, TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
-from tokverify.repair.fix.left_out import explain_left_out
 from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
 from tokverify.report.diagnosis import Diagnosis
@@ -23,7 +23,14 @@ from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
 from tokverify.sources.gguf.metadata import Value, read_metadata
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.sources.gguf.values import changed_values
+from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import move_into_place, temporary_beside
+from tokverify.text.wording import list_items
+
+if TYPE_CHECKING:
+    from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
+    from tokverify.repair.fix.measure import Measure, Measuring
+
 
 _DIAGNOSES = 3
 """A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""
@@ -141,3 +148,37 @@ def write_fixed(model: Path, output: Path, plan: Plan) -> None:
                 f"{output}: not written: the file on disk does not behave as planned; this is a bug in tokverify"
             )
         move_into_place(temporary, output)
+
+
+def explain_left_out(
+    result: DiagnosisResult | None,
+    parts: Sequence[TokenizerChange],
+    measuring: Measuring,
+    repaired: TokenizerSpec,
+    measure: Measure,
+) -> Iterator[str]:
+    """Yield, for each change of the best explanation that is not part of a repair, the change and the reason.
+
+    Args:
+        result: The diagnosis.
+        parts: The repair.
+        measuring: Compares tokenizers with the reference.
+        repaired: What the repaired file declares.
+        measure: How it differs from the reference.
+    """
+    if result is None or not result.changes:
+        return
+    kept = {step.sentence for part in parts for step in part.steps}
+    for step in result.changes[0].steps:
+        changed = step.transform(repaired)
+        if step.expressible and step.sentence not in kept and changed_values(repaired, changed):
+            yield f"{step.sentence}: {_reason(measuring.measure(changed), measure)}"
+
+
+def _reason(changed: Measure, repaired: Measure) -> str:
+    worse = [
+        f"{name} ({changed.counts[name]:,}, not {count:,})"
+        for name, count in repaired.counts.items()
+        if changed.counts[name] > count
+    ]
+    return f"would add differences: {list_items(worse)}" if worse else "makes no difference after the repair"

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.repair.added_token_change import padding
-from tokverify.repair.diagnosis import Facts, TokenizerChange
-from tokverify.repair.fix.candidate import Candidates
+from tokverify.repair.budget import Budget
+from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange, declared_changes, diagnose
+from tokverify.repair.evidence import Evidence
+from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.every_token import EveryToken
-from tokverify.repair.fix.measure import Measure, Measuring
-from tokverify.repair.fix.pruning import prune
-from tokverify.texts.target_text import general_cases, target_cases
+from tokverify.repair.fix.measure import DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.probed_type_change import extended_by_probing, probed_types
+from tokverify.sources.gguf.values import changed_values
+from tokverify.spec import TokenizerSpec
+from tokverify.text.sequence import thin_out
+from tokverify.text.utf8 import from_utf8
+from tokverify.texts.target_text import general_cases, is_generated, target_cases
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokverify.repair.fix.measure import Measure, Measuring
     from tokverify.sources.gguf.declaration import Declaration
+
 
 _ROUNDS = 6
 """At most this many faults are repaired one after the other."""
@@ -122,3 +134,123 @@ class RepairSearch:
         size = len(reduce(TokenizerChange.then, parts).transform(self._spec).tokens)
         rows = self._declaration.embedding_rows or 0
         return [*parts, padding(size, rows)] if size != len(self._spec.tokens) and size < rows else parts
+
+
+class Candidates:
+    """Generates the changes to try for one reference, and keeps the first diagnosis."""
+
+    def __init__(self, facts: Facts, measuring: Measuring, encodings: int) -> None:
+        self._facts = facts
+        self._measuring = measuring
+        self._encodings = encodings
+        self.diagnosis: DiagnosisResult | None = None
+        """The first diagnosis that explains something, or else the first one."""
+
+    def changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
+        """Yield changes that may repair what `measure` has found in `spec`, the most certain ones first."""
+        for change in self._all_changes(spec, measure):
+            expressible = change.expressible_part()
+            if changed_values(spec, expressible.transform(spec)):
+                yield expressible
+
+    def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
+        """Whether all cases that decode differently do so because of what only the reference's decoder does."""
+        if not measure.counts[DECODING]:
+            return True
+        results = [result for result in measure.results if not is_generated(result.case)]
+        agreeing = [result for result in results if result.actual == result.expected]
+        # A verdict must not depend on what the repair has spent.
+        budget = Budget(self._encodings)
+        found = diagnose(spec, self._facts, agreeing, encoder=measure.encoder, budget=budget)
+        best = found.diagnosis.explanations[0] if found and found.changes else None
+        return best is not None and not best.expressible and not best.unexplained
+
+    def _all_changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
+        yield from self._diagnosed(spec, measure, generated=False)
+        yield from certain_changes(spec, measure.encoder, self._facts)
+        yield from self._diagnosed(spec, measure, generated=True)
+        declared = declared_changes(spec, measure.encoder, self._facts)
+        yield from declared
+        if len(declared) > 1:
+            yield reduce(TokenizerChange.then, declared)
+        if measure.counts[TYPES] and measure.encoder:
+            yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
+        if measure.counts[TEMPLATE]:
+            yield _set_template(self._measuring.token_list.template)
+
+    def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
+        """Yield what a diagnosis of the cases names; with `generated`, also of the generated ones."""
+        results = [result for result in measure.results if generated or not is_generated(result.case)]
+        budget = self._measuring.budget.part(self._encodings)
+        result = diagnose(spec, self._facts, results, encoder=measure.encoder, budget=budget)
+        if result is None:
+            return
+        if self.diagnosis is None or not self.diagnosis.changes:
+            self.diagnosis = result
+        for change in sorted(result.changes, key=lambda change: not change.expressible):
+            are_types = {step.kind for step in change.steps} == {"types"}
+            if are_types and (extended := extended_by_probing(change, spec, self._facts)):
+                yield extended
+            yield change
+
+
+def _set_template(template: str | None) -> TokenizerChange:
+    return TokenizerChange(
+        kind="chat_template",
+        sentence="using the reference's chat template (tokenizer.chat_template)",
+        cost=1.0,
+        transform=lambda spec: replace(spec, chat_template=template),
+    )
+
+
+_MOST = 60
+"""At most this many tokens are put into texts for each part."""
+_MOST_TOKENS_IN_PYTHON = 20_000
+"""The Python engine encodes the texts of at most this many tokens."""
+
+
+# A diagnosis looks for one cause at a time, so a wrong guess that happens to help at first can stay in a repair
+# although a later change explains everything. To find out, texts are made that the tokenizer encodes differently with
+# and without each part; they also prove the parts that stay.
+def prune(
+    measuring: Measuring, spec: TokenizerSpec, parts: Sequence[TokenizerChange], expected: Tokenizer | None
+) -> list[TokenizerChange]:
+    """Return the parts that are needed, which is at least one; texts that show their effect are added as cases.
+
+    Parts that there is no budget left to examine are kept.
+    """
+    kept = [step for part in parts for step in part.steps]
+    for part in list(kept):
+        if measuring.budget.is_spent:
+            break
+        rest = [other for other in kept if other is not part]
+        if rest and not _is_needed(measuring, _apply(kept, spec), _apply(rest, spec), expected):
+            kept = rest
+    return kept
+
+
+def _apply(parts: Sequence[TokenizerChange], spec: TokenizerSpec) -> TokenizerSpec:
+    return reduce(TokenizerChange.then, parts).transform(spec)
+
+
+def _is_needed(measuring: Measuring, whole: TokenizerSpec, reduced: TokenizerSpec, expected: Tokenizer | None) -> bool:
+    with_part, without = measuring.measure(whole), measuring.measure(reduced)
+    if with_part.encoder is None or without.encoder is None:
+        return without.encoder is None
+    if measuring.add_cases(_telling_cases(with_part.encoder, without.encoder, expected)):
+        with_part, without = measuring.measure(whole), measuring.measure(reduced)
+    return _differs_more(without, with_part)
+
+
+def _differs_more(one: Measure, other: Measure) -> bool:
+    return any(count > other.counts[name] for name, count in one.counts.items())
+
+
+def _telling_cases(one: Encoder, other: Encoder, expected: Tokenizer | None) -> list[Case]:
+    """Return cases for tokens whose own texts two encoders encode differently."""
+    size = min(one.vocab_size, other.vocab_size)
+    ids = thin_out(range(size), size if one.engine.name == other.engine.name == NATIVE else _MOST_TOKENS_IN_PYTHON)
+    texts = {id: text for id in ids if (text := from_utf8(one.token_bytes(id)))}
+    encoded = (side.encode_many(list(texts.values()), add_special=False, parse_special=False) for side in (one, other))
+    differing = [id for id, ours, theirs in zip(texts, *encoded, strict=True) if ours != theirs]
+    return target_cases(thin_out(differing, _MOST), one, expected)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Alphabet
+from tokverify.engine.models.bpe import Bpe
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.pre_search import choose_name
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.probe import convention
 from tokverify.repair.probe.normalizer import (
@@ -16,13 +22,16 @@ from tokverify.repair.probe.normalizer import (
     merges_spaces,
     prefixes_space,
 )
-from tokverify.repair.probe.pre_name import ESCAPING_NAMES, choose_pre_tokenizer
 from tokverify.repair.probe.sample import Sample, count_agreements
-from tokverify.repair.probe.spelling import store_tokens
 from tokverify.repair.probe.tokens import PlainTokens
 from tokverify.repair.probe.vocabulary import Vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.utf8 import to_text
 from tokverify.texts.queries import Queries
+
+if TYPE_CHECKING:
+    from tokverify.repair.probe.vocabulary import Vocabulary
+
 
 _LEAST_SHARE = 0.2
 """A hypothesis that agrees with fewer of the samples is not worth refining."""
@@ -146,3 +155,81 @@ def _make_byte_level(evidence: Evidence) -> Hypothesis:
     cleans = cleans_spaces(evidence.queries)
     choice = choose_pre_tokenizer(spec, evidence.samples, adds_bos=adds_bos, cleans_spaces=cleans)
     return Hypothesis(spec=replace(spec, pre=choice.name), agreements=choice.agreements, alike=choice.alike)
+
+
+_WRITTEN_AS_TEXT = {TokenType.CONTROL.value, TokenType.USER_DEFINED.value, TokenType.UNKNOWN.value}
+
+
+def store_tokens(
+    vocabulary: Vocabulary, types: Sequence[int], byte_ids: Mapping[int, int], alphabet: Alphabet
+) -> list[str]:
+    """Return the stored string of each token: the reference's own if it reveals them, else as `alphabet` writes bytes.
+
+    Two tokens cannot have the same string. Of several that represent the same bytes, the first one gets it.
+    """
+    tokens: list[str] = []
+    taken: set[str] = set()
+    for id, data in enumerate(vocabulary.token_bytes):
+        own = vocabulary.pieces[id] if vocabulary.has_stored_strings else ""
+        token = own or _store_token(data, types[id], byte_ids.get(id), alphabet)
+        token = token if token and token not in taken else f"[HIDDEN{id}]"
+        taken.add(token)
+        tokens.append(token)
+    return tokens
+
+
+def _store_token(data: bytes, type: int, byte: int | None, alphabet: Alphabet) -> str:
+    if byte is not None:
+        return f"<0x{byte:02X}>"
+    if type in _WRITTEN_AS_TEXT:
+        return to_text(data)
+    return spell_bytes(data) if alphabet is Alphabet.BYTE_LEVEL else escape_spaces(to_text(data))
+
+
+BYTE_LEVEL_NAMES = tuple(name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.byte_level)
+ESCAPING_NAMES = tuple(name for name, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer.escape_whitespaces)
+
+
+@dataclass(frozen=True, slots=True)
+class PreTokenizerChoice:
+    """The name of a pre-tokenizer, and how well it agrees."""
+
+    name: str
+    agreements: int
+    """The number of samples with the same ids."""
+    alike: tuple[str, ...]
+    """Other names that agree with as many samples, so that nothing tells them apart."""
+
+
+def choose_pre_tokenizer(
+    spec: TokenizerSpec, samples: Sequence[Sample], *, adds_bos: bool | None, cleans_spaces: bool | None
+) -> PreTokenizerChoice:
+    """Try every byte-level pre-tokenizer with the merges of `spec`.
+
+    Whether BOS is added, and whether decoding removes spaces before punctuation, only decide among names with the same
+    ids; None if that is unknown.
+    """
+    base = Encoder(spec)
+    model = base.model
+    if not isinstance(model, Bpe):
+        raise TypeError(f"{spec.model} has no pre-tokenizer")
+    agreements: dict[tuple[object, ...], int] = {}
+    by_name: dict[str, int] = {}
+    for name in BYTE_LEVEL_NAMES:
+        pre_tokenizer = PRE_TOKENIZERS[name]
+        key = _behavior(pre_tokenizer)
+        if key not in agreements:
+            other = model.with_pre_tokenizer(pre_tokenizer)
+            agreements[key] = count_agreements(Encoder(spec, settings=base.settings, model=other), samples)
+        by_name[name] = agreements[key]
+    most = max(by_name.values())
+    names = [name for name in BYTE_LEVEL_NAMES if by_name[name] == most]
+    decoding_alike = [name for name in names if PRE_TOKENIZERS[name].clean_spaces == cleans_spaces]
+    names = decoding_alike or names
+    chosen = choose_name(names, adds_bos=adds_bos)
+    return PreTokenizerChoice(chosen, most, tuple(name for name in names if name != chosen))
+
+
+def _behavior(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:
+    """Return what determines the ids of a text without special tokens."""
+    return pre_tokenizer.patterns, pre_tokenizer.ignore_merges, pre_tokenizer.newline_pieces

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
@@ -11,7 +12,6 @@ from tokverify.engine.family import Ranking
 from tokverify.repair.probe.convention import normal_ids
 from tokverify.repair.probe.hypothesis import Evidence, Hypothesis, find_hypothesis
 from tokverify.repair.probe.normalizer import find_composition
-from tokverify.repair.probe.role import Roles, find_roles
 from tokverify.repair.probe.sample import take_samples
 from tokverify.repair.probe.score_fitting import fit_scores
 from tokverify.repair.probe.tokens import PlainTokens, ProbedTokens, probe_with
@@ -20,6 +20,9 @@ from tokverify.spec import TokenizerSpec
 from tokverify.texts.queries import Queries
 from tokverify.texts.reach import find_unreachable
 from tokverify.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokverify.repair.probe.tokens import ProbedTokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,3 +112,51 @@ def _add_roles(spec: TokenizerSpec, roles: Roles, tokens: ProbedTokens) -> Token
     if tokens.around is None:
         return spec
     return replace(spec, add_bos=bool(tokens.around.before), add_eos=bool(tokens.around.after))
+
+
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "bos": ("<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]", "<cls>", "<|endoftext|>"),
+    "eos": ("</s>", "<eos>", "<|end_of_text|>", "[EOS]", "<|endoftext|>"),
+    "unk": ("<unk>", "[UNK]", "<UNK>"),
+    "sep": ("[SEP]", "<sep>"),
+    "pad": ("<pad>", "[PAD]", "<|pad|>", "<|padding|>", "<PAD>"),
+    "mask": ("<mask>", "[MASK]", "<MASK>"),
+}
+"""Role -> the texts that usually have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The ids of special tokens by role."""
+
+    revealed: Mapping[str, int]
+    """By ids: the tokens that are added around a text, and the unknown token if a text can produce it."""
+    assumed: Mapping[str, int]
+    """By their texts alone."""
+    declared: Mapping[str, int]
+    """By the reference."""
+
+    @property
+    def all(self) -> dict[str, int]:
+        """All roles; what ids reveal takes precedence."""
+        return {**self.assumed, **self.declared, **self.revealed}
+
+
+def find_roles(model: str, tokens: ProbedTokens, declared: Mapping[str, int], texts: Sequence[str | None]) -> Roles:
+    """Find the roles of the special tokens of a tokenizer of the family `model`."""
+    revealed = {} if tokens.unknown is None else {"unk": tokens.unknown}
+    around = tokens.around
+    if around and len(around.before) == 1:
+        revealed["bos"] = around.before[0]
+    if around and len(around.after) == 1:
+        family = find_family(model)
+        revealed[family.closing_role if family else "eos"] = around.after[0]
+    special = sorted(id for id, token in tokens.added_tokens.items() if token.special)
+    known = {role: id for role, id in declared.items() if role in _TEXTS}
+    assumed: dict[str, int] = {}
+    for role, usual in _TEXTS.items():
+        # If there are several, the first one in the vocabulary has the role, and the others are ordinary markup.
+        found = [id for id in special if texts[id] in usual]
+        if found and role not in revealed and role not in known:
+            assumed[role] = found[0]
+    return Roles(revealed=revealed, assumed=assumed, declared=known)

@@ -1,5 +1,5 @@
 //! Decide when sums of scores are exact, so that the best segmentation of a part of a text does not depend on the sum for
-//! the text before it. The Python engine's is `tokverify/engine/models/score_sum.py`.
+//! the text before it. The Python engine's is `tokverify/engine/models/unigram.py`.
 //!
 //! All scores are multiples of one power of two. As long as no sum is too large to be represented as such a multiple,
 //! addition is exact. Beyond that, rounding can decide between sums that are nearly equal.

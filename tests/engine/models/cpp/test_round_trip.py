@@ -20,7 +20,7 @@ from tokverify.explain.inspection import inspect
 from tokverify.explain.token_search import find_tokens
 from tokverify.report.run_summary import run_exit_code
 from tokverify.sources.load import load_model
-from tokverify.train.presets import cpp_batch
+from tokverify.train.presets import cpp_tokenizer
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
 
 SYSTEM_HEADERS = Path("/usr/include/c++")
@@ -98,14 +98,14 @@ def test_a_batch_in_several_processes_has_the_same_ids(gguf: Path, monkeypatch: 
     tokenizer = CppTokenizer(gguf)
     texts = [f"int x{index} = {index}; // <EOS>" for index in range(50)]
     expected = tokenizer.encode_ordinary_batch(texts, num_threads=1)
-    monkeypatch.setattr(cpp_batch, "WORTHWHILE", 100)
-    monkeypatch.setattr(cpp_batch.os, "cpu_count", lambda: 4)
-    assert cpp_batch.choose_processes(texts, 3) == 3
+    monkeypatch.setattr(cpp_tokenizer, "WORTHWHILE", 100)
+    monkeypatch.setattr(cpp_tokenizer.os, "cpu_count", lambda: 4)
+    assert cpp_tokenizer.choose_processes(texts, 3) == 3
     assert tokenizer.encode_ordinary_batch(texts, num_threads=3) == expected
 
 
 def test_few_texts_are_encoded_in_this_process():
-    assert cpp_batch.choose_processes(["a"] * 100, 8) == 1
+    assert cpp_tokenizer.choose_processes(["a"] * 100, 8) == 1
 
 
 def test_every_token_has_a_category(encoder: Encoder):
