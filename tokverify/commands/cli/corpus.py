@@ -148,11 +148,8 @@ _judge_option = click.option(
 _distill_option = click.option(
     "--distill", type=SUITE_PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
 )
-_stored_reference_option = click.option(
-    "-r",
-    "--reference",
-    metavar="LOCATION",
-    help="The reference of these results; required if it is a program or a server with a key (default: as stored).",
+_stored_reference_option = reference_option(
+    "of these results", "; required if it is a program or a server with a key, because only you may name these"
 )
 _progress_option = click.option(
     "--progress",
