@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from support.bare_tokenizer import Bare
 from support.made_vocabulary import unigram
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.probe.convention import falling_scores, normal_ids
@@ -51,3 +52,12 @@ def test_fitted_scores_segment_new_words_as_the_reference_does(
 def test_right_scores_stay_as_they_are():
     right = unigram()
     assert fit_scores(Queries(Encoder(right)), right).scores == list(right.scores)
+
+
+def test_ids_outside_the_vocabulary_are_not_fitted():
+    class Unlisted(Bare):
+        def encode(self, text: str, **modes: bool) -> list[int]:
+            return [*super().encode(text, **modes)[:-1], self.vocab_size]
+
+    spec = unigram()
+    assert list(fit_scores(Queries(Unlisted(Encoder(spec))), spec).scores) == list(spec.scores)

@@ -45,7 +45,7 @@ def fit_scores(queries: Queries, spec: TokenizerSpec) -> TokenizerSpec:
         spec: A unigram tokenizer whose scores have about the right order.
     """
     starts = frozenset(id for id, token in enumerate(spec.tokens) if token.startswith("▁"))
-    packs = list(_ask(queries, pack_texts(_make_words(spec)), starts))
+    packs = list(_ask(queries, pack_texts(_make_words(spec)), starts, len(spec.tokens)))
     encoder = Encoder(spec)
     scores, best, fewest = list(spec.scores or ()), spec, -1
     for _ in range(_PASSES):
@@ -76,12 +76,15 @@ def _make_words(spec: TokenizerSpec) -> list[str]:
     return [word for word in words if len(word.split()) == 1]
 
 
-def _ask(queries: Queries, packs: Iterator[list[str]], starts: frozenset[int]) -> Iterator[_Pack]:
-    """Encode packs with the reference; those with a word that is normalized to none or several are left out."""
+def _ask(queries: Queries, packs: Iterator[list[str]], starts: frozenset[int], known: int) -> Iterator[_Pack]:
+    """Encode packs with the reference.
+
+    Those with a word that is normalized to none or several, or with an id outside the vocabulary, are left out.
+    """
     texts = {" ".join(pack): len(pack) for pack in packs}
     for (text, size), ids in zip(texts.items(), queries.encode_all(list(texts)), strict=True):
         words = _split(ids or (), starts)
-        if len(words) == size:
+        if len(words) == size and all(id < known for id in ids or ()):
             yield _Pack(text, words)
 
 
