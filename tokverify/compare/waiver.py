@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokverify.cases.checker import Checker, quote
-from tokverify.cases.entry_file import Readers, read_entries, read_fields
+from tokverify.cases.entry_file import read_entries, read_fields
 from tokverify.cases.yaml_node import Node, Scalar
 from tokverify.report.audit import IdRange, Waiver
+
+if TYPE_CHECKING:
+    from tokverify.cases.entry_file import Readers
 
 _MAX_ID = 2**31 - 1
 _RANGE = re.compile("([0-9]{1,10})-([0-9]{1,10})")

@@ -12,7 +12,7 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
 from tokverify.errors import TokverifyError
-from tokverify.explain.record import Ranks, record_stretch
+from tokverify.explain.record import record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
 from tokverify.sources.huggingface.bpe import read_merges
@@ -21,6 +21,7 @@ from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
+    from tokverify.explain.record import Ranks
 
 
 _MERGING = frozenset({Ranking.MERGE_RANK, Ranking.SCORE})

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import TYPE_CHECKING
 
 from tokverify.texts import hard_text, vocabulary_text
 from tokverify.texts.sample import Sample, Vocabulary
-from tokverify.texts.stream import Generator
+
+if TYPE_CHECKING:
+    from tokverify.texts.stream import Generator
 
 BATCH = 600
 """The approximate number of samples in a batch."""

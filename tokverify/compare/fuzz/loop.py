@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.explained import Explain, Explained, merge_explained
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
-from tokverify.compare.fuzz.worker import BatchResult, OpenSides, Worker, start_worker, work_on_batch
+from tokverify.compare.fuzz.worker import BatchResult, Worker, start_worker, work_on_batch
 from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
 from tokverify.report.fuzz import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tokverify.compare.fuzz.plan import FuzzPlan
+    from tokverify.compare.fuzz.worker import OpenSides
 
 EARLIER = "earlier"
 """The name of the texts of earlier runs among those of the generators."""
