@@ -105,7 +105,9 @@ def test_a_link_that_begins_to_lead_to_git_meanwhile_is_not_followed(tmp_path: P
     assert not [*(tmp_path / ".git").iterdir()]
 
 
-@pytest.mark.parametrize("place", ["separate/hooks/x", "bare.git/x", "separate/worktrees/tree/x", "tree/.git"])
+@pytest.mark.parametrize(
+    "place", ["separate/hooks/x", "bare.git/x", "separate/worktrees/tree/x", "tree/.git", "bare-with-tree.git/hooks/x"]
+)
 def test_a_directory_of_git_is_recognized_by_its_content(tmp_path: Path, place: str):
     name = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (
@@ -113,11 +115,13 @@ def test_a_directory_of_git_is_recognized_by_its_content(tmp_path: Path, place: 
         ["init", "-q", "--separate-git-dir", "separate", "work"],
         ["-C", "work", *name, "commit", "-q", "--allow-empty", "-m", "a"],
         ["-C", "work", "worktree", "add", "-q", "../tree"],
+        ["clone", "-q", "--bare", "work", "bare-with-tree.git"],
+        ["-C", "bare-with-tree.git", "worktree", "add", "-q", "tree"],
     ):
         assert git(*command, directory=tmp_path).returncode == 0
     with pytest.raises(TokverifyError, match="belongs to git"):
         check_place(tmp_path / place)
-    for beside in ("work/x", "tree/x"):
+    for beside in ("work/x", "tree/x", "bare-with-tree.git/tree/x"):
         check_place(tmp_path / beside)
 
 

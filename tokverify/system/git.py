@@ -28,8 +28,11 @@ def find_git_directory(path: Path) -> Path | None:
         path: A path, which need not exist.
     """
     for whole in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
+        in_work_tree = False
         for place in (whole, *whole.parents):
-            if _DOT_GIT.fullmatch(_IGNORED.sub("", place.name)) or _looks_like_repository(place):
+            # A work tree may lie inside the bare repository that it belongs to.
+            in_work_tree = in_work_tree or (place / ".git").exists()
+            if _DOT_GIT.fullmatch(_IGNORED.sub("", place.name)) or (not in_work_tree and _looks_like_repository(place)):
                 return place
     return None
 
