@@ -1,6 +1,6 @@
 """Record what every command says on pairs of files, and compare the recordings of two revisions.
 
-    python tests/oracles revisions main HEAD            # both, and the comparison; no output means no difference
+    python tests/oracles revisions main HEAD            # both, and the comparison
     python tests/oracles record --out before            # this checkout
     python tests/oracles compare before after
 
@@ -10,8 +10,9 @@ that are made once. Paths, versions, times and durations are replaced, so two re
 Recordings are comparable only if they have the same inputs: `revisions` shares them, and `record` makes them with the
 command line of this checkout, or uses those of `--inputs`.
 
-`record --faults` instead stores a line for each injected fault of docs/mutations.md: found, named, repaired, claimed.
-It needs the modules in `tests/support/` of the recorded checkout.
+`record --faults` instead stores a JSON line for each injected fault of docs/mutations.md: found, named, repaired,
+claimed. It needs the modules in `tests/support/` of the recorded checkout; compare its files with `diff`. All faults
+take about an hour; `--only '^mutation: sample'` selects those of the bundled sample, which take less than a minute.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from oracles.execution import environment  # noqa: E402
 from oracles.inputs import make_inputs  # noqa: E402
 from oracles.recording import add_worktree, copy_native_engine, record, remove_worktree  # noqa: E402
 from support.paths import ROOT  # noqa: E402
+from support.real_data import SHARED  # noqa: E402
 
 EXPECTED = Path(__file__).with_name("expected_differences.yaml")
 FAULTS = Path(__file__).with_name("faults.py")
@@ -74,7 +76,7 @@ def _record(arguments: argparse.Namespace) -> int:
 
 def _record_faults(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as name, arguments.out.open("x", encoding="utf-8") as out:
-        variables = environment(arguments.checkout.resolve(), Path(name))
+        variables = environment(arguments.checkout.resolve(), Path(name)) | {"TOKVERIFY_SHARED": str(SHARED.resolve())}
         command = [sys.executable, str(FAULTS), str(arguments.checkout.resolve() / "tests"), arguments.only]
         return subprocess.run(command, env=variables, stdout=out, check=False).returncode
 

@@ -47,7 +47,7 @@ PAIRS = [
     Pair("equal", GGUF, MODEL),
     Pair("equal-json", GGUF, JSON),
     Pair("equal-directory", GGUF, "reference"),
-    Pair("equal-gguf", GGUF, GGUF),
+    Pair("equal-gguf", GGUF, "copy.gguf"),
     Pair("broken", "sample-broken.gguf", MODEL),
     Pair("broken-json", "sample-broken.gguf", JSON),
     Pair("broken-gguf", "sample-broken.gguf", GGUF),
@@ -122,7 +122,8 @@ def list_entries(inputs: Path) -> list[Entry]:
 
 def reported(name: str, *command: str, formats: Sequence[str] = tuple(FORMATS), digests: Sequence[str] = ()) -> Entry:
     """Return the entry of a command that writes its report in all formats."""
-    files = {format: f"report.{FORMATS[format]}" for format in formats}
+    # The rules of `audit` are no test cases, so there is no JUnit file of them.
+    files = {format: f"report.{FORMATS[format]}" for format in formats if (command[0], format) != ("audit", "junit")}
     options = [part for format, file in files.items() for part in ("--report", f"{format}={file}")]
     return Entry(name, [(*command, *options)], tuple(files.values()), digests)
 

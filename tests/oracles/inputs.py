@@ -179,6 +179,7 @@ def make_inputs(directory: Path) -> None:
     for name, change in VARIANTS.items():
         write_variant(SAMPLE / "sample.gguf", directory / f"{name}.gguf", change)
     whole = (SAMPLE / "sample.gguf").read_bytes()
+    shutil.copy(SAMPLE / "sample.gguf", directory / "copy.gguf")
     (directory / "truncated.gguf").write_bytes(whole[: len(whole) // 2])
     (directory / "empty.gguf").write_bytes(b"")
     _make_reference(directory)
@@ -196,11 +197,16 @@ def write_variant(source: Path, target: Path, change: Change) -> None:
     writer = GGUFWriter(target, metadata.pop("general.architecture"))
     for name, value in metadata.items():
         if value is not None:
-            type, *element = types.get(name) or [GGUFValueType.get_type(value)]
+            type, *element = types.get(name) or [_type_of_new(value)]
             writer.add_key_value(name, value, type, element[-1] if element else None)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
+
+
+def _type_of_new(value: object) -> GGUFValueType:
+    """Return the type of a key that the sample lacks; llama.cpp reads ids as UINT32 only."""
+    return GGUFValueType.UINT32 if type(value) is int else GGUFValueType.get_type(value)
 
 
 def _make_reference(directory: Path) -> None:

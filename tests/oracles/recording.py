@@ -25,6 +25,7 @@ _CHANGING = [
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r'("(?:seconds|cpu_seconds|duration|elapsed)": ?)[\d.e+-]+'), r"\g<1><duration>"),
     (re.compile(r'(<test[^>]* time=")[\d.]+'), r"\g<1><duration>"),
+    (re.compile(r"\b[\d.,]+ \w?B(?= of text per second)"), "<rate>"),
     (re.compile(r"file://\S*(?=/docs/index\.md)"), "file://<checkout>"),
 ]
 """What differs between two runs of the same command, and what it is replaced by."""
