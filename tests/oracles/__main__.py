@@ -12,7 +12,7 @@ command line of this checkout, or uses those of `--inputs`.
 
 `record --faults` instead stores a JSON line for each injected fault of docs/mutations.md: found, named, repaired,
 claimed. It needs the modules in `tests/support/` of the recorded checkout; compare its files with `diff`. All faults
-take about an hour; `--only '^mutation: sample'` selects those of the bundled sample, which take less than a minute.
+take an hour or more; `--only '^mutation: sample'` selects those of the bundled sample, a few seconds each.
 """
 
 import argparse
