@@ -55,6 +55,11 @@ class Facts:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
         return self.spec if isinstance(self.expected, Declaring) else None
 
+    @property
+    def is_gguf(self) -> bool:
+        """Whether the reference is a GGUF file, so that its types are those that a converter wrote."""
+        return isinstance(self.expected, Declaring) and isinstance(self.expected, TypeListing)
+
     @cached_property
     def pieces(self) -> Sequence[str]:
         """The stored strings, by id."""
