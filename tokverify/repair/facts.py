@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
@@ -54,6 +55,19 @@ class Facts:
     def gguf_spec(self) -> TokenizerSpec | None:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
         return self.spec if isinstance(self.expected, Declaring) else None
+
+    @cached_property
+    def _contradictions(self) -> Sequence[Contradiction]:
+        return contradictions_of(self.expected) if self.expected else ()
+
+    def is_contradicted(self, subject: str) -> bool:
+        """Whether the files of the reference contradict each other about a subject, so that it confirms nothing."""
+        return any(each.subject == subject for each in self._contradictions)
+
+    @cached_property
+    def contradicted_tokens(self) -> frozenset[int]:
+        """The added tokens of which the files of the reference say both that they are special and that they are not."""
+        return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
 
     @property
     def is_gguf(self) -> bool:

@@ -212,7 +212,8 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         return None
     patches: dict[int, TokenPatch] = {}
     for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
-        if type_effect(current, spec) != type_effect(type, spec) and not _may_be_control(evidence, id, type):
+        is_right = type_effect(current, spec) == type_effect(type, spec) or _may_be_control(evidence, id, type)
+        if not is_right and not (current in _MATCHED and id in evidence.facts.contradicted_tokens):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     return patches
 
