@@ -24,6 +24,7 @@ from tokverify.spec import TokenizerSpec, TokenType
 
 BOS = 260
 BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
+OTHER_EOS = {"eos_token": "<think>"}
 TEMPLATE = "{% set content = bos_token + text %}{{ content }}"
 CASES = [
     Case(id="plain", suite="made", text="ab ab", add_special=False),
@@ -111,5 +112,5 @@ def test_a_type_that_the_configuration_declares_is_the_fault_of_the_reference(tm
 
 def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_reference(tmp_path):
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
-    facts = reference(tmp_path, eos_token="<think>", add_bos_token=True)
+    facts = reference(tmp_path, **OTHER_EOS)
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is Origin.REFERENCE

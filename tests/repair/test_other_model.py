@@ -93,7 +93,7 @@ CASED = [cased for token in many()[:24_000] for cased in ((token, token.upper())
         ([*many()[: MANY // 50], *shuffled(many()[MANY // 50 :])], True),
         ([f"[control_{number}]" for number in range(768)] + many(), True),
         (many()[768:], True),
-        (["new"] + many(), False),
+        (["new", *many()], False),
         ([f"[PAD{number}]" for number in range(1000)] + many(), False),
         (many()[5:] + many()[:5], False),
         (in_blocks(many(), 500), False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -247,8 +247,8 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
 
 
 def _convert(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json; if that is not possible, try without its normalizer."""
-    from tokverify.sources.huggingface.conversion import CONVERTERS
+    """Convert a tokenizer.json; if that is not possible, without what GGUF cannot express."""
+    from tokverify.sources.huggingface.conversion import CONVERTERS, convert_leniently
 
     convert = CONVERTERS.get(document.model_type)
     if convert is None:
@@ -256,4 +256,4 @@ def _convert(document: Document) -> TokenizerSpec:
     try:
         return convert(document)
     except UnsupportedError:
-        return convert(replace(document, normalizer=()))
+        return convert_leniently(document).spec

@@ -35,7 +35,7 @@ _ORDERED = 0.5
 _STEP = 16
 """At most so many ids are lost between neighboring tokens of a block."""
 _ADDED = 0.01
-"""If one side has more tokens that the other lacks, it is another version of the model; 2.3% for Mistral 0.1 and 0.3."""
+"""If one side has more tokens that the other lacks, it is another version of the model; Mistral 0.3 has 2.3%."""
 
 
 def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
@@ -75,10 +75,10 @@ def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:
     for id, token in enumerate(theirs):
         places.setdefault(token, id)
     order = [places[token] for token in dict.fromkeys(ours) if token in places]
-    if len(order) < 2:
+    if not order:
         return 0.0
     in_blocks = sum(0 < after - before <= _STEP for before, after in pairwise(order))
-    return max(in_blocks / (len(order) - 1), _longest_ascent(order) / len(order))
+    return max(in_blocks / len(order), _longest_ascent(order) / len(order))
 
 
 def _longest_ascent(numbers: Iterable[int]) -> int:

@@ -41,7 +41,7 @@ def is_converted_control(text: str) -> bool:
     """Check whether llama.cpp's converter types an added token CONTROL because of its text, even if it is not special.
 
     Source: `does_token_look_special` in llama.cpp's conversion/base.py, which `get_vocab_base` and
-    `_create_vocab_sentencepiece` ask; the latter also of the tokens that a tokenizer_config.json adds to a sentencepiece
+    `_create_vocab_sentencepiece` ask; the latter of the tokens that a tokenizer_config.json adds to a sentencepiece
     model.
     """
     return text in _CONVERTED or any(text.startswith(start) and text.endswith(end) for start, end in _CONVERTED_AROUND)

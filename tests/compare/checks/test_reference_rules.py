@@ -38,6 +38,7 @@ BERT_NORMALIZER = {
     "strip_accents": None,
     "lowercase": False,
 }
+WRITES_BOS = {"bos_token": "<|im_start|>", "chat_template": "{% set x = bos_token + content %}{{ x }}"}
 TRUNCATION = {"direction": "Right", "strategy": "LongestFirst", "stride": 0}
 LLAMA_CONFIG = {"tokenizer_class": "LlamaTokenizer"}
 Change = Callable[[Path], Subject]
@@ -171,7 +172,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
     ),
     (
         "TV208",
-        config(bos_token="<|im_start|>", chat_template="{% set x = bos_token + content %}{{ x }}"),
+        config(**WRITES_BOS),
         WARNING,
         'bos_token "<|im_start|>", and the chat template writes it, but the tokenizer adds none',
     ),

@@ -25,10 +25,10 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     """Expect the files of the reference to agree with each other.
 
     What it does:
-        Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its flags,
-        and the BOS that the chat template writes), special tokens, flags of added tokens, lowercasing, `legacy`, and
-        where a text is cut off. With special_tokens_map.json and generation_config.json: special tokens, and the end of
-        a generation. With a sentencepiece model: the space before a text, and the pieces.
+        Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its
+        flags, and the BOS that the chat template writes), special tokens, flags of added tokens, lowercasing, `legacy`,
+        and where a text is cut off. With special_tokens_map.json and generation_config.json: special tokens, and the
+        end of a generation. With a sentencepiece model: the space before a text, and the pieces.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
@@ -37,7 +37,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
 
     Example:
         e5-mistral has `add_eos_token` true in its tokenizer_config.json and no EOS in its post-processor; transformers
-        4 and 5 interpret it differently. The first tokenizer.json of Llama 3 adds no BOS, which its chat template writes.
+        4 and 5 interpret it differently. The first tokenizer.json of Llama 3 adds no BOS, which its chat template
+        writes.
 
     How to repair:
         Ask the publisher which one the model was trained with, and correct the other file.
