@@ -124,6 +124,8 @@ class TokenizerSpec:
     """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
     """The `general.*` strings of the file, by the rest of their keys."""
+    left_out: tuple[str, ...] = ()
+    """What a file of another format has that GGUF cannot express: one sentence for each part that is left out."""
 
     @property
     def templates(self) -> dict[str, str]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tokverify.errors import EncodeError, UnsupportedError
     from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
@@ -231,6 +233,15 @@ class AlwaysParsing(Protocol):
     @property
     def always_parses_special(self) -> bool:
         """Whether a text is always encoded as with `parse_special=True`; other requests raise an UnsupportedError."""
+
+
+@runtime_checkable
+class FileReading(Protocol):
+    """May have been read from a file, next to which there may be others about the same tokenizer."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None if there is none."""
 
 
 @runtime_checkable

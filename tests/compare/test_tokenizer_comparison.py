@@ -1,5 +1,7 @@
 """How two tokenizers themselves are compared: one kind of difference at a time, with its severity."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
@@ -8,6 +10,7 @@ from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.verdict import Origin
 from tokverify.spec import TokenType
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import GenerationEnds, Tokenizer
@@ -279,3 +282,74 @@ def test_a_role_under_another_name_is_named_as_the_model_names_it():
     messages = [found.message for found in differences(actual, reference, Aspect.SPECIAL_IDS)]
     assert 'sep is 3 "[PAD]" in the model, but 2 "[SEP]" in the reference' in messages
     assert not any("the model has no eos" in message for message in messages)
+
+
+CHAT = {"<|end_of_text|>": 1, "<|eot_id|>": 1, "<|start|>": 1, "word": 1}
+LAST = len(bpe_spec([]).tokens)
+
+
+def chat_file(eos: int, **fields: object) -> Encoder:
+    """Return a file with two tokens that llama.cpp knows as ends by their texts, and two others."""
+    return Encoder(bpe_spec([], dict.fromkeys(CHAT, CONTROL), special_ids={"eos": LAST + eos}, **fields))
+
+
+def chat_reference(eos: int, *, are_all: bool = False, ends: tuple[int, ...] = ()) -> Typed:
+    reference = typed_like(chat_file(eos), {})
+    reference.special_ids = {"eos": LAST + eos}
+    reference.ends = GenerationEnds(frozenset(LAST + end for end in (eos, *ends)), are_all)
+    return reference
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "template", "severity"),
+    [
+        (0, 1, None, WARNING),
+        (0, 1, "{{ eos_token }}", ERROR),
+        (2, 1, None, ERROR),
+        (3, 1, None, ERROR),
+        (0, 2, None, ERROR),
+    ],
+)
+def test_an_eos_that_ends_a_generation_anyway_is_no_error(ours, theirs, template, severity):
+    (found,) = differences(chat_file(ours, chat_template=template), chat_reference(theirs), Aspect.SPECIAL_IDS)
+    assert found.severity is severity
+    assert ("base and instruct files" in found.message) is (severity is WARNING)
+
+
+@pytest.mark.parametrize(("ends", "severity"), [((), ERROR), ((0,), WARNING)])
+def test_a_reference_that_names_all_of_its_ends_must_name_our_eos(ends, severity):
+    reference = chat_reference(1, are_all=True, ends=ends)
+    (found,) = differences(chat_file(0), reference, Aspect.SPECIAL_IDS)
+    assert found.severity is severity
+
+
+@pytest.mark.parametrize("text", ["<unused7>", "<｜User｜>", "<|fim|>", "<mask>", "<2mass>", "[@BOS@]"])
+def test_what_a_converter_types_on_purpose_is_a_convention(text):
+    source = typed_like(encoder({text: 0.0}), {259: TokenType.USER_DEFINED})
+    (found,) = differences(encoder({text: 0.0}, {text: CONTROL}), source, Aspect.TYPES)
+    assert (found.severity, found.origin) == (INFO, Origin.CONVENTION)
+
+
+@pytest.mark.parametrize("text", ["word", "<think>", "unused7", "<|half>", "[REFERENCE_DOC_0]"])
+def test_other_control_tokens_are_no_convention(text):
+    source = typed_like(encoder({text: 0.0}), {259: TokenType.USER_DEFINED})
+    (found,) = differences(encoder({text: 0.0}, {text: CONTROL}), source, Aspect.TYPES)
+    assert found.origin is Origin.UNKNOWN
+
+
+RUNS = {"▁": -9.0, "▁▁": -1.0, "▁a": -5.0, "a": -9.0, "b": -9.0}
+
+
+@pytest.mark.parametrize(
+    ("scores", "severity"), [(RUNS, INFO), (RUNS | {"▁▁▁": -2.0}, ERROR), (RUNS | {"▁a": -0.5}, ERROR)]
+)
+def test_a_token_that_the_model_makes_anyway_needs_no_type(scores, severity):
+    """Merges that prefer `▁a`, or two pairs of spaces, show whether a run of spaces is matched before them."""
+    ordinary = encoder(scores, add_space_prefix=False)
+    spec = ordinary.spec
+    tokens = [token.replace("▁", " ") if set(token) == {"▁"} and len(token) > 1 else token for token in spec.tokens]
+    types = [USER_DEFINED if " " in token else type for token, type in zip(tokens, spec.types, strict=True)]
+    matched = Encoder(replace(spec, tokens=tokens, types=types))
+    for one, other in ((ordinary, matched), (matched, ordinary)):
+        found = differences(one, other, Aspect.TYPES)
+        assert max(difference.severity for difference in found) is severity

@@ -2,17 +2,19 @@
 
 import random
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
 from support.bare_tokenizer import Bare
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
+from support.spec_maker import CONTROL, spec_of
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.diagnosis import Facts
 from tokverify.repair.other_model import is_of_other_model
 from tokverify.sources.gguf.declaration import read_spec
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 
 
 def made(name: str) -> TokenizerSpec:
@@ -49,6 +51,75 @@ def test_a_fault_that_changes_all_tokens_does_not_make_another_model(fault):
 def test_a_token_inserted_at_the_beginning_does_not_make_another_model():
     right = made("made-unigram")
     wrong = replace(right, tokens=["<new>", *right.tokens])
+    assert not is_of_other_model(wrong, Facts(Encoder(right)))
+
+
+MANY = 32_000
+
+
+def many(*, start: int = 0) -> list[str]:
+    """Return the tokens of a made vocabulary of the usual size, apart from its special ones."""
+    return [f"w{number:x}" for number in range(start, start + MANY - 3)]
+
+
+def large(tokens: list[str], types: dict[str, int] | None = None) -> TokenizerSpec:
+    tokens = ["<unk>", "<s>", "</s>", *tokens]
+    known = {"<unk>": TokenType.UNKNOWN.value, "<s>": CONTROL, "</s>": CONTROL} | (types or {})
+    scores = [-float(id) for id in range(len(tokens))]
+    return spec_of("llama", tokens, known, scores=scores, special_ids={"bos": 1, "eos": 2})
+
+
+def in_blocks(tokens: list[str], size: int) -> list[str]:
+    blocks = [tokens[start : start + size] for start in range(0, len(tokens), size)]
+    return list(chain.from_iterable(random.Random(2).sample(blocks, len(blocks))))  # noqa: S311 - an order
+
+
+def case_insensitive(tokens: list[str], *, keeps_last: bool) -> list[str]:
+    """Return the tokens that a table by lowercase texts keeps, in the order of their ids."""
+    table: dict[str, int] = {}
+    for id, token in enumerate(tokens):
+        if keeps_last or token.lower() not in table:
+            table[token.lower()] = id
+    return [tokens[id] for id in sorted(table.values())]
+
+
+CASED = [cased for token in many()[:24_000] for cased in ((token, token.upper()) if len(token) < 5 else (token,))]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (shuffled(many()), True),
+        ([*many()[: MANY // 50], *shuffled(many()[MANY // 50 :])], True),
+        ([f"[control_{number}]" for number in range(768)] + many(), True),
+        (many()[768:], True),
+        (["new", *many()], False),
+        ([f"[PAD{number}]" for number in range(1000)] + many(), False),
+        (many()[5:] + many()[:5], False),
+        (in_blocks(many(), 500), False),
+        (in_blocks(many(), 40), False),
+        (many()[::-1], True),
+        ([*many()[:100:-1], *many()[:101]], True),
+    ],
+)
+def test_the_order_of_shared_tokens_tells_a_sibling_from_moved_tokens(tokens: list[str], expected: bool):
+    assert is_of_other_model(large(tokens), Facts(Encoder(large(many())))) is expected
+
+
+@pytest.mark.parametrize("keeps_last", [True, False])
+def test_ids_from_a_case_insensitive_table_do_not_make_another_model(keeps_last: bool):
+    wrong = large(case_insensitive(CASED, keeps_last=keeps_last))
+    assert len(wrong.tokens) < 0.9 * len(CASED)
+    assert not is_of_other_model(wrong, Facts(Encoder(large(CASED))))
+
+
+def test_a_permutation_of_a_few_tokens_is_a_fault():
+    tokens = [*shuffled(many()[:500]), *many()[500:]]
+    assert not is_of_other_model(large(tokens), Facts(Encoder(large(many()))))
+
+
+def test_texts_that_moved_without_their_types_are_a_fault():
+    wrong = replace(right := large(many()), tokens=shuffled(right.tokens))
     assert not is_of_other_model(wrong, Facts(Encoder(right)))
 
 

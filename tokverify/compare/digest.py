@@ -10,6 +10,7 @@ from tokverify.case import Case
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.verdict import Origin
 
 DIGITS = 16
 """The number of hexadecimal digits of a digest."""
@@ -23,8 +24,14 @@ def digest(result: CaseResult) -> str:
     return _hash(way)
 
 
-def make_difference(
-    aspect: Aspect, severity: Severity, message: str, ids: Sequence[int] = (), *, facts: object = None
+def make_difference(  # noqa: PLR0913 - the optional ones are keywords
+    aspect: Aspect,
+    severity: Severity,
+    message: str,
+    ids: Sequence[int] = (),
+    *,
+    facts: object = None,
+    origin: Origin = Origin.UNKNOWN,
 ) -> TokenizerDifference:
     """Describe a difference between two tokenizers.
 
@@ -34,11 +41,13 @@ def make_difference(
         message: One sentence, which may change from version to version.
         ids: All token ids involved.
         facts: Everything that identifies the difference besides its aspect and ids, as values of JSON.
+        origin: Whose fault it is, as far as that is proven.
     """
     return TokenizerDifference(
         aspect=aspect,
         severity=severity,
         message=message,
+        origin=origin,
         ids=tuple(ids),
         digest=_hash(["tokenizers", aspect, ids, facts]),
     )

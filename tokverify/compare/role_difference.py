@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
+from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.failure import NotComparedError
-from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing, Tokenizer
+from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer
 
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
 _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 _ESSENTIAL = ("bos", "eos")
+_EOS_VARIABLE = re.compile(r"\beos_token\b")
 _UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
 
 
@@ -28,7 +32,11 @@ def find_role_differences(
     """
     for role, (ours, theirs) in differing.items():
         message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
-        yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
+        severity = _HARMLESS.get(role, ERROR)
+        if role == "eos" and both_end(actual, expected, ours, theirs):
+            severity = WARNING
+            message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
+        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
         synonym = _SYNONYMS.get(role, "")
         if synonym in actual.special_ids and synonym not in expected.special_ids:
@@ -44,6 +52,24 @@ def find_role_differences(
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
+
+
+def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> bool:
+    """Whether the EOS of both sides ends a generation whichever of them is EOS, and no prompt contains EOS.
+
+    A reference that does not name all of its ends need not name ours, if our side ends there whatever its EOS is:
+    llama.cpp ends a generation at all tokens that it knows as ends by their texts.
+    """
+    here, there = _known_ends(actual), _known_ends(expected)
+    if not {ours, theirs} <= here.ids or theirs not in there.ids or not isinstance(actual, Declaring):
+        return False
+    spec = actual.declared_spec()
+    if any(_EOS_VARIABLE.search(template) for template in spec.templates.values()):
+        return False
+    if ours in there.ids:
+        return True
+    swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
+    return not there.are_all and resolve(swapped).eog_ids == here.ids
 
 
 def _name(tokenizer: Tokenizer, id: int) -> str:
@@ -98,8 +124,12 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
         yield _end_difference(extra, "model", actual)
 
 
+def _known_ends(tokenizer: Tokenizer) -> GenerationEnds:
+    return tokenizer.generation_ends() if isinstance(tokenizer, EndListing) else _UNKNOWN_ENDS
+
+
 def _ends_of(tokenizer: Tokenizer) -> GenerationEnds:
-    ends = tokenizer.generation_ends() if isinstance(tokenizer, EndListing) else _UNKNOWN_ENDS
+    ends = _known_ends(tokenizer)
     if not ends.ids and not ends.are_all:
         raise NotComparedError(f"the tokens that end a generation: {tokenizer.name} does not name them")
     return ends

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
+from tokverify.compare.contradiction import ADDED_TOKENS, blame_reference, contradictions_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
@@ -39,6 +40,8 @@ def compare_tokenizers(
         expected: The reference.
         vocabulary: How their vocabularies differ; None if one side does not list its tokens.
     """
+    contradictions = contradictions_of(expected)
+    contradicted = frozenset(id for each in contradictions if each.subject == ADDED_TOKENS for id in each.ids)
     steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),
         partial(find_affix_differences, actual, expected),
@@ -46,7 +49,7 @@ def compare_tokenizers(
     if vocabulary:
         steps = [
             partial(find_piece_differences, vocabulary),
-            partial(find_type_differences, actual, expected),
+            partial(find_type_differences, actual, expected, contradicted),
             partial(find_ranking_differences, actual, expected),
             partial(find_role_differences, actual, expected, vocabulary.special_ids),
             *steps,
@@ -60,6 +63,7 @@ def compare_tokenizers(
             differences.extend(step())
         except (NotComparedError, TokverifyError) as error:
             not_compared.append(str(error))
+    differences = blame_reference(differences, contradictions, actual, expected)
     return TokenizerComparison(sort_by_severity(differences), not_compared)
 
 

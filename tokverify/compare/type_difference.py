@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -11,9 +11,11 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.verdict import Origin
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
-from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.matching_text import find_alike
+from tokverify.texts.token_text import is_converted_control, is_filler, is_marker
 from tokverify.texts.vocabulary import to_type, types_of
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
 
@@ -35,6 +37,7 @@ class _Way(NamedTuple):
     actual: _Class
     expected: _Class
     reason: str
+    origin: Origin = Origin.UNKNOWN
 
 
 _CLASSES: Mapping[TokenType, _Class] = {
@@ -47,19 +50,39 @@ _CLASSES: Mapping[TokenType, _Class] = {
     TokenType.UNDEFINED: _Class.ORDINARY,
 }
 _MATCHED = frozenset({_Class.CONTROL, _Class.USER_DEFINED})
+_CONTRADICTED = "the reference is at fault: its tokenizer_config.json says what the model does"
+_MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
+"""A token that is matched before the model runs may be the one that the model makes of the same text anyway."""
 
 
-def find_type_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+def find_type_differences(
+    actual: Tokenizer, expected: Tokenizer, contradicted: Collection[int] = ()
+) -> Iterator[TokenizerDifference]:
     """Yield how types differ, of the tokens that both sides have; one difference for each way.
+
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference.
+        contradicted: The added tokens of which the reference says in one place that they are special, in another that
+            they are not.
 
     Raises:
         NotComparedError: If one side does not know its types.
     """
     pieces = pieces_of(actual)
+    differing = {
+        id: (ours, theirs)
+        for id, ours, theirs in _find_differing(_Side.of(actual), _Side.of(expected))
+        if pieces[id] and expected.piece(id) and not _may_be_equal(pieces[id], ours, theirs)
+    }
+    doubtful = [id for id, sides in differing.items() if {side.meaning for side in sides} == _MAY_BE_ALIKE]
+    alike = find_alike(actual, expected, doubtful)
     by_way: dict[_Way, list[int]] = {}
-    for id, ours, theirs in _find_differing(_Side.of(actual), _Side.of(expected)):
-        if pieces[id] and expected.piece(id) and not _may_be_equal(pieces[id], ours, theirs):
-            by_way.setdefault(_find_way(pieces[id], ours, theirs), []).append(id)
+    for id, (ours, theirs) in differing.items():
+        way = _find_way(pieces[id], ours, theirs, alike)
+        if id in contradicted and way.severity is ERROR and {ours.meaning, theirs.meaning} == _MATCHED:
+            way = way._replace(reason=_CONTRADICTED, origin=Origin.REFERENCE)
+        by_way.setdefault(way, []).append(id)
     for way, ids in by_way.items():
         yield _describe(way, ids, pieces)
 
@@ -127,21 +150,29 @@ def _may_be_equal(piece: str, *sides: _Typed) -> bool:
     return has_undefined and classes == {_Class.BYTE, _Class.ORDINARY} and BYTE_PIECE.fullmatch(piece) is not None
 
 
-def _find_way(piece: str, actual: _Typed, expected: _Typed) -> _Way:
+def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[int]) -> _Way:
     """Return how the types of one token differ, how serious that is, and why it is not an error."""
-    severity, reason = ERROR, ""
+    severity, reason, origin = ERROR, "", Origin.UNKNOWN
     types, classes = {actual.type, expected.type}, {actual.meaning, expected.meaning}
+    is_converted = _is_converted(actual, expected) or _is_converted(expected, actual)
     if _is_overridden(actual, expected):
         severity, reason = WARNING, "the file declares what the reference does, and llama.cpp overrides it"
+        origin = Origin.RUNTIME
     elif _is_overridden(expected, actual):
         severity, reason = WARNING, "the reference declares what the model does, and llama.cpp overrides it"
-    elif is_marker(piece) and (_is_converted(actual, expected) or _is_converted(expected, actual)):
+        origin = Origin.RUNTIME
+    elif is_converted and is_converted_control(piece):
+        severity, reason = INFO, "llama.cpp's converter types a token with such a text as a control token on purpose"
+        origin = Origin.CONVENTION
+    elif is_converted and is_marker(piece):
         severity, reason = INFO, "converters type what looks like a special token as a control token"
+    elif actual.id in alike:
+        severity, reason = INFO, "no difference in any text that was tried: the model makes the same token of it"
     elif TokenType.UNKNOWN in types and not classes <= _MATCHED:
         severity, reason = WARNING, "only one side matches the text of its unknown token"
     elif _Class.UNUSED in classes and is_filler(piece):
         severity, reason = INFO, "it is reserved or padding"
-    return _Way(severity, actual.meaning, expected.meaning, reason)
+    return _Way(severity, actual.meaning, expected.meaning, reason, origin)
 
 
 def _is_overridden(token: _Typed, other: _Typed) -> bool:
@@ -164,4 +195,5 @@ def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> Tokenizer
         f"{count} {verb} {way.actual.value} in the model, but {way.expected.value} in the reference{reason}: "
         f"{list_tokens(ids, pieces)}"
     )
-    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=[way.actual.name, way.expected.name])
+    facts = [way.actual.name, way.expected.name]
+    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=facts, origin=way.origin)

@@ -52,6 +52,7 @@ class HuggingFaceTokenizer:
         end_ids: Tokens that end a generation, besides EOS.
         document: The content of the tokenizer.json, if the tokenizer was made from one.
         model_pieces: The pieces of its model, if they could be read natively.
+        path: The file that it was read from, if any.
     """
 
     parses_special = True
@@ -67,10 +68,12 @@ class HuggingFaceTokenizer:
         end_ids: Collection[int] = (),
         document: bytes | None = None,
         model_pieces: JoinedStrings | None = None,
+        path: Path | None = None,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self.name = name
+        self.path = path
         self.special_ids = special_ids or ids_around(tokenizer)
         named_eos = (special_ids or {}).get("eos")
         self._end_ids = frozenset(end_ids) | (frozenset() if named_eos is None else {named_eos})
@@ -254,17 +257,19 @@ def load(request: Request) -> FoundReference:
         special_texts=special_texts(path),
         end_ids=generation_end_ids(path),
         is_file=True,
+        path=path,
     )
     return replace(found, path=path)
 
 
-def from_json(
+def from_json(  # noqa: PLR0913 - the optional ones are keywords
     data: bytes,
     *,
     source: str,
     special_texts: Mapping[str, str] | None = None,
     end_ids: Collection[int] = (),
     is_file: bool = False,
+    path: Path | None = None,
 ) -> FoundReference:
     """Make a reference from the content of a tokenizer.json.
 
@@ -274,6 +279,7 @@ def from_json(
         special_texts: Role -> token text.
         end_ids: Tokens that end a generation.
         is_file: Whether it is a file of its own, which `tokenizer_json` returns.
+        path: That file, if others beside it belong to it.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
@@ -302,6 +308,7 @@ def from_json(
             end_ids=end_ids,
             document=data if is_file else None,
             model_pieces=model_pieces.result(),
+            path=path,
         ),
         source=source,
         sha256=digest.result(),

@@ -45,7 +45,7 @@ class SentencePieceTokenizer:
         content: bytes | None = None,
     ) -> None:
         self._processor = processor
-        self._path = path
+        self.path = path
         self._content = content
         self._before, self._after = around or ([], [])
         self.adds_special = around is not None
@@ -59,9 +59,9 @@ class SentencePieceTokenizer:
             UnsupportedError: If GGUF cannot express it, or it was not read from a file.
             BrokenFileError: If the file is damaged.
         """
-        if self._path is None:
+        if self.path is None:
             raise UnsupportedError("the sentencepiece model was not read from a file")
-        return read_spec(self._path, self._content)
+        return read_spec(self.path, self._content)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""

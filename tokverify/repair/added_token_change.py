@@ -11,14 +11,15 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
-from tokverify.repair.type_change import type_effect
+from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import plural
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.token_text import is_converted_control, is_filler
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
+    from tokverify.repair.facts import Facts
 
 _PADDING_SCORE = -10_000.0
 """So low that a model that looks for the best sum of scores never uses a padding token for its own text."""
@@ -30,7 +31,7 @@ def reference_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
     if reference is None:
         return
     yield from missing_tokens(evidence)
-    patches = _replaced_tokens(spec, reference)
+    patches = _replaced_tokens(spec, reference, evidence.facts)
     if patches:
         sentence = f"copying the text and type of {name_tokens(patches, spec)} from the reference"
         yield patch_tokens(patches, "added", sentence, cost.ADDED_TOKENS)
@@ -44,18 +45,19 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
             kind="added",
             sentence=f"adding {name_tokens(range(size, len(reference.tokens)), evidence.spec)} from the reference",
             cost=cost.ADDED_TOKENS,
-            transform=lambda spec: _append_rest(spec, reference),
+            transform=lambda spec: _append_rest(spec, reference, evidence.facts),
         )
 
 
-def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec) -> TokenizerSpec:
+def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Facts) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
-    return _append(spec, reference.tokens[start:], types_of(reference)[start:], scores)
+    types = converted_types(reference, map(TokenType, types_of(reference)), facts)
+    return _append(spec, reference.tokens[start:], types[start:], scores)
 
 
-def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
-    types, expected_types = types_of(spec), types_of(reference)
+def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Facts) -> dict[int, TokenPatch]:
+    types, expected_types = types_of(spec), converted_types(reference, map(TokenType, types_of(reference)), facts)
     patches: dict[int, TokenPatch] = {}
     for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
         if text != expected and type_effect(types[id], spec) != type_effect(expected_types[id], spec):
@@ -115,11 +117,13 @@ def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Ev
     if not data or text == f"[PAD{id}]":
         return f"[PAD{id}]", TokenType.UNUSED
     if listed is not None and id in listed:
-        return text, TokenType.CONTROL if listed[id].special else TokenType.USER_DEFINED
+        is_control = listed[id].special or is_converted_control(text)
+        return text, TokenType.CONTROL if is_control else TokenType.USER_DEFINED
     if listed is not None:
         return text_of_bytes(data, evidence.spec.model), TokenType.NORMAL
     if kind_of(text) == "tags":
-        return text, TokenType.USER_DEFINED if id in evidence.missing_unparsed else TokenType.CONTROL
+        is_control = id not in evidence.missing_unparsed or is_converted_control(text)
+        return text, TokenType.CONTROL if is_control else TokenType.USER_DEFINED
     piece = text_of_bytes(data, evidence.spec.model)
     if formed is not None and piece not in formed and id in evidence.missing:
         return text, TokenType.USER_DEFINED

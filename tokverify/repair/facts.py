@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
@@ -54,6 +55,24 @@ class Facts:
     def gguf_spec(self) -> TokenizerSpec | None:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
         return self.spec if isinstance(self.expected, Declaring) else None
+
+    @cached_property
+    def _contradictions(self) -> Sequence[Contradiction]:
+        return contradictions_of(self.expected) if self.expected else ()
+
+    def is_contradicted(self, subject: str) -> bool:
+        """Whether the files of the reference contradict each other about a subject, so that it confirms nothing."""
+        return any(each.subject == subject for each in self._contradictions)
+
+    @cached_property
+    def contradicted_tokens(self) -> frozenset[int]:
+        """The added tokens of which the files of the reference say both that they are special and that they are not."""
+        return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
+
+    @property
+    def is_gguf(self) -> bool:
+        """Whether the reference is a GGUF file, so that its types are those that a converter wrote."""
+        return isinstance(self.expected, Declaring) and isinstance(self.expected, TypeListing)
 
     @cached_property
     def pieces(self) -> Sequence[str]:
@@ -228,8 +247,8 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
 
 
 def _convert(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json; if that is not possible, try without its normalizer."""
-    from tokverify.sources.huggingface.conversion import CONVERTERS
+    """Convert a tokenizer.json; if that is not possible, without what GGUF cannot express."""
+    from tokverify.sources.huggingface.conversion import CONVERTERS, convert_leniently
 
     convert = CONVERTERS.get(document.model_type)
     if convert is None:
@@ -237,4 +256,4 @@ def _convert(document: Document) -> TokenizerSpec:
     try:
         return convert(document)
     except UnsupportedError:
-        return convert(replace(document, normalizer=()))
+        return convert_leniently(document).spec

@@ -1,13 +1,23 @@
-"""Recognize a reference that belongs to another model: nothing that it declares would repair the file."""
+"""Recognize a reference that belongs to another model: nothing that it declares would repair the file.
+
+How many tokens two vocabularies share does not tell a sibling from a fault: the versions of one model share nearly all.
+What does is the order of the shared tokens, and whether the file agrees with itself. A fault moves tokens and leaves
+something behind: their types, or the roles that point to them. It keeps the tokens, and mostly their order.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.token_text import is_filler, is_marker
 
 if TYPE_CHECKING:
     from tokverify.repair.facts import Facts
@@ -18,6 +28,14 @@ _IN_PLACE = 0.05
 """If more of the tokens have the same ids, the file was once made from the reference; of other models, 0.5% have."""
 _SHARED = 0.9
 """If two vocabularies share more of the tokens, one may be a permutation of the other; GPT-2 and MPT share 73%."""
+_SOME = 0.5
+"""The share of the tokens that a fault leaves, whatever else it does."""
+_ORDERED = 0.5
+"""If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
+_STEP = 16
+"""At most so many ids are lost between neighboring tokens of a block."""
+_ADDED = 0.01
+"""If one side has more tokens that the other lacks, it is another version of the model; Mistral 0.3 has 2.3%."""
 
 
 def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
@@ -27,7 +45,7 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
 
 
 def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
-    """Whether a reference declares neither the same tokens at the same ids nor the same ones in another order.
+    """Whether a reference belongs to another model, or to another version of the model with other ids.
 
     Case, compatibility forms and the marks of words do not count, because faults change them.
     """
@@ -39,7 +57,53 @@ def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
         return False
     distinct, others = set(ours), set(theirs)
-    return len(distinct & others) < _SHARED * max(len(distinct), len(others))
+    shared = len(distinct & others) / max(len(distinct), len(others))
+    order = max(_order_kept(spec.tokens, reference), _order_kept(ours, theirs))
+    if shared < _SOME or not _agrees_with_itself(spec):
+        return shared < _SHARED
+    if order < _ORDERED:
+        return True
+    fillers = {_simplify(token) for token in (*spec.tokens, *reference) if is_filler(token)}
+    # A later version of a model adds tokens before the others, as those of Mistral do.
+    added = max(len(distinct - others - fillers), len(others - distinct - fillers))
+    return added > _ADDED * max(len(distinct), len(others))
+
+
+def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """Return the share of the common tokens that are in the order of the reference, as a whole or in blocks."""
+    places: dict[str, int] = {}
+    for id, token in enumerate(theirs):
+        places.setdefault(token, id)
+    order = [places[token] for token in dict.fromkeys(ours) if token in places]
+    if not order:
+        return 0.0
+    in_blocks = sum(0 < after - before <= _STEP for before, after in pairwise(order))
+    return max(in_blocks / len(order), _longest_ascent(order) / len(order))
+
+
+def _longest_ascent(numbers: Iterable[int]) -> int:
+    """Return the length of the longest ascending subsequence (patience sorting)."""
+    ends: list[int] = []
+    for number in numbers:
+        at = bisect_left(ends, number)
+        ends[at : at + 1] = [number]
+    return len(ends)
+
+
+def _agrees_with_itself(spec: TokenizerSpec) -> bool:
+    """Whether most types and roles fit the texts of their tokens; they do not if only the texts were moved."""
+    types = types_of(spec)
+    fits = [
+        BYTE_PIECE.fullmatch(text) is not None if type == TokenType.BYTE else _looks_special(text)
+        for text, type in zip(spec.tokens, types, strict=False)
+        if type in {TokenType.BYTE, TokenType.CONTROL, TokenType.UNKNOWN}
+    ]
+    fits += [_looks_special(spec.tokens[id]) for id in spec.special_ids.values() if id < len(spec.tokens)]
+    return 2 * sum(fits) >= len(fits)
+
+
+def _looks_special(text: str) -> bool:
+    return is_marker(text) or is_filler(text) or kind_of(text) == "tags"
 
 
 def describe_other_model(reference: str) -> str:

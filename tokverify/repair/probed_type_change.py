@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
-from tokverify.repair.type_change import type_effect
+from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
@@ -61,7 +62,8 @@ def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     if _declares_types(facts):
         return
     candidates, types = facts.probing.undecided(spec).intersection(evidence.missing), types_of(spec)
-    ids = [id for id in sorted(candidates) if id < len(types) and types[id] == TokenType.NORMAL]
+    plain = (id for id in sorted(candidates) if id < len(types) and types[id] == TokenType.NORMAL)
+    ids = [id for id in plain if not is_converted_control(spec.tokens[id])]
     if ids:
         patches = {id: TokenPatch(type=TokenType.USER_DEFINED.value) for id in ids}
         yield set_type(spec, patches, TokenType.USER_DEFINED, cost.SEVERAL_TYPES)
@@ -82,7 +84,7 @@ def _probed(facts: Facts, spec: TokenizerSpec) -> Iterator[tuple[int, int, bool]
     """Yield each id with the type that probing reveals, and whether ours has the same effect."""
     if _declares_types(facts):
         return
-    pairs = zip(types_of(spec), facts.probing.types(spec) or (), strict=False)
+    pairs = zip(types_of(spec), converted_types(spec, facts.probing.types(spec) or (), facts), strict=False)
     for id, (ours, theirs) in enumerate(pairs):
         yield id, theirs, type_effect(ours, spec) == type_effect(theirs, spec)
 

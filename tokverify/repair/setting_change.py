@@ -43,7 +43,13 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield _flag(evidence, name, value=not getattr(settings, name))
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
         for name in _AFFIX_FLAGS:
-            yield _flag(evidence, name, value=not getattr(settings, name))
+            if not _is_in_doubt(evidence, name):
+                yield _flag(evidence, name, value=not getattr(settings, name))
+
+
+def _is_in_doubt(evidence: Evidence, flag: str) -> bool:
+    """Whether the reference contradicts itself about a token around a text, so that it cannot show a fault of ours."""
+    return evidence.facts.is_contradicted(flag.removeprefix("add_"))
 
 
 def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
@@ -75,7 +81,7 @@ def declared_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     ours = evidence.encoder.settings if evidence.encoder else evidence.spec
     for name in (*family.flags, *_AFFIX_FLAGS):
         value = getattr(reference, name)
-        if value is not None and value is not getattr(ours, name):
+        if value is not None and value is not getattr(ours, name) and not _is_in_doubt(evidence, name):
             yield _flag(evidence, name, value=value)
 
 
@@ -83,7 +89,8 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign each role that the reference declares to the same token."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     for role, id in evidence.facts.special_ids.items():
-        if id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES:
+        is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
+        if is_assignable and not evidence.facts.is_contradicted(f"{role} token"):
             yield assign_role(evidence.spec, role, id, confirmed=True)
 
 
@@ -145,6 +152,8 @@ def _lost_affixes(evidence: Evidence, current: Mapping[str, int]) -> Iterator[To
         return
     observed = _observed_ids(evidence)
     for name, role in zip(_AFFIX_FLAGS, ("bos", "eos"), strict=True):
+        if _is_in_doubt(evidence, name):
+            continue
         for id in observed[role] if len(observed[role]) == 1 else ():
             if not getattr(settings, name) and id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
                 flag = _flag(evidence, name, value=True)

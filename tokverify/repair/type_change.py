@@ -24,9 +24,11 @@ from tokverify.repair.token_patch import (
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
+    from tokverify.repair.facts import Facts
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
@@ -74,7 +76,8 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     if reference is None or reference.types is None:
         return _differing_types(evidence)
     unknown = evidence.facts.special_ids.get("unk", -1)
-    pairs = enumerate(zip(types_of(evidence.spec), reference.types, strict=False))
+    expected = converted_types(evidence.spec, map(TokenType, reference.types), evidence.facts)
+    pairs = enumerate(zip(types_of(evidence.spec), expected, strict=False))
     differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
     # Converters write either of the two for `<unk>`, so this alone is no fault.
     if differing.keys() == {unknown} and _SPECIAL.issuperset(differing[unknown]):
@@ -96,11 +99,11 @@ def _group_changes(
 
 def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy all types from the reference: a file without types also lacks those that no case shows."""
-    declared = evidence.facts.spec.types if evidence.facts.spec else None
+    declared = (evidence.facts.spec.types if evidence.facts.spec else None) or ()
     patches: dict[int, TokenPatch] = {}
-    for id, (_, type) in enumerate(zip(evidence.spec.tokens, declared or (), strict=False)):
+    for id, type in enumerate(converted_types(evidence.spec, map(TokenType, declared), evidence.facts)):
         if type != TokenType.NORMAL:
-            patches[id] = TokenPatch(_text_for(evidence, id, TokenType(type)), type)
+            patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     if patches:
         counts = Counter(TokenType(patch.type or 0).name for patch in patches.values())
         shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
@@ -209,7 +212,8 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         return None
     patches: dict[int, TokenPatch] = {}
     for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
-        if type_effect(current, spec) != type_effect(type, spec) and not _may_be_control(evidence, id, type):
+        is_right = type_effect(current, spec) == type_effect(type, spec) or _may_be_control(evidence, id, type)
+        if not is_right and not (current in _MATCHED and id in evidence.facts.contradicted_tokens):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     return patches
 
@@ -225,7 +229,27 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
     return is_control and type == TokenType.USER_DEFINED and not evidence.facts.parses_special
 
 
+def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Facts) -> list[TokenType]:
+    """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
+
+    As user-defined tokens, they would also be matched in what the users of a model write, who could forge them.
+    """
+    if facts.is_gguf:
+        return list(types)
+    pairs = zip(spec.tokens, types, strict=False)
+    return [_converted_type(text, type) for text, type in pairs]
+
+
+def _converted_type(text: str, type: TokenType) -> TokenType:
+    return TokenType.CONTROL if type is TokenType.USER_DEFINED and is_converted_control(text) else type
+
+
 def _reference_types(evidence: Evidence) -> list[TokenType] | None:
+    declared = _listed_types(evidence)
+    return None if declared is None else converted_types(evidence.spec, declared, evidence.facts)
+
+
+def _listed_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
     if facts.gguf_spec is not None and facts.gguf_spec.types is not None:
         return [TokenType(type) for type in facts.gguf_spec.types]
@@ -281,7 +305,9 @@ def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
         kind, text = kind_of(tokens[id]), unescape_spaces(tokens[id])
         if (kind and text in evidence.text) or _is_always_matched(evidence, id, text):
             is_control = kind in {"tags", ""} and id not in evidence.missing_unparsed
-            patches[id] = TokenPatch(type=TokenType.CONTROL if is_control else TokenType.USER_DEFINED)
+            type = TokenType.CONTROL if is_control else _converted_type(tokens[id], TokenType.USER_DEFINED)
+            if current[id] != type:
+                patches[id] = TokenPatch(type=type)
     for id in evidence.surplus:
         if current[id] in _MATCHED:
             patches[id] = TokenPatch(type=TokenType.NORMAL)

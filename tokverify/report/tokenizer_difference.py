@@ -9,6 +9,7 @@ from enum import StrEnum
 from tokverify.report.fields import Digest
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
+from tokverify.report.verdict import Origin
 
 
 class Aspect(StrEnum):
@@ -66,6 +67,8 @@ class TokenizerDifference:
     """ERROR if it can change a prompt or what ends a generation."""
     message: str
     """One sentence."""
+    origin: Origin = Origin.UNKNOWN
+    """Whose fault it is, as far as that is proven."""
     ids: tuple[int, ...] = ()
     """All token ids involved."""
     digest: Digest = ""

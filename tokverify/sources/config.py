@@ -45,12 +45,22 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
     return texts
 
 
-def declared_tokens(tokenizer_file: Path) -> dict[str, int]:
-    """Map the texts of the added tokens that the tokenizer_config.json next to the tokenizer declares to their ids."""
+def read_special_tokens_map(tokenizer_file: Path) -> dict[str, Any]:
+    """Return the special_tokens_map.json next to a tokenizer; empty if there is none; errors as for `read_config`."""
+    return _read_beside(tokenizer_file, "special_tokens_map.json")
+
+
+def added_tokens(tokenizer_file: Path) -> dict[int, dict[str, Any]]:
+    """Map ids to the added tokens that the tokenizer_config.json next to a tokenizer declares, with their flags."""
     declared = read_config(tokenizer_file).get("added_tokens_decoder")
     entries = declared.items() if isinstance(declared, dict) else ()
-    texts = {int(id): token_text(entry) for id, entry in entries if _ID.fullmatch(id) and int(id) < MAX_TOKENS}
-    return {text: id for id, text in texts.items() if text}
+    known = {int(id): entry for id, entry in entries if _ID.fullmatch(id) and isinstance(entry, dict)}
+    return {id: entry for id, entry in known.items() if id < MAX_TOKENS and token_text(entry)}
+
+
+def declared_tokens(tokenizer_file: Path) -> dict[str, int]:
+    """Map the texts of the added tokens that the tokenizer_config.json next to the tokenizer declares to their ids."""
+    return {str(token_text(entry)): id for id, entry in added_tokens(tokenizer_file).items()}
 
 
 def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:

@@ -38,6 +38,8 @@ BERT_NORMALIZER = {
     "strip_accents": None,
     "lowercase": False,
 }
+WRITES_BOS = {"bos_token": "<|im_start|>", "chat_template": "{% set x = bos_token + content %}{{ x }}"}
+TRUNCATION = {"direction": "Right", "strategy": "LongestFirst", "stride": 0}
 LLAMA_CONFIG = {"tokenizer_class": "LlamaTokenizer"}
 Change = Callable[[Path], Subject]
 
@@ -167,6 +169,64 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         gguf(document=bpe_json(BPE, post_processor=ROBERTA), beside={"tokenizer_config": {"eos_token": "<think>"}}),
         WARNING,
         'the tokenizer adds 261 "<|im_end|>"',
+    ),
+    (
+        "TV208",
+        config(**WRITES_BOS),
+        WARNING,
+        'bos_token "<|im_start|>", and the chat template writes it, but the tokenizer adds none',
+    ),
+    (
+        "TV208",
+        gguf(
+            beside={
+                "tokenizer_config": {"eos_token": "<|im_end|>"},
+                "special_tokens_map": {"eos_token": {"content": "<think>"}},
+            }
+        ),
+        WARNING,
+        'eos_token "<|im_end|>", but special_tokens_map.json "<think>"',
+    ),
+    (
+        "TV208",
+        gguf(
+            beside={
+                "tokenizer_config": {"eos_token": "<|im_end|>"},
+                "generation_config": {"eos_token_id": [260]},
+            }
+        ),
+        WARNING,
+        'generation_config.json ends a generation at 260 "<|im_start|>"',
+    ),
+    (
+        "TV208",
+        config(added_tokens_decoder={"262": {"content": "<think>", "special": True}}),
+        WARNING,
+        'disagree on whether 1 added token is special: 262 "<think>"',
+    ),
+    (
+        "TV208",
+        config(added_tokens_decoder={"260": {"content": "<|im_start|>", "rstrip": True, "lstrip": False}}),
+        WARNING,
+        'disagree about `rstrip` of 1 added token: 260 "<|im_start|>"',
+    ),
+    (
+        "TV208",
+        gguf(
+            document=bpe_json(BPE, truncation={**TRUNCATION, "max_length": 128}),
+            beside={"tokenizer_config": {"model_max_length": 512}},
+        ),
+        WARNING,
+        "cuts a text off after 128 tokens, but tokenizer_config.json has model_max_length 512",
+    ),
+    (
+        "TV208",
+        gguf(
+            document=bpe_json(BPE, normalizer={"type": "Prepend", "prepend": "▁"}),
+            beside={"tokenizer_config": {"legacy": False}},
+        ),
+        WARNING,
+        "legacy false, but tokenizer.json adds a space after each added token, too",
     ),
     ("TV209", config(**LLAMA_CONFIG), WARNING, "replaces ByteLevel by Metaspace"),
     ("TV209", config(fix_mistral_regex=True), WARNING, "fix_mistral_regex is set"),

@@ -8,7 +8,9 @@ from tokenizers import AddedToken, Tokenizer
 
 from support.sentencepiece_maker import WORDS
 from tokverify.engine.encoder import Encoder
-from tokverify.sources.huggingface.conversion import read_spec
+from tokverify.sources.config import special_texts
+from tokverify.sources.huggingface.conversion import convert_document
+from tokverify.sources.huggingface.document import parse
 from tokverify.spec import TokenizerSpec
 
 
@@ -36,7 +38,7 @@ def read(tmp_path) -> Callable[[Tokenizer | str], TokenizerSpec]:
     def read_tokenizer(tokenizer):
         path = tmp_path / "tokenizer.json"
         path.write_text(tokenizer if isinstance(tokenizer, str) else tokenizer.to_str())
-        return read_spec(path)
+        return convert_document(parse(path.read_bytes(), str(path), special_texts(path)))
 
     return read_tokenizer
 

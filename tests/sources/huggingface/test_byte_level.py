@@ -196,6 +196,40 @@ def test_the_real_gpt_2(shared):
         assert encoder.encode(row["text"], **options) == row["ids"], row
 
 
-def test_the_normalizer_of_the_real_mpt_is_named(vocabs):
-    with pytest.raises(UnsupportedError, match="normalizer NFC"):
-        read_spec(vocabs / "mpt.tokenizer.json")
+def test_the_normalizer_of_the_real_mpt_is_left_out(vocabs):
+    (left_out,) = read_spec(vocabs / "mpt.tokenizer.json").left_out
+    assert left_out.startswith("normalizer NFC")
+
+
+@pytest.mark.parametrize(
+    ("change", "left_out"),
+    [
+        ({}, []),
+        ({"normalizer": normalizers.NFC()}, ["normalizer NFC"]),
+        ({"pre_tokenizer": by(_O200K)}, ["model.ignore_merges: is False"]),
+        ({"pre_tokenizer": by(_O200K), "normalizer": normalizers.NFC()}, ["normalizer NFC", "model.ignore_merges"]),
+        (
+            {"post_processor": processors.TemplateProcessing(single="<s> <s> $A", special_tokens=[("<s>", 0)])},
+            ["post_processor: 2 tokens before a text"],
+        ),
+    ],
+)
+def test_what_gguf_cannot_express_is_left_out_and_named(tmp_path, change, left_out):
+    tokenizer = train(GPT2)
+    for stage, value in change.items():
+        setattr(tokenizer, stage, value)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    spec = read_spec(tmp_path / "tokenizer.json")
+    assert len(spec.left_out) == len(left_out)
+    assert all(sentence.startswith(start) for sentence, start in zip(spec.left_out, left_out, strict=True))
+    assert Encoder(spec).encode("a", add_special=False) == tokenizer.encode("a", add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("change", [{"pre_tokenizer": by("x+")}, {"pre_tokenizer": pre_tokenizers.ByteLevel(True)}])
+def test_what_has_no_nearest_form_is_refused(tmp_path, change):
+    tokenizer = train(GPT2)
+    for stage, value in change.items():
+        setattr(tokenizer, stage, value)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(UnsupportedError, match="pre_tokenizer"):
+        read_spec(tmp_path / "tokenizer.json")

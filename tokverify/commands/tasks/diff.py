@@ -141,7 +141,9 @@ def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
     if location is None:
         return None, "its encoder exposes nothing else"
     try:
-        return read_spec(location), ""
+        spec = read_spec(location)
     except TokverifyError as error:
         # Its own library can read it, otherwise this would not be reached.
         return None, str(error)
+    # Two files may differ in just what a specification leaves out.
+    return (None, f"{location}: {spec.left_out[0]}") if spec.left_out else (spec, "")

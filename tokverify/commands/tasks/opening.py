@@ -66,7 +66,8 @@ class OpenedModel:
     @cached_property
     def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
-        return replace(side_of(self.encoder), source=self.file.location, sha256=_sha256_of(self.file))
+        caveat = "; ".join(self.spec.left_out)
+        return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
 
     @property
     def versions(self) -> Mapping[str, str]:

@@ -115,6 +115,7 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
+    from tokverify.compare.contradiction import drop_blamed, explain_blame
     from tokverify.repair.budget import ENCODINGS, THOROUGH, Budget
     from tokverify.repair.diagnosis import Facts, diagnose
     from tokverify.repair.other_model import describe_other_model, is_of_other_model
@@ -124,7 +125,10 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     if is_of_other_model(model.spec, facts):
         return replace(report, undiagnosed=describe_other_model(facts.name))
     budget = Budget(THOROUGH if thorough else ENCODINGS)
-    result = diagnose(model.spec, facts, report.results, encoder=model.encoder, budget=budget)
+    results = drop_blamed(report)
+    result = diagnose(model.spec, facts, results, encoder=model.encoder, budget=budget)
+    if result is None and len(results) < len(report.results):
+        return replace(report, undiagnosed=explain_blame(report))
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.behavior import ids_around
+from tokverify.compare.contradiction import find_contradictions
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING, Finding
-from tokverify.sources.config import token_text
+from tokverify.sources.config import added_tokens, token_text
 from tokverify.spec import TokenizerSpec
-from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import DocumentHolding
+
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+_UNLIMITED = int(1e30)
+"""What transformers writes as `model_max_length` if there is no limit."""
 
 
 @rule(code="TV208", name="contradictory-reference", severity=WARNING)
@@ -21,16 +25,20 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     """Expect the files of the reference to agree with each other.
 
     What it does:
-        Compares tokenizer.json with the tokenizer_config.json and the sentencepiece model beside it: the tokens around
-        a text, the EOS token, lowercasing, the space before a text, and the pieces.
+        Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its
+        flags, and the BOS that the chat template writes), special tokens, flags of added tokens, lowercasing, `legacy`,
+        and where a text is cut off. With special_tokens_map.json and generation_config.json: special tokens, and the
+        end of a generation. With a sentencepiece model: the space before a text, and the pieces.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
-        to compare the GGUF file with.
+        to compare the GGUF file with. Where the GGUF file agrees with one of them, `run` names the reference as the one
+        that is at fault, and no repair of the GGUF file is offered.
 
     Example:
         e5-mistral has `add_eos_token` true in its tokenizer_config.json and no EOS in its post-processor; transformers
-        4 and 5 interpret it differently.
+        4 and 5 interpret it differently. The first tokenizer.json of Llama 3 adds no BOS, which its chat template
+        writes.
 
     How to repair:
         Ask the publisher which one the model was trained with, and correct the other file.
@@ -43,30 +51,15 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         raise NotEvaluatedError(
             "there is neither a tokenizer_config.json nor a sentencepiece model beside the reference"
         )
-    yield from _check_affixes(subject)
+    for contradiction in find_contradictions(subject.expected):
+        yield Finding(WARNING, contradiction.sentence, ids=contradiction.ids)
     if isinstance(subject.expected, DocumentHolding):
         yield from _check_case(subject)
+        yield from _check_flags(subject)
+        yield from _check_legacy(subject)
+        yield from _check_truncation(subject)
         if model is not None:
             yield from _check_pieces(subject, model)
-
-
-def _check_affixes(subject: Subject) -> Iterator[Finding]:
-    if not subject.expected.adds_special:
-        return
-    _, expected = ids_around(subject)
-    for role, ids in zip(("bos", "eos"), expected, strict=True):
-        flag = subject.config.get(f"add_{role}_token")
-        if isinstance(flag, bool) and flag != bool(ids):
-            does = "adds one" if ids else "adds none"
-            yield Finding(
-                WARNING, f"tokenizer_config.json has add_{role}_token {str(flag).lower()}, but the tokenizer {does}"
-            )
-        text = token_text(subject.config.get(f"{role}_token"))
-        if text is not None and len(ids) == 1 and subject.expected.piece(ids[0]) != text:
-            found = list_tokens(ids, {ids[0]: subject.expected.piece(ids[0])})
-            yield Finding(
-                WARNING, f"tokenizer_config.json has {role}_token {quote(text)}, but the tokenizer adds {found}"
-            )
 
 
 def _check_case(subject: Subject) -> Iterator[Finding]:
@@ -78,6 +71,47 @@ def _check_case(subject: Subject) -> Iterator[Finding]:
     if isinstance(flag, bool) and flag != lowers:
         does = "lowercases" if lowers else "does not lowercase"
         yield Finding(WARNING, f"tokenizer_config.json has do_lower_case {str(flag).lower()}, but the tokenizer {does}")
+
+
+def _check_flags(subject: Subject) -> Iterator[Finding]:
+    """Compare the flags of added tokens; `special` is compared with every reference that knows its types."""
+    stored = {token["content"]: token for token in subject.document.added_tokens}
+    for flag in _FLAGS:
+        differing: dict[int, str] = {}
+        for id, entry in added_tokens(subject.path).items():
+            text = str(token_text(entry))
+            flags = [each.get(flag) for each in (entry, stored.get(text, {}))]
+            if all(isinstance(value, bool) for value in flags) and flags[0] is not flags[1]:
+                differing[id] = text
+        if differing:
+            message = (
+                f"tokenizer_config.json and tokenizer.json disagree about `{flag}` of"
+                f" {plural(len(differing), 'added token')}: {list_tokens(list(differing), differing)}"
+            )
+            yield Finding(WARNING, message, ids=tuple(differing))
+
+
+def _check_legacy(subject: Subject) -> Iterator[Finding]:
+    """Compare `legacy` with where a space is added; source: `LlamaConverter` in transformers."""
+    legacy = subject.config.get("legacy")
+    schemes = [stage["prepend_scheme"] for stage in subject.document.pre_tokenizer if stage["type"] == "Metaspace"]
+    is_first = "first" in schemes
+    is_always = "always" in schemes or any(stage["type"] == "Prepend" for stage in subject.document.normalizer)
+    if (legacy is False and is_always) or (legacy is True and is_first and not is_always):
+        does = "before the text only" if is_first else "after each added token, too"
+        message = f"tokenizer_config.json has legacy {str(legacy).lower()}, but tokenizer.json adds a space {does}"
+        yield Finding(WARNING, message)
+
+
+def _check_truncation(subject: Subject) -> Iterator[Finding]:
+    truncation = subject.document.outline.get("truncation")
+    length = truncation.get("max_length") if isinstance(truncation, dict) else None
+    if length is None:
+        return
+    most = subject.config.get("model_max_length")
+    if isinstance(most, int) and most not in {length, _UNLIMITED}:
+        message = f"tokenizer.json cuts a text off after {length:,} tokens, but tokenizer_config.json has"
+        yield Finding(WARNING, f"{message} model_max_length {most:,}; tokverify compares whole texts")
 
 
 def _model_beside(subject: Subject) -> Path | None:

@@ -15,17 +15,15 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE
-from tokverify.errors import UnsupportedError
-from tokverify.sources.huggingface.conversion import convert_document
+from tokverify.sources.huggingface.conversion import Omission, convert_leniently
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.stage import Stage
 from tokverify.spec import TokenizerSpec, TokenType
 
-_SPACES = ({"String": " "}, {"Regex": " {2,}"})
 _DEFAULT_LONGEST = 100
 
 
-def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
+def fit(document: Document, ids: Mapping[str, int]) -> tuple[TokenizerSpec, tuple[Loss, ...]]:
     """Convert a tokenizer.json without the parts that GGUF cannot express, and return those parts as losses.
 
     Args:
@@ -36,77 +34,19 @@ def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[Token
         BrokenFileError: If a part of it is invalid.
         UnsupportedError: If GGUF cannot express anything like it.
     """
-    document, losses = _fit_post_processor(document)
-    document, spec, dropped = _fit_normalizer(document)
-    losses += dropped
+    fitted = convert_leniently(document)
+    document, spec = fitted.document, fitted.spec
+    losses = list(map(_to_loss, fitted.omissions))
     losses += added_token_losses(document, spec, ids)
     losses += space_losses(document, spec)
     losses += [*_runtime_losses(document, spec, ids), *_silent_losses(document)]
     return spec, tuple(losses)
 
 
-def _fit_normalizer(document: Document) -> tuple[Document, TokenizerSpec, list[Loss]]:
-    """Drop as few normalizers as possible: none, those without a counterpart in llama.cpp, or all."""
-    stages = document.normalizer
-    refusal: UnsupportedError | None = None
-    for kept in (list(stages), [stage for stage in stages if _has_counterpart(stage)], []):
-        fitted = replace(document, normalizer=kept)
-        try:
-            spec = convert_document(fitted)
-        except UnsupportedError as error:
-            # The error about the whole document is the most informative.
-            refusal = refusal or error
-            continue
-        return fitted, spec, _normalizer_losses(stages, kept)
-    raise refusal or document.unsupported("normalizer")
-
-
-def _has_counterpart(stage: Stage) -> bool:
-    return stage["type"] in {"Precompiled", "Prepend", "Strip", "BertNormalizer"} or (
-        stage["type"] == "Replace" and stage["pattern"] in _SPACES
-    )
-
-
-def _normalizer_losses(stages: Sequence[Stage], kept: Sequence[Stage]) -> list[Loss]:
-    if len(kept) == len(stages):
-        return []
-    names = ", ".join(stage["type"] for stage in stages if stage not in kept)
-    rest = {"type": "Sequence", "normalizers": list(kept)} if kept else None
-
-    def undo(sides: Sides) -> None:
-        sides.content["normalizer"] = rest
-
-    return [Loss(f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it", undo)]
-
-
-def _fit_post_processor(document: Document) -> tuple[Document, list[Loss]]:
-    """Drop the tokens that a template adds on a side of the text where it adds more than one."""
-    stages, losses = [], []
-    for stage in document.post_processor:
-        trimmed, places = _trim_template(stage)
-        stages.append(trimmed)
-        losses += [
-            f"post_processor: {count} tokens {place} a text; GGUF can express only one" for place, count in places
-        ]
-    if not losses:
-        return document, []
-
-    def undo(sides: Sides) -> None:
-        sides.content["post_processor"] = {"type": "Sequence", "processors": stages}
-
-    return replace(document, post_processor=stages), [Loss(f"{losses[0]}, so llama.cpp adds none there", undo)]
-
-
-def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
-    if stage["type"] != "TemplateProcessing":
-        return stage, []
-    texts = [at for at, item in enumerate(stage["single"]) if "Sequence" in item]
-    if len(texts) != 1:
-        return stage, []
-    before, text, after = stage["single"][: texts[0]], stage["single"][texts[0]], stage["single"][texts[0] + 1 :]
-    places = [(place, len(side)) for place, side in (("before", before), ("after", after)) if len(side) > 1]
-    single = [*(before if len(before) == 1 else []), text, *(after if len(after) == 1 else [])]
-    return {**stage, "single": single}, places
+def _to_loss(omission: Omission) -> Loss:
+    if not omission.outline:
+        return Loss(omission.sentence)
+    return Loss(omission.sentence, lambda sides: sides.content.update(omission.outline))
 
 
 def _runtime_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, int]) -> Iterator[Loss]:

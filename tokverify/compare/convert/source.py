@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from tokverify.compare.convert.huggingface_loss import convert_leniently
+from tokverify.compare.convert.huggingface_loss import fit
 from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
 from tokverify.compare.convert.sentencepiece_loss import sentencepiece_losses
 from tokverify.engine.deviation import DeviatingEncoder
@@ -84,7 +84,7 @@ def _open_tokenizer_json(path: Path) -> Source:
     found = open_reference(path)
     ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
     document = parse_json(read_file(path), str(path), special_texts(path))
-    spec, losses = convert_leniently(document, ids)
+    spec, losses = fit(document, ids)
     # subtle: the closures must not keep the whole document alive, which is many times the size of its file.
     outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import TokverifyError
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
+from tokverify.repair.type_change import converted_types
 from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.failure import NotComparedError
 
 if TYPE_CHECKING:
@@ -40,10 +42,14 @@ class TokenList:
     @cached_property
     def settings(self) -> Settings | None:
         """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
-        if self._facts.gguf_spec is None:
+        declared = self._facts.gguf_spec
+        if declared is None:
             return None
+        if declared.types is not None:
+            types = converted_types(declared, map(TokenType, declared.types), self._facts)
+            declared = replace(declared, types=types)
         try:
-            return resolve(self._facts.gguf_spec)
+            return resolve(declared)
         except TokverifyError:
             return None
 

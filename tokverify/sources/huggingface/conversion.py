@@ -1,21 +1,24 @@
 """Convert a HuggingFace tokenizer.json to a TokenizerSpec: what the equivalent GGUF file would declare.
 
-A stage of the pipeline that GGUF cannot declare is refused by name. Properties of single added tokens (`lstrip`,
-`rstrip`, `single_word`, `normalized`), and what GGUF can declare but llama.cpp does differently, are not refused:
-verification finds them as differences.
+A part that GGUF cannot declare is left out, and named, if what remains is the nearest that GGUF can express:
+normalizers, several tokens on one side of a text, and `ignore_merges`. Any other such stage is refused by name.
+Properties of single added tokens (`lstrip`, `rstrip`, `single_word`, `normalized`), and what GGUF can declare but
+llama.cpp does differently, are not refused either: verification finds them as differences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tokverify.errors import UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
+from tokverify.sources.huggingface.stage import Stage
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.wordpiece import convert_wordpiece
 from tokverify.sources.location import read_file
@@ -29,16 +32,128 @@ CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
 """The type of a tokenizer.json's model -> the function that converts the document."""
 
 
+_SPACES = ({"String": " "}, {"Regex": " {2,}"})
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A part of a tokenizer.json that is left out, because GGUF cannot express it."""
+
+    sentence: str
+    """What is left out, and what llama.cpp does instead."""
+    outline: Mapping[str, Any]
+    """What to replace in the document so that its library does the same; empty if it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The part of a tokenizer.json that GGUF can express."""
+
+    document: Document
+    spec: TokenizerSpec
+    omissions: tuple[Omission, ...]
+
+
 def read_spec(path: Path | str) -> TokenizerSpec:
     """Read a tokenizer.json; the files next to it determine the special tokens (BOS, EOS and others).
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
-        UnsupportedError: If GGUF cannot declare a part of it.
+        UnsupportedError: If GGUF cannot declare anything like it.
     """
     path = Path(path)
-    document = parse(read_file(path), str(path), special_texts(path))
-    return replace(convert_document(document), **template_fields(path))
+    fitted = convert_leniently(parse(read_file(path), str(path), special_texts(path)))
+    return replace(fitted.spec, **template_fields(path))
+
+
+def convert_leniently(document: Document) -> Fitted:
+    """Convert a parsed tokenizer.json without the parts that GGUF cannot express, as few as possible.
+
+    Raises:
+        BrokenFileError: If a part of it is invalid.
+        UnsupportedError: If GGUF cannot express anything like it.
+    """
+    document, trimmed = _fit_post_processor(document)
+    refusal: UnsupportedError | None = None
+    for variant, dropped in _variants(document):
+        try:
+            spec = convert_document(variant)
+        except UnsupportedError as error:
+            # The error about the whole document is the most informative.
+            refusal = refusal or error
+            continue
+        omissions = (*trimmed, *dropped)
+        sentences = tuple(omission.sentence for omission in omissions)
+        return Fitted(variant, replace(spec, left_out=sentences), omissions)
+    raise refusal or document.unsupported("normalizer")
+
+
+def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+    """Yield a document without ever more of its parts: normalizers that llama.cpp lacks, all of them, and an option."""
+    stages = list(document.normalizer)
+    kept_stages = [stages]
+    for kept in ([stage for stage in stages if _has_counterpart(stage)], []):
+        if kept != kept_stages[-1]:
+            kept_stages.append(kept)
+    for flipped, option in ((document, ()), *_flip_ignore_merges(document)):
+        for kept in kept_stages:
+            yield replace(flipped, normalizer=kept), (*_omit_normalizers(stages, kept), *option)
+
+
+def _has_counterpart(stage: Stage) -> bool:
+    return stage["type"] in {"Precompiled", "Prepend", "Strip", "BertNormalizer"} or (
+        stage["type"] == "Replace" and stage["pattern"] in _SPACES
+    )
+
+
+def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[Omission, ...]:
+    if len(kept) == len(stages):
+        return ()
+    names = ", ".join(stage["type"] for stage in stages if stage not in kept)
+    rest = {"type": "Sequence", "normalizers": list(kept)} if kept else None
+    sentence = f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it"
+    return (Omission(sentence, {"normalizer": rest}),)
+
+
+def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+    """Yield the document with the other value of an option that llama.cpp ties to the name of the pre-tokenizer."""
+    if document.model_type != "BPE":
+        return
+    value = bool(document.model.get("ignore_merges"))
+    does = "looks up whole words before it merges" if not value else "merges every word"
+    sentence = (
+        f"model.ignore_merges: is {value}, but llama.cpp {does} with every pre-tokenizer that splits texts like this"
+        " one"
+    )
+    yield replace(document, model={**document.model, "ignore_merges": not value}), (Omission(sentence, {}),)
+
+
+def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, ...]]:
+    """Drop the tokens that a template adds on a side of the text where it adds more than one."""
+    stages, sentences = [], []
+    for stage in document.post_processor:
+        trimmed, places = _trim_template(stage)
+        stages.append(trimmed)
+        sentences += [
+            f"post_processor: {count} tokens {place} a text; GGUF can express only one" for place, count in places
+        ]
+    if not sentences:
+        return document, ()
+    outline = {"post_processor": {"type": "Sequence", "processors": stages}}
+    omission = Omission(f"{sentences[0]}, so llama.cpp adds none there", outline)
+    return replace(document, post_processor=stages), (omission,)
+
+
+def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:
+    if stage["type"] != "TemplateProcessing":
+        return stage, []
+    texts = [at for at, item in enumerate(stage["single"]) if "Sequence" in item]
+    if len(texts) != 1:
+        return stage, []
+    before, text, after = stage["single"][: texts[0]], stage["single"][texts[0]], stage["single"][texts[0] + 1 :]
+    places = [(place, len(side)) for place, side in (("before", before), ("after", after)) if len(side) > 1]
+    single = [*(before if len(before) == 1 else []), text, *(after if len(after) == 1 else [])]
+    return {**stage, "single": single}, places
 
 
 def convert_document(document: Document) -> TokenizerSpec:

@@ -1,0 +1,116 @@
+"""Which differences are the fault of a reference whose own files contradict each other."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.rule_maker import bpe_json, good_bpe
+from tokverify.case import Case
+from tokverify.commands.tasks.opening import OpenedReference
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.contradiction import drop_blamed, explain_blame, find_contradictions
+from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
+from tokverify.repair.diagnosis import Facts, declared_changes
+from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.setting_change import flags
+from tokverify.report.finding import ERROR
+from tokverify.report.run import Report
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.verdict import Origin
+from tokverify.spec import TokenizerSpec, TokenType
+
+BOS = 260
+BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
+OTHER_EOS = {"eos_token": "<think>"}
+TEMPLATE = "{% set content = bos_token + text %}{{ content }}"
+CASES = [
+    Case(id="plain", suite="made", text="ab ab", add_special=False),
+    Case(id="around", suite="made", text="ab ab", add_special=True),
+]
+
+
+def reference(directory: Path, document: dict | None = None, **config: object) -> Facts:
+    """Open a tokenizer.json whose post-processor adds nothing, with a tokenizer_config.json beside it."""
+    (directory / "tokenizer.json").write_text(json.dumps(document or bpe_json(BPE)))
+    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    found = OpenedReference(found=open_reference(directory / "tokenizer.json"))
+    return Facts(found.tokenizer, found.path)
+
+
+def verify(spec: TokenizerSpec, facts: Facts) -> Report:
+    return verify_tokenizers(Encoder(spec), facts.expected, CASES)
+
+
+def difference(report: Report, aspect: Aspect) -> TokenizerDifference:
+    (found,) = (each for each in report.differences if each.aspect is aspect)
+    return found
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"bos_token": "<|im_start|>", "chat_template": TEMPLATE},
+        {"bos_token": {"content": "<|im_start|>"}, "chat_template": "<|im_start|>x"},
+        {"add_bos_token": True},
+    ],
+)
+def test_a_reference_that_contradicts_itself_about_bos_is_at_fault(tmp_path, config):
+    facts = reference(tmp_path, **config)
+    report = verify(BPE, facts)
+    found = difference(report, Aspect.AFFIXES)
+    assert (found.severity, found.origin) == (ERROR, Origin.REFERENCE)
+    assert "tokenizer_config.json has" in found.message
+    assert "but the tokenizer adds none" in found.message
+    assert [result.case.id for result in drop_blamed(report)] == ["plain"]
+    assert "leave the model as it is" in explain_blame(report)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"bos_token": "<|im_start|>"},
+        {"bos_token": "<|im_start|>", "chat_template": "{{ messages }}"},
+        {"bos_token": "<|im_start|>", "chat_template": TEMPLATE, "add_bos_token": False},
+        {"bos_token": "<|im_start|>", "chat_template": "{# bos_token #}x"},
+    ],
+)
+def test_a_reference_that_agrees_with_itself_is_not_at_fault(tmp_path, config):
+    facts = reference(tmp_path, **config)
+    report = verify(BPE, facts)
+    assert find_contradictions(facts.expected) == []
+    assert difference(report, Aspect.AFFIXES).origin is Origin.UNKNOWN
+    assert drop_blamed(report) == report.results
+
+
+def test_the_model_is_not_turned_to_a_reference_that_is_in_doubt(tmp_path):
+    for config, expected in (({"add_bos_token": True}, False), ({"add_bos_token": False}, True)):
+        facts = reference(tmp_path, **config)
+        evidence = Evidence(BPE, Encoder(BPE), facts, [Target("around", "ab", True, True, (256,))])
+        for changes in (declared_changes(BPE, evidence.encoder, facts), flags(evidence)):
+            assert ("add_bos" in {change.kind for change in changes}) is expected
+
+
+def test_a_model_that_agrees_with_neither_place_is_at_fault(tmp_path):
+    facts = reference(tmp_path, add_bos_token=True)
+    wrong = replace(BPE, add_bos=False, add_eos=True)
+    assert difference(verify(wrong, facts), Aspect.AFFIXES).origin is Origin.UNKNOWN
+
+
+@pytest.mark.parametrize(("special", "origin"), [(True, Origin.REFERENCE), (False, Origin.UNKNOWN)])
+def test_a_type_that_the_configuration_declares_is_the_fault_of_the_reference(tmp_path, special, origin):
+    declared = {"262": {"content": "<think>", "special": special}}
+    facts = reference(tmp_path, added_tokens_decoder=declared, add_bos_token=False)
+    types = [TokenType.CONTROL.value if id == 262 else type for id, type in enumerate(BPE.types)]
+    found = difference(verify(replace(BPE, types=types), facts), Aspect.TYPES)
+    assert (found.severity, found.origin) == (ERROR, origin)
+    changed = [change for change in declared_changes(replace(BPE, types=types), None, facts) if change.kind == "types"]
+    assert bool(changed) is (origin is Origin.UNKNOWN)
+
+
+def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_reference(tmp_path):
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
+    facts = reference(tmp_path, **OTHER_EOS)
+    assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is Origin.REFERENCE

@@ -1,0 +1,234 @@
+"""Find where the files of a reference contradict each other, so that one of them must be wrong.
+
+Each contradiction quotes two places. A difference in which the model agrees with one of them is no fault of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tokverify.compare.affix import affixes_of
+from tokverify.compare.marker import read_template
+from tokverify.errors import TokverifyError
+from tokverify.report.run import CaseResult, Report
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.verdict import Origin
+from tokverify.sources.config import (
+    ROLES,
+    added_tokens,
+    chat_templates,
+    generation_end_ids,
+    read_config,
+    read_special_tokens_map,
+    token_text,
+)
+from tokverify.spec import TokenType
+from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.texts.failure import NotComparedError
+from tokverify.texts.vocabulary import types_of
+from tokverify.tokenizer import FileReading, Tokenizer, pieces_of
+
+ADDED_TOKENS = "added tokens"
+"""What a contradiction about the types of added tokens is about."""
+_CONFIG = "tokenizer_config.json"
+_BLAME = "; the reference is at fault, as its files contradict each other: "
+_SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two places that contradict each other."""
+
+    subject: str
+    """What they are about: `bos` or `eos` for the tokens around a text, `eos token` and the like, or `ADDED_TOKENS`."""
+    sentence: str
+    """Quotes both places."""
+    ids: tuple[int, ...] = ()
+    """The tokens that it is about."""
+    adds: bool | None = None
+    """For a token around a text: whether the other place says that it is added."""
+
+
+def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
+    """Return the contradictions between a tokenizer and the files beside the one that it was read from.
+
+    Raises:
+        TokverifyError: If one of these files cannot be read.
+    """
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    if path is None:
+        return []
+    config = read_config(path)
+    return [
+        *_check_affixes(tokenizer, path, config),
+        *_check_roles(tokenizer, path, config),
+        *_check_end(tokenizer, path, config),
+        *_check_added_tokens(tokenizer, path),
+    ]
+
+
+def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
+    """Return what `find_contradictions` does; nothing if a file cannot be read, which others report."""
+    try:
+        return find_contradictions(tokenizer)
+    except TokverifyError:
+        return []
+
+
+def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    if not tokenizer.adds_special:
+        return
+    try:
+        around = affixes_of(tokenizer)
+    except NotComparedError:
+        return
+    for role, ids in zip(("bos", "eos"), around, strict=True):
+        flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
+        does = f"the tokenizer adds {'one' if ids else 'none'}"
+        if isinstance(flag, bool) and flag != bool(ids):
+            yield Contradiction(role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", adds=flag)
+        elif role == "bos" and flag is not False and not ids and text and _writes_bos(path, text):
+            sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
+            yield Contradiction(role, sentence, adds=True)
+        if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
+            found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
+            yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
+
+
+def _writes_bos(path: Path, bos: str) -> bool:
+    markers = read_template(chat_templates(path).get("default", ""))
+    return markers.mentions_bos or markers.begins_with(bos)
+
+
+def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    others = read_special_tokens_map(path)
+    pieces: dict[str, int] = {}
+    for role in ROLES:
+        ours, theirs = (token_text(each.get(f"{role}_token")) for each in (config, others))
+        if ours is not None and theirs is not None and ours != theirs:
+            pieces = pieces or {piece: id for id, piece in enumerate(pieces_of(tokenizer))}
+            sentence = f"{_CONFIG} has {role}_token {quote(ours)}, but special_tokens_map.json {quote(theirs)}"
+            ids = tuple(pieces[text] for text in (ours, theirs) if text in pieces)
+            yield Contradiction(f"{role} token", sentence, ids)
+
+
+def _check_end(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    text, ends = token_text(config.get("eos_token")), generation_end_ids(path)
+    eos = tokenizer.special_ids.get("eos")
+    if text is not None and ends and eos is not None and eos not in ends:
+        listed = list_tokens(sorted(ends), {id: tokenizer.piece(id) for id in ends})
+        sentence = f"{_CONFIG} has eos_token {quote(text)}, but generation_config.json ends a generation at {listed}"
+        yield Contradiction("eos token", sentence, (eos, *sorted(ends)))
+
+
+def _check_added_tokens(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
+    configured = added_tokens(path)
+    if not configured:
+        return
+    try:
+        types = types_of(tokenizer)
+    except NotComparedError:
+        return
+    differing = [
+        id
+        for id, entry in configured.items()
+        if id < len(types)
+        and isinstance(entry.get("special"), bool)
+        and entry["special"] is not _SPECIAL.get(types[id], entry["special"])
+        and token_text(entry) == tokenizer.piece(id)
+    ]
+    if differing:
+        names = list_tokens(differing, {id: tokenizer.piece(id) for id in differing})
+        sentence = (
+            f"{_CONFIG} and the tokenizer disagree on whether {plural(len(differing), 'added token')}"
+            f" {'is' if len(differing) == 1 else 'are'} special: {names}"
+        )
+        yield Contradiction(ADDED_TOKENS, sentence, tuple(differing))
+
+
+def blame_reference(
+    differences: Iterable[TokenizerDifference],
+    contradictions: Sequence[Contradiction],
+    actual: Tokenizer,
+    expected: Tokenizer,
+) -> list[TokenizerDifference]:
+    """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
+    blamed = _blame_affixes(contradictions, actual, expected)
+    found: list[TokenizerDifference] = []
+    for difference in differences:
+        if difference.aspect is Aspect.AFFIXES:
+            contradiction = blamed.get(difference.ids)
+        elif difference.aspect is Aspect.SPECIAL_IDS:
+            contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
+        else:
+            contradiction = None
+        found.append(_blame(difference, contradiction) if contradiction else difference)
+    return found
+
+
+def _blame_affixes(
+    contradictions: Sequence[Contradiction], actual: Tokenizer, expected: Tokenizer
+) -> dict[tuple[int, ...], Contradiction]:
+    """Map the ids of differences around a text to what explains them."""
+    about = {each.subject: each for each in contradictions if each.adds is not None}
+    if not about:
+        return {}
+    try:
+        sides = affixes_of(actual), affixes_of(expected)
+    except NotComparedError:
+        return {}
+    return {
+        tuple(dict.fromkeys([*ours, *theirs])): about[role]
+        for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True)
+        if role in about and bool(ours) is about[role].adds
+    }
+
+
+def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> bool:
+    """Whether two places name the two tokens that have a role on the two sides."""
+    role = difference.message.partition(" ")[0]
+    return contradiction.subject == f"{role} token" and set(difference.ids) <= set(contradiction.ids)
+
+
+def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
+    message = f"{difference.message}{_BLAME}{contradiction.sentence}"
+    return replace(difference, message=message, origin=Origin.REFERENCE)
+
+
+def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
+    """Return the results of a report without the cases that differ only by tokens for which the reference is at fault.
+
+    No change of the model must make these match.
+    """
+    around = [
+        frozenset(difference.ids)
+        for difference in report.differences
+        if difference.aspect is Aspect.AFFIXES and difference.origin is Origin.REFERENCE
+    ]
+    ids = frozenset[int]().union(*around)
+    return tuple(result for result in report.results if not _differs_only_around(result, ids))
+
+
+def _differs_only_around(result: CaseResult, ids: frozenset[int]) -> bool:
+    if not ids or not result.add_special or result.actual == result.expected:
+        return False
+    actual, expected = (_strip(side, ids) for side in (result.actual, result.expected))
+    return actual == expected
+
+
+def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
+    start, end = 0, len(ids)
+    while start < end and ids[start] in around:
+        start += 1
+    while end > start and ids[end - 1] in around:
+        end -= 1
+    return ids[start:end]
+
+
+def explain_blame(report: Report) -> str:
+    """Say that the reference of a report is at fault, and where its files contradict each other."""
+    blamed = [each.message for each in report.differences if each.origin is Origin.REFERENCE]
+    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is"
