@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from tokverify.case import Case
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDifference
 
 DIGITS = 16
 """The number of hexadecimal digits of a digest."""
@@ -23,8 +23,15 @@ def digest(result: CaseResult) -> str:
     return _hash(way)
 
 
-def make_difference(
-    aspect: Aspect, severity: Severity, message: str, ids: Sequence[int] = (), *, facts: object = None
+def make_difference(  # noqa: PLR0913 - the optional ones are keywords
+    aspect: Aspect,
+    severity: Severity,
+    message: str,
+    ids: Sequence[int] = (),
+    *,
+    facts: object = None,
+    keys: Sequence[str] = (),
+    code: str | None = None,
 ) -> TokenizerDifference:
     """Describe a difference between two tokenizers.
 
@@ -34,12 +41,16 @@ def make_difference(
         message: One sentence, which may change from version to version.
         ids: All token ids involved.
         facts: Everything that identifies the difference besides its aspect and ids, as values of JSON.
+        keys: All GGUF keys involved.
+        code: The code of the rule that reports it; by default, that of the aspect.
     """
     return TokenizerDifference(
         aspect=aspect,
         severity=severity,
         message=message,
         ids=tuple(ids),
+        keys=tuple(keys),
+        code=code or CODES.get(aspect),
         digest=_hash(["tokenizers", aspect, ids, facts]),
     )
 

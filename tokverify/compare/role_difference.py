@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from tokverify.compare.digest import make_difference
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.failure import NotComparedError
 from tokverify.tokenizer import EndListing, GenerationEnds, RoleListing, Tokenizer
@@ -15,6 +16,7 @@ _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
 _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 _ESSENTIAL = ("bos", "eos")
+_KEYS = dict(reversed(SPECIAL_IDS))
 _UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
 
 
@@ -28,7 +30,7 @@ def find_role_differences(
     """
     for role, (ours, theirs) in differing.items():
         message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
-        yield make_difference(Aspect.SPECIAL_IDS, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
+        yield _role_difference(role, _HARMLESS.get(role, ERROR), message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
         synonym = _SYNONYMS.get(role, "")
         if synonym in actual.special_ids and synonym not in expected.special_ids:
@@ -36,14 +38,22 @@ def find_role_differences(
             message = f"{synonym} is {here} in the model, but {_name(expected, id)} in the reference"
         else:
             message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
-        yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
+        yield _role_difference(role, _judge_missing(role, id, actual), message, [id], facts=role)
     for role, id in _find_missing(expected, actual):
         message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
         severity = _judge_missing(role, id, expected)
-        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [id], facts=[role, "reference"])
+        yield _role_difference(role, severity, message, [id], facts=[role, "reference"])
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
+
+
+def _role_difference(
+    role: str, severity: Severity, message: str, ids: list[int], facts: object
+) -> TokenizerDifference:
+    # GGUF has no key for CLS: llama.cpp calls it BOS.
+    key = _KEYS.get(role) or _KEYS[_SYNONYMS[role]]
+    return make_difference(Aspect.SPECIAL_IDS, severity, message, ids, facts=facts, keys=(key,))
 
 
 def _name(tokenizer: Tokenizer, id: int) -> str:

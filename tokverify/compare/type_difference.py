@@ -11,6 +11,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import is_filler, is_marker
@@ -164,4 +165,5 @@ def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> Tokenizer
         f"{count} {verb} {way.actual.value} in the model, but {way.expected.value} in the reference{reason}: "
         f"{list_tokens(ids, pieces)}"
     )
-    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=[way.actual.name, way.expected.name])
+    facts = [way.actual.name, way.expected.name]
+    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=facts, keys=(TYPES,))

@@ -84,7 +84,7 @@ def begins_with_bos(encoder: Encoder) -> bool:
     """Whether the chat template begins with BOS."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
-    return bos is not None and read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
+    return bos is not None and read_template(encoder.spec.chat_template or "").count_leading(settings.pieces[bos]) > 0
 
 
 def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
