@@ -40,9 +40,9 @@ def test_template():
     ],
 )
 def test_the_ids_begin_with_bos(template, begins):
-    assert read_template(template).begins_with("<s>") is begins
+    assert read_template(template).count_leading("<s>") == int(begins)
 
 
 @pytest.mark.parametrize("template", ["{%" * 50_000, "<|" * 50_000, "{#" * 50_000, "<" * 100_000, "{{ '" * 50_000])
 def test_hostile_templates_take_no_time(template):
-    assert read_template(template).begins_with("<s>") is False
+    assert read_template(template).count_leading("<s>") == 0

@@ -82,14 +82,17 @@ def ids(subject: ChatSubject) -> Iterator[Problem]:
 
 
 def double_bos(subject: ChatSubject) -> Iterator[Problem]:
-    """Find chats that begin with two BOS tokens, and templates that write BOS although the tokenizer adds it."""
+    """Find chats that begin with two BOS tokens, and templates that write BOS although the tokenizer adds it.
+
+    The severities are those of rule TV114.
+    """
     bos = subject.settings.special_ids.get("bos")
     found = subject.rendered.actual_ids or ()
     if bos is None or found[:1] != (bos,):
         return
     piece = quote(subject.settings.pieces[bos])
     if found[:2] == (bos, bos):
-        yield Problem(ERROR, f"begins with BOS twice ({piece})")
+        yield Problem(WARNING, f"begins with BOS twice ({piece}), because the template itself writes two")
     elif subject.settings.add_bos:
         message = f"begins with BOS ({piece}), which the tokenizer adds too; encode chats without add_special"
         yield Problem(INFO, message)

@@ -9,6 +9,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect
+from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.text.wording import list_tokens
 from tokverify.texts.failure import NotComparedError
 
@@ -53,11 +54,12 @@ def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[T
     Raises:
         NotComparedError: As `affixes_of` does.
     """
-    for place, ours, theirs in zip(("before", "after"), affixes_of(actual), affixes_of(expected), strict=True):
+    places = (("before", ADD_BOS), ("after", ADD_EOS))
+    for (place, key), ours, theirs in zip(places, affixes_of(actual), affixes_of(expected), strict=True):
         if ours != theirs:
             message = f"the model adds {_list(ours, actual)} {place} a text, the reference {_list(theirs, expected)}"
             ids = list(dict.fromkeys([*ours, *theirs]))
-            yield make_difference(Aspect.AFFIXES, ERROR, message, ids, facts=[place, ours, theirs])
+            yield make_difference(Aspect.AFFIXES, ERROR, message, ids, facts=[place, ours, theirs], keys=(key,))
 
 
 def _list(ids: list[int], tokenizer: Tokenizer) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from tokverify.case import Case
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDifference
 from tokverify.report.verdict import Origin
 
 DIGITS = 16
@@ -32,6 +32,8 @@ def make_difference(  # noqa: PLR0913 - the optional ones are keywords
     *,
     facts: object = None,
     origin: Origin = Origin.UNKNOWN,
+    keys: Sequence[str] = (),
+    code: str | None = None,
 ) -> TokenizerDifference:
     """Describe a difference between two tokenizers.
 
@@ -42,6 +44,8 @@ def make_difference(  # noqa: PLR0913 - the optional ones are keywords
         ids: All token ids involved.
         facts: Everything that identifies the difference besides its aspect and ids, as values of JSON.
         origin: Whose fault it is, as far as that is proven.
+        keys: All GGUF keys involved.
+        code: The code of the rule that reports it; by default, that of the aspect.
     """
     return TokenizerDifference(
         aspect=aspect,
@@ -49,6 +53,8 @@ def make_difference(  # noqa: PLR0913 - the optional ones are keywords
         message=message,
         origin=origin,
         ids=tuple(ids),
+        keys=tuple(keys),
+        code=code or CODES.get(aspect),
         digest=_hash(["tokenizers", aspect, ids, facts]),
     )
 

@@ -18,7 +18,7 @@ _NO_END = re.compile(
     r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
 )
 _STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
-_BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b")
+_BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b(\s*-?\}\})?")
 _OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
 _MAX_TEMPLATE = 1 << 20
 
@@ -41,13 +41,22 @@ class TemplateMarkers:
         """Whether the template uses the BOS token."""
         return "bos_token" in self.template
 
-    def begins_with(self, bos: str) -> bool:
-        """Check whether the template starts by writing `bos`, as a variable or as a text."""
-        rest = self.template[_leading_statements(self.template) :]
-        if _BOS_VARIABLE.match(rest) or rest.startswith(bos):
-            return True
-        literal = _OPENING_LITERAL.match(rest)
-        return literal is not None and literal[2].startswith(bos)
+    def count_leading(self, bos: str) -> int:
+        """Count how many times the template starts by writing `bos`, as a variable or as a text: 0, 1 or 2."""
+        count, rest = 0, self.template
+        while count < 2:
+            rest = rest[_leading_statements(rest) :]
+            if variable := _BOS_VARIABLE.match(rest):
+                # What else the same expression writes is not known.
+                rest = rest[variable.end() :] if variable[1] else ""
+            elif rest.startswith(bos):
+                rest = rest[len(bos) :]
+            elif (literal := _OPENING_LITERAL.match(rest)) and literal[2].startswith(bos):
+                rest = literal[2].removeprefix(bos)
+            else:
+                break
+            count += 1
+        return count
 
 
 def read_template(template: str) -> TemplateMarkers:

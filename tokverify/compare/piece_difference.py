@@ -8,6 +8,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.report.finding import ERROR, INFO, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
 
@@ -33,7 +34,7 @@ def find_piece_differences(vocabulary: VocabularyDifference) -> Iterator[Tokeniz
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
-        yield make_difference(Aspect.SIZE, INFO, message, facts=sizes)
+        yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
 
 
 def _aspect_of(piece: PieceDifference) -> Aspect:
@@ -49,7 +50,7 @@ def _describe(aspect: Aspect, pieces: Sequence[PieceDifference]) -> TokenizerDif
     verb = one if len(pieces) == 1 else several
     message = f"{plural(len(pieces), 'id')} {verb}: {list_items(map(_show, pieces), _SHOWN)}"
     facts = [(piece.actual, piece.expected) for piece in pieces]
-    return make_difference(aspect, severity, message, [piece.id for piece in pieces], facts=facts)
+    return make_difference(aspect, severity, message, [piece.id for piece in pieces], facts=facts, keys=(TOKENS,))
 
 
 def _show(piece: PieceDifference) -> str:

@@ -14,6 +14,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.gguf.keys import MERGES, SCORES
 from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
 from tokverify.text.sequence import find_moved, thin_out
 from tokverify.text.utf8 import from_utf8
@@ -41,19 +42,20 @@ class RankingDifference(NamedTuple):
     """The shortest text found that is encoded differently because of it, with the ids of both sides; "" for none."""
 
 
-def find_ranking_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield that the tokens of a file rank differently: an error only if a text shows it."""
-    if isinstance(actual, Encoder) and not ranks_alike(actual, expected):
+def find_ranking_differences(
+    actual: Tokenizer, expected: Tokenizer, *, thorough: bool = False
+) -> Iterator[TokenizerDifference]:
+    """Yield that the tokens of a file rank differently: an error only if a text shows it.
+
+    `thorough` is that of `ranks_alike`.
+    """
+    if isinstance(actual, Encoder) and not ranks_alike(actual, expected, thorough=thorough):
         found = compare_rankings(actual, expected)
         if found:
             severity = ERROR if found.proof else INFO
-            message = describe_ranking(found)
-            yield make_difference(Aspect.RANKING, severity, message, found.ids)
-
-
-def describe_ranking(found: RankingDifference) -> str:
-    """Say how rankings differ, and whether that matters."""
-    return f"{found.message}; {found.proof or NO_PROOF}"
+            key = MERGES if actual.settings.family.ranking is Ranking.MERGE_RANK else SCORES
+            message = f"{found.message}; {found.proof or NO_PROOF}"
+            yield make_difference(Aspect.RANKING, severity, message, found.ids, keys=(key,))
 
 
 def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference | None:

@@ -22,6 +22,8 @@ FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 """Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
 _KEYS = dict(reversed(SPECIAL_IDS))
+ROLES_BY_KEY = {key: role for role, key in SPECIAL_IDS}
+"""GGUF key -> the role whose token it declares."""
 _REMARKS = {
     "tokverify fix": "this repairs what the shipped cases reveal; add your own with --cases",
     "gguf-new-metadata": "",

@@ -10,6 +10,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.failure import NotComparedError
 from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer
@@ -19,6 +20,7 @@ _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 _ESSENTIAL = ("bos", "eos")
 _EOS_VARIABLE = re.compile(r"\beos_token\b")
+_KEYS = dict(reversed(SPECIAL_IDS))
 _UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
 
 
@@ -36,7 +38,7 @@ def find_role_differences(
         if role == "eos" and both_end(actual, expected, ours, theirs):
             severity = WARNING
             message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
-        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [ours, theirs], facts=role)
+        yield _role_difference(role, severity, message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
         synonym = _SYNONYMS.get(role, "")
         if synonym in actual.special_ids and synonym not in expected.special_ids:
@@ -44,11 +46,11 @@ def find_role_differences(
             message = f"{synonym} is {here} in the model, but {_name(expected, id)} in the reference"
         else:
             message = f"the model has no {role}, which is {_name(expected, id)} in the reference"
-        yield make_difference(Aspect.SPECIAL_IDS, _judge_missing(role, id, actual), message, [id], facts=role)
+        yield _role_difference(role, _judge_missing(role, id, actual), message, [id], facts=role)
     for role, id in _find_missing(expected, actual):
         message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
         severity = _judge_missing(role, id, expected)
-        yield make_difference(Aspect.SPECIAL_IDS, severity, message, [id], facts=[role, "reference"])
+        yield _role_difference(role, severity, message, [id], facts=[role, "reference"])
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
@@ -70,6 +72,12 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return True
     swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
     return not there.are_all and resolve(swapped).eog_ids == here.ids
+
+
+def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:
+    # GGUF has no key for CLS: llama.cpp calls it BOS.
+    key = _KEYS.get(role) or _KEYS[_SYNONYMS[role]]
+    return make_difference(Aspect.SPECIAL_IDS, severity, message, ids, facts=facts, keys=(key,))
 
 
 def _name(tokenizer: Tokenizer, id: int) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.audit import ManualSection, RuleManual
+from tokverify.report.finding import Finding, Severity
+from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.texts.failure import NotComparedError
 
 if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.report.finding import Finding, Severity
-
     Check = Callable[[Subject], Iterable[Finding]]
 
 SECTIONS = ("What it does", "Why it is bad", "Example", "How to repair", "Threads")
@@ -52,8 +53,11 @@ class Rule:
         Raises:
             NotEvaluatedError: If something that the rule needs is missing, perhaps after some findings.
         """
-        for finding in self.check(subject):
-            yield replace(finding, code=self.code, name=self.name)
+        try:
+            for finding in self.check(subject):
+                yield replace(finding, code=self.code, name=self.name)
+        except NotComparedError as error:
+            raise NotEvaluatedError(str(error)) from error
 
 
 def rule(*, code: str, name: str, severity: Severity) -> Callable[[Check], Rule]:
@@ -63,6 +67,11 @@ def rule(*, code: str, name: str, severity: Severity) -> Callable[[Check], Rule]
         return Rule(_parse_manual(code, name, severity, inspect.cleandoc(check.__doc__ or "")), check)
 
     return decorate
+
+
+def to_finding(difference: TokenizerDifference, repair: str = "") -> Finding:
+    """Return what `run` reports as a difference between two tokenizers as the finding of a rule."""
+    return Finding(difference.severity, difference.message, difference.ids, difference.keys, repair)
 
 
 def _parse_manual(code: str, name: str, severity: Severity, docstring: str) -> RuleManual:

@@ -12,6 +12,7 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.report.verdict import Origin
+from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.matching_text import find_alike
@@ -196,4 +197,4 @@ def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> Tokenizer
         f"{list_tokens(ids, pieces)}"
     )
     facts = [way.actual.name, way.expected.name]
-    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=facts, origin=way.origin)
+    return make_difference(Aspect.TYPES, way.severity, message, ids, facts=facts, keys=(TYPES,), origin=way.origin)

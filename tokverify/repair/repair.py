@@ -1,39 +1,153 @@
-"""Compute how the explanations of a report can be repaired, as commands to paste into a shell."""
+"""Find the change that repairs what fails in a report, and the commands that make it, to paste into a shell."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
+from tokverify.compare.contradiction import drop_blamed, explain_blame
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
 from tokverify.references.location import EXPECT
-from tokverify.report.diagnosis import Command, Explanation, Repair
-from tokverify.report.run import Report
+from tokverify.repair.budget import ENCODINGS, Budget
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.declared_change import declared_changes
+from tokverify.repair.facts import Facts
+from tokverify.repair.fix.certain import certain_changes
+from tokverify.repair.fix.fixing import Plan, make_plan
+from tokverify.repair.fix.measure import Measure
+from tokverify.repair.other_model import describe_other_model, is_of_other_model
+from tokverify.repair.search import DiagnosisResult, diagnose
+from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
+from tokverify.report.fix import FINDINGS
+from tokverify.report.run import Report, Status
+from tokverify.report.run_summary import FAILING, failing_differences, has_failing_case
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
+from tokverify.texts.target_text import is_generated
 
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
+_NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
 
 
+def find_repair(
+    report: Report, declaration: Declaration, encoder: Encoder, facts: Facts, *, encodings: int = ENCODINGS
+) -> Report:
+    """Record in a report why it fails, and the change that `tokverify fix` would write.
+
+    The search is that of `fix`. It is left out if nothing hints at a fault of the file, so that only the runtime could
+    do something about the failing cases.
+
+    Args:
+        report: The result of comparing the file with its reference.
+        declaration: What the file declares.
+        encoder: The file's tokenizer.
+        facts: What is known about the reference.
+        encodings: How many texts a diagnosis may encode, approximately.
+    """
+    spec = declaration.spec
+    if is_of_other_model(spec, facts):
+        return replace(report, undiagnosed=describe_other_model(facts.name))
+    results = drop_blamed(report)
+    found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
+    if found is None and len(results) < len(report.results):
+        return replace(report, undiagnosed=explain_blame(report))
+    is_failing = has_failing_case(report) or failing_differences(report)
+    if facts.expected is None or not is_failing or not _is_file_suspected(report, found, encoder, facts):
+        return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
+    cases = [result.case for result in results]
+    try:
+        plan = make_plan(Path(report.actual.name), declaration, facts, cases, encodings=encodings, diagnosed=found)
+    except TokverifyError as error:
+        return replace(report, diagnosis=found.diagnosis if found else None, undiagnosed=str(error))
+    if found is None and plan.change is None:
+        return replace(report, undiagnosed="no change was found that a GGUF file can express and that removes it")
+    diagnosis = _add_plan(found.diagnosis if found else Diagnosis((), 0, 0), plan, report)
+    return _add_commands(replace(report, diagnosis=diagnosis), is_planned=True)
+
+
+def _is_file_suspected(report: Report, found: DiagnosisResult | None, encoder: Encoder, facts: Facts) -> bool:
+    """Whether anything hints at a fault that another file would not have."""
+    steps = [step for change in found.changes for step in change.steps] if found else []
+    if failing_differences(report) or any(step.expressible for step in steps):
+        return True
+    return any(certain_changes(encoder.spec, encoder, facts)) or bool(declared_changes(encoder.spec, encoder, facts))
+
+
+def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
+    """Return a diagnosis in which one explanation is the change that `fix` writes, if it writes one."""
+    diagnosis = replace(diagnosis, differences=len(failing_differences(report)))
+    if plan.change is None:
+        return diagnosis
+    planned = _explain_plan(plan.change, plan, count_errors=report.rules > 0)
+    others = list(diagnosis.explanations)
+    for index, each in enumerate(others):
+        if planned.sentence in {each.sentence, each.expressible_part}:
+            others[index] = replace(each, is_repair=True, differences=planned.differences)
+            return replace(diagnosis, explanations=tuple(others))
+    return replace(diagnosis, explanations=(planned, *others))
+
+
+def _explain_plan(change: TokenizerChange, plan: Plan, *, count_errors: bool) -> Explanation:
+    """Say what a plan achieves; `count_errors` if `run` also reports the errors that rules find in the file."""
+    after = {result.case.name: result.status for result in plan.after.results}
+    statuses = {result.case.name: result.status for result in plan.before.results}
+    names = {result.case.name for result in plan.before.results if not is_generated(result.case)}
+    failing = [name for name in statuses if name in names and statuses[name] in FAILING]
+    left = tuple(name for name in failing if after[name] in FAILING)
+    broken = [name for name in names if statuses[name] is Status.MATCH and after[name] in FAILING]
+    return Explanation(
+        kind=change.kind,
+        sentence=change.sentence,
+        explained=len(failing) - len(left),
+        failing=len(failing),
+        unexplained=left,
+        broken=len(broken),
+        expressible=True,
+        gguf_command=change.gguf_command,
+        differences=_count_differences(plan.before, count_errors) - _count_differences(plan.after, count_errors),
+        is_repair=True,
+    )
+
+
+def _count_differences(measure: Measure, count_errors: bool) -> int:
+    return len(measure.differences) + (measure.counts[FINDINGS] if count_errors else 0)
+
+
 def add_repairs(report: Report) -> Report:
-    """Store in a report how each explanation of its diagnosis can be repaired.
+    """Store in a report how each explanation of its diagnosis can be repaired, without a search for the best change.
 
     The commands name the files in the report's options. MODEL and REFERENCE stand for files that the report does not
     name, as in a report of a Python program, or whose names contain characters that cannot be pasted.
     """
+    return _add_commands(report, is_planned=False)
+
+
+def _add_commands(report: Report, *, is_planned: bool) -> Report:
     diagnosis = report.diagnosis
     if diagnosis is None:
         return report
-    # This is the one that `tokverify fix` writes.
+    # This is the one that `tokverify fix` most likely writes.
     by_part = sorted(diagnosis.explanations, key=lambda each: not each.expressible)
-    fixed = next((each for each in by_part if each.expressible or each.expressible_part), None)
+    likely = next((each for each in by_part if each.expressible or each.expressible_part), None)
+    planned = next((each for each in diagnosis.explanations if each.is_repair), None)
+    fixed = planned if is_planned else likely
     explanations = tuple(
-        replace(each, repair=_repair(each, report, is_fixed=each is fixed)) for each in diagnosis.explanations
+        replace(each, repair=_NOT_WRITTEN if is_planned and fixed is None and _is_file_change(each) else repair)
+        for each in diagnosis.explanations
+        for repair in [_repair(each, report, is_fixed=each is fixed)]
     )
     return replace(report, diagnosis=replace(diagnosis, explanations=explanations))
+
+
+def _is_file_change(explanation: Explanation) -> bool:
+    return explanation.expressible or bool(explanation.expressible_part)
 
 
 def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repair:
@@ -47,7 +161,7 @@ def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repa
     commands = tuple(_commands(explanation, report, model, is_fixed=is_fixed))
     if part:
         return Repair(commands, f"GGUF can express only a part: {part}{left}")
-    if is_fixed and "+" in explanation.kind:
+    if is_fixed and "+" in explanation.kind and not explanation.is_repair:
         return Repair(commands, _PARTS)
     return Repair(commands, "" if commands else "GGUF can express it, too")
 

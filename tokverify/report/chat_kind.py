@@ -40,7 +40,7 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
     "ids": ChatKind(
         "The reference encodes the text of a chat to different ids, or one side cannot encode it.", ERROR, _FIX
     ),
-    "double-bos": ChatKind("A chat begins with two BOS tokens.", ERROR, _EDIT),
+    "double-bos": ChatKind("A chat begins with two BOS tokens.", WARNING, _EDIT),
     "split-marker": ChatKind(
         "A marker that the template writes is not a single token.",
         ERROR,

@@ -50,6 +50,11 @@ class Explanation:
     """If a GGUF file can express only some of its changes, these, as a gerund phrase."""
     inexpressible_part: str = ""
     """The others in that case."""
+    differences: int = 0
+    """How many failing differences between the tokenizers themselves it removes, if it is the change that
+    `tokverify fix` writes; not counted for others."""
+    is_repair: bool = False
+    """Whether `tokverify fix` writes exactly this change, or the part of it that GGUF can express."""
     broken: int = 0
     """How many cases no longer match with it; each of them weighs as much as several explained ones."""
     gguf_command: str | None = None
@@ -60,7 +65,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why cases fail."""
+    """Why cases fail, or the tokenizers themselves differ."""
 
     explanations: tuple[Explanation, ...]
     """The explanations, the best one first."""
@@ -72,5 +77,7 @@ class Diagnosis:
     """Whether it reached its limit of encodings before it had tried all changes."""
     not_tried: tuple[str, ...] = ()
     """The kinds of changes that it had not, or not completely, tried by then."""
+    differences: int = 0
+    """How many failing differences between the tokenizers themselves it looked at."""
     decoding: bool = False
     """Whether all ids are equal, so that it looked at the cases whose ids decode differently."""

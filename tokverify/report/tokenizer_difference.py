@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tokverify.report.fields import Digest
+from tokverify.report.fields import Digest, RuleCode
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
 from tokverify.report.verdict import Origin
@@ -45,6 +45,16 @@ ASPECTS: Mapping[Aspect, str] = {
 }
 """What each aspect means."""
 
+CODES: Mapping[Aspect, str] = {
+    **dict.fromkeys((Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.PADDING, Aspect.SIZE), "TV201"),
+    Aspect.SPECIAL_IDS: "TV201",
+    Aspect.TYPES: "TV202",
+    Aspect.AFFIXES: "TV206",
+    Aspect.RANKING: "TV207",
+    Aspect.ENDS: "TV212",
+}
+"""Aspect -> the code of the rule of `tokverify audit` that reports the same difference; waivers name it."""
+
 NOT_COMPARED = "not-compared"
 """In a list of what makes a run fail: something that could not be compared."""
 
@@ -71,6 +81,10 @@ class TokenizerDifference:
     """Whose fault it is, as far as that is proven."""
     ids: tuple[int, ...] = ()
     """All token ids involved."""
+    keys: tuple[str, ...] = ()
+    """All GGUF keys involved."""
+    code: RuleCode | None = None
+    """The code of the rule of `tokverify audit` that reports the same; None if there is none."""
     digest: Digest = ""
     """Identifies the difference in a baseline."""
     known: KnownDifference | None = None

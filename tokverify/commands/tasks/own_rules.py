@@ -36,4 +36,12 @@ def _to_differences(found: AuditReport) -> Iterator[TokenizerDifference]:
         if finding.severity >= WARNING:
             message = f"{finding.code} {finding.name}: {finding.message}"
             facts = [finding.code, finding.message]
-            yield make_difference(Aspect.RULES, finding.severity, message, finding.ids, facts=facts)
+            yield make_difference(
+                Aspect.RULES,
+                finding.severity,
+                message,
+                finding.ids,
+                facts=facts,
+                keys=finding.keys,
+                code=finding.code,
+            )

@@ -26,7 +26,7 @@ from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side
-from tokverify.report.run_summary import count_decode_differences, has_failing_case
+from tokverify.report.run_summary import count_decode_differences, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         max_failures: Stop after this many failing cases; None to run all.
         fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
             `info`), aspects such as `decoding`, and `not-compared`.
-        diagnose: If cases fail or decode differently, search for the cause and record it in the report.
+        diagnose: If cases or the tokenizers themselves differ, search for the cause and record it in the report.
         thorough: Let the diagnosis try much more before it gives up.
         options: The options to record in the report.
         on_progress: Called after each case.
@@ -98,7 +98,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
             report = known.apply(report) if known else report
     versions = {**report.versions, **opened.versions, **versions}
     report = replace(report, options=dict(options or {}), versions=versions)
-    if not diagnose or not (has_failing_case(report) or count_decode_differences(report)):
+    is_differing = has_failing_case(report) or failing_differences(report) or count_decode_differences(report)
+    if not diagnose or not is_differing:
         return report
     if isinstance(opened, OpenedReference):
         return replace(report, undiagnosed=explain_missing_diagnosis(opened))
@@ -114,22 +115,15 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
-    """Search for the cause of the failures, and record it with the commands that repair it."""
-    from tokverify.compare.contradiction import drop_blamed, explain_blame
-    from tokverify.repair.budget import ENCODINGS, THOROUGH, Budget
-    from tokverify.repair.diagnosis import Facts, diagnose
-    from tokverify.repair.other_model import describe_other_model, is_of_other_model
-    from tokverify.repair.repair import add_repairs
+    """Search for the cause of the failures, and record it with the change that repairs it."""
+    from tokverify.commands.tasks.declaration import open_declaration
+    from tokverify.repair.budget import ENCODINGS, THOROUGH
+    from tokverify.repair.facts import Facts
+    from tokverify.repair.repair import find_repair
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
-    if is_of_other_model(model.spec, facts):
-        return replace(report, undiagnosed=describe_other_model(facts.name))
-    budget = Budget(THOROUGH if thorough else ENCODINGS)
-    results = drop_blamed(report)
-    result = diagnose(model.spec, facts, results, encoder=model.encoder, budget=budget)
-    if result is None and len(results) < len(report.results):
-        return replace(report, undiagnosed=explain_blame(report))
-    return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
+    declaration = open_declaration(model.file, model.kind).declaration
+    return find_repair(report, declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
 
 
 def expectation_side(

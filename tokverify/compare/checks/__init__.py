@@ -20,6 +20,7 @@ from tokverify.compare.checks.contradictory_reference import contradictory_refer
 from tokverify.compare.checks.double_bos import double_bos
 from tokverify.compare.checks.duplicate_token import duplicate_token
 from tokverify.compare.checks.escaped_space import escaped_space
+from tokverify.compare.checks.generation_end_mismatch import generation_end_mismatch
 from tokverify.compare.checks.lost_marker import lost_marker
 from tokverify.compare.checks.missing_embedding_flag import missing_embedding_flag
 from tokverify.compare.checks.missing_pre_tokenizer import missing_pre_tokenizer
@@ -81,6 +82,7 @@ _RULES: tuple[Rule, ...] = (
     ambiguous_reference,
     template_mismatch,
     lost_marker,
+    generation_end_mismatch,
 )
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}

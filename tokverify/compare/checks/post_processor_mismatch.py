@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.behavior import ids_around
+from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.repair import set_flag, set_special_id
-from tokverify.compare.rule import rule
+from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
-from tokverify.text.wording import list_tokens
 
 
 @rule(code="TV206", name="post-processor-mismatch", severity=ERROR)
@@ -36,23 +35,15 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,
         ggml-org/llama.cpp#21500, onnxruntime/mobius#648
     """
-    actual, expected = ids_around(subject)
-    places = (("before", "bos", ADD_BOS, subject.spec.add_bos), ("after", "eos", ADD_EOS, subject.spec.add_eos))
-    for (place, role, key, declared), ours, theirs in zip(places, actual, expected, strict=True):
-        if ours == theirs:
-            continue
-        message = f"{_render(subject, ours)} {place} a text, but {_render(subject, theirs)} in the reference"
-        if bool(ours) != bool(theirs):
-            repair = set_flag(key, value=bool(theirs), declared=declared is not None)
-        else:
-            repair = set_special_id(_role(subject, role), theirs[0]) if len(theirs) == 1 else ""
-        yield Finding(ERROR, message, ids=tuple(dict.fromkeys(ours + theirs)), keys=(key,), repair=repair)
+    for difference in find_affix_differences(subject.encoder, subject.expected):
+        yield to_finding(difference, _find_repair(subject, is_before=difference.keys == (ADD_BOS,)))
 
 
-def _role(subject: Subject, role: str) -> str:
-    return subject.settings.family.closing_role if role == "eos" else role
-
-
-def _render(subject: Subject, ids: list[int]) -> str:
-    pieces = {id: subject.encoder.piece(id) or subject.expected.piece(id) for id in ids}
-    return ", ".join(list_tokens([id], {id: piece}) for id, piece in pieces.items()) if ids else "nothing"
+def _find_repair(subject: Subject, *, is_before: bool) -> str:
+    """Return how to add the reference's tokens before or after a text: with the flag, or with the id of a role."""
+    ours, theirs = (affixes_of(side)[0 if is_before else 1] for side in (subject.encoder, subject.expected))
+    if bool(ours) != bool(theirs):
+        key, declared = (ADD_BOS, subject.spec.add_bos) if is_before else (ADD_EOS, subject.spec.add_eos)
+        return set_flag(key, value=bool(theirs), declared=declared is not None)
+    role = "bos" if is_before else subject.settings.family.closing_role
+    return set_special_id(role, theirs[0]) if len(theirs) == 1 else ""

@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from tokverify.compare.behavior import find_differing
 from tokverify.compare.ranking_difference import (
     NO_PROOF,
-    compare_rankings,
-    describe_ranking,
     describe_shortest,
     find_differing_texts,
+    find_ranking_differences,
 )
-from tokverify.compare.reference_ranking import ranks_alike
 from tokverify.compare.repair import FIX, set_flag
-from tokverify.compare.rule import rule
+from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO, Finding
-from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX, MERGES, PRE, REMOVE_EXTRA_WHITESPACES, SCORES
+from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX, PRE, REMOVE_EXTRA_WHITESPACES
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import quote
 from tokverify.tokenizer import Declaring
@@ -54,7 +51,8 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
         ztxz16/fastllm#715
     """
-    yield from _check_order(subject)
+    for difference in find_ranking_differences(subject.encoder, subject.expected, thorough=True):
+        yield to_finding(difference, FIX)
     if isinstance(subject.expected, Declaring):
         prefix: bool | None = subject.declared.add_space_prefix
         yield from _check_extra_whitespaces(subject)
@@ -64,17 +62,6 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         prefix = _adds_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
         yield from _check_space_prefix(subject, expected=prefix)
-
-
-def _check_order(subject: Subject) -> Iterator[Finding]:
-    """Check that merges or scores rank as in the reference."""
-    if ranks_alike(subject.encoder, subject.expected, thorough=True):
-        return
-    found = compare_rankings(subject.encoder, subject.expected)
-    if found:
-        key = MERGES if subject.settings.family.ranking is Ranking.MERGE_RANK else SCORES
-        severity = ERROR if found.proof else INFO
-        yield Finding(severity, describe_ranking(found), ids=tuple(found.ids), keys=(key,), repair=FIX)
 
 
 def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Finding]:

@@ -1,55 +1,33 @@
-"""TV201: ids that represent a different token than in the reference."""
+"""TV201: ids and roles that belong to a different token than in the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from enum import Enum
+from collections.abc import Iterator
 
-from tokverify.compare.repair import key_of, set_special_id
-from tokverify.compare.rule import rule
+from tokverify.compare.piece_difference import find_piece_differences
+from tokverify.compare.repair import ROLES_BY_KEY, set_special_id
+from tokverify.compare.role_difference import find_role_differences
+from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import NotEvaluatedError, Subject
-from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.report.run import PieceDifference
-from tokverify.sources.gguf.keys import TOKENS
-from tokverify.text.wording import list_items, plural, quote
-from tokverify.texts.token_text import is_filler
+from tokverify.report.finding import ERROR, Finding
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import why_hidden
-
-_SHOWN = 10
-_DECISIVE = frozenset({"bos", "eos", "unk", "sep"})
-"""Roles whose tokens occur in the ids of a text."""
-
-
-class _Problem(Enum):
-    """How one id differs, in the order of the findings."""
-
-    DIFFERENT = "with a different token than in the reference"
-    LOST = "only in the reference"
-    PADDING = "only on one side, as padding"
-    EXTRA = "only in the file"
-
-
-_SEVERITIES = {
-    _Problem.DIFFERENT: ERROR,
-    _Problem.LOST: ERROR,
-    _Problem.PADDING: INFO,
-    _Problem.EXTRA: ERROR,
-}
 
 
 @rule(code="TV201", name="vocabulary-mismatch", severity=ERROR)
 def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
-    """Require that every id represents the same token as in the reference.
+    """Require that every id and every role belongs to the same token as in the reference.
 
     What it does:
         Compares the two vocabularies id by id, in both directions, by the bytes that a token represents; a different
         stored string for the same bytes does not count. Padding and reserved tokens that only one side has are
-        reported for information; other tokens that only one side has are an error. Special tokens must have the same
-        ids; for those that never occur in a text, such as padding, a different id is a warning.
+        reported for information, as are different sizes; other tokens that only one side has are an error. Special
+        tokens must have the same ids: an error for those that occur in a prompt or end a generation, a warning for the
+        mask, and for information for padding, which llama.cpp never uses in a text.
 
     Why it is bad:
-        The model learned one meaning for each id. A shifted or exchanged token is a different word to it.
+        The model learned one meaning for each id. A shifted or exchanged token is a different word to it. With another
+        EOS, EOT or EOM, a generation does not end where it should.
 
     Example:
         A converter wrote `[PAD32000]` where T5 has `<extra_id_99>`. Gemma 3's tokenizer has `<image_soft_token>`,
@@ -62,34 +40,11 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#8379, ggml-org/llama.cpp#12876, huggingface/candle#3641, ggml-org/llama.cpp#15842
     """
-    difference = compare_vocabularies(subject.encoder, subject.expected)
-    if difference is None:
+    vocabulary = compare_vocabularies(subject.encoder, subject.expected)
+    if vocabulary is None:
         raise NotEvaluatedError(why_hidden(subject.expected))
-    yield from _other_pieces(difference.pieces)
-    for role, (actual, expected) in difference.special_ids.items():
-        message = f"{role} is {actual}, but {expected} in the reference"
-        severity = ERROR if role in _DECISIVE else WARNING
-        yield Finding(severity, message, (actual, expected), (key_of(role),), set_special_id(role, expected))
-
-
-def _other_pieces(pieces: Sequence[PieceDifference]) -> Iterator[Finding]:
-    by_problem: dict[_Problem, list[PieceDifference]] = {problem: [] for problem in _Problem}
-    for piece in pieces:
-        by_problem[_problem_of(piece)].append(piece)
-    for problem, found in by_problem.items():
-        if found:
-            message = f"{plural(len(found), 'id')} {problem.value}: {list_items(map(_show, found), _SHOWN)}"
-            yield Finding(_SEVERITIES[problem], message, ids=tuple(piece.id for piece in found), keys=(TOKENS,))
-
-
-def _problem_of(piece: PieceDifference) -> _Problem:
-    if piece.actual is not None and piece.expected is not None:
-        return _Problem.DIFFERENT
-    if piece.is_unused or is_filler(piece.actual or piece.expected or ""):
-        return _Problem.PADDING
-    return _Problem.LOST if piece.actual is None else _Problem.EXTRA
-
-
-def _show(piece: PieceDifference) -> str:
-    texts = [quote(text) for text in (piece.actual, piece.expected) if text is not None]
-    return f"{piece.id} {' instead of '.join(texts)}"
+    yield from map(to_finding, find_piece_differences(vocabulary))
+    for difference in find_role_differences(subject.encoder, subject.expected, vocabulary.special_ids):
+        role = ROLES_BY_KEY[difference.keys[0]]
+        id = subject.expected.special_ids.get(role)
+        yield to_finding(difference, "" if id is None else set_special_id(role, id))

@@ -75,10 +75,20 @@ def caveat(report: Report) -> str:
 def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     """Describe what the change of an explanation does."""
     what = "differing decoding" if diagnosis.decoding else "failing case"
-    explained, failing = explanation.explained, explanation.failing
-    which = f"the only {what}" if explained == failing == 1 else f"{explained:,} of {plural(failing, what)}"
-    found = f"{explanation.sentence} makes {which} match"
+    effects: list[str] = []
+    if explanation.is_repair and not explanation.explained and explanation.differences <= 0:
+        effects.append("removes differences that only tokverify fix looks for")
+    elif explanation.failing:
+        effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
+    if explanation.differences > 0:
+        share = _share(explanation.differences, diagnosis.differences, "failing difference")
+        effects.append(f"removes {share} between the tokenizers")
+    found = f"{explanation.sentence} {' and '.join(effects)}"
     return f"{found}, but breaks {plural(explanation.broken, 'other')}" if explanation.broken else found
+
+
+def _share(part: int, whole: int, what: str) -> str:
+    return f"the only {what}" if part == whole == 1 else f"{part:,} of {plural(whole, what)}"
 
 
 def limit_note(diagnosis: Diagnosis) -> str:

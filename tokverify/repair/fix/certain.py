@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import reduce
 
 from tokverify.compare.marker import read_template
@@ -31,7 +30,6 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) 
         yield from _ordinary_end(encoder)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
-        yield from _double_bos(encoder, facts)
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
@@ -73,26 +71,8 @@ def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange
     yield assign_role(encoder.spec, "eot", ends[0], confirmed=False)
 
 
-def adds_bos_twice(encoder: Encoder, facts: Facts) -> bool:
-    """Whether the chat template begins with BOS, the tokenizer adds it too, and no reference says that it should."""
-    if not encoder.settings.add_bos or (facts.expected is not None and facts.expected.adds_special):
-        return False
-    return begins_with_bos(encoder)
-
-
 def begins_with_bos(encoder: Encoder) -> bool:
     """Whether the chat template begins with BOS."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
-    return bos is not None and read_template(encoder.spec.chat_template or "").begins_with(settings.pieces[bos])
-
-
-def _double_bos(encoder: Encoder, facts: Facts) -> Iterator[TokenizerChange]:
-    """Turn add_bos off if the chat template adds BOS as well."""
-    if adds_bos_twice(encoder, facts):
-        yield TokenizerChange(
-            kind="add_bos",
-            sentence="turning add_bos off, because the chat template begins with BOS",
-            cost=_COST,
-            transform=lambda spec: replace(spec, add_bos=False),
-        )
+    return bos is not None and read_template(encoder.spec.chat_template or "").count_leading(settings.pieces[bos]) > 0

@@ -86,12 +86,21 @@ def require_fixable(model: Path) -> None:
         )
 
 
-def make_plan(
-    model: Path, declaration: Declaration, facts: Facts, cases: Sequence[Case], *, encodings: int = ENCODINGS
+def make_plan(  # noqa: PLR0913 - the optional ones are keywords
+    model: Path,
+    declaration: Declaration,
+    facts: Facts,
+    cases: Sequence[Case],
+    *,
+    encodings: int = ENCODINGS,
+    diagnosed: DiagnosisResult | None = None,
 ) -> Plan:
-    """Verify a file, and repair one fault after the other until none is left or nothing helps."""
+    """Verify a file, and repair one fault after the other until none is left or nothing helps.
+
+    `diagnosed` is the diagnosis of the cases, if it is already known.
+    """
     measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings))
-    search = RepairSearch(declaration, facts, measuring, encodings)
+    search = RepairSearch(declaration, facts, measuring, encodings, diagnosed)
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure

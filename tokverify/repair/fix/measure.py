@@ -11,7 +11,9 @@ from tokverify.case import Case
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
+from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.subject import Subject
+from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.settings import resolve
@@ -19,14 +21,17 @@ from tokverify.errors import TokverifyError
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import require_loadable
 from tokverify.repair.diagnosis import Facts
-from tokverify.repair.fix.certain import adds_bos_twice, begins_with_bos
+from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import CaseResult, Status
+from tokverify.report.run_summary import FAILING
+from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.batch import KnownIds
 from tokverify.texts.target_text import is_generated
+from tokverify.texts.vocabulary import compare_vocabularies
 
 if TYPE_CHECKING:
     from tokverify.sources.gguf.declaration import Declaration
@@ -38,8 +43,9 @@ DECODING_TEXTS = "decoding of generated texts"
 BYTES = "bytes of tokens"
 TYPES = "types of tokens"
 ROLES = "special tokens"
+RANKING = "order of merges or scores"
+AROUND = "tokens around a text"
 TEMPLATE = "chat template"
-DOUBLE_BOS = "BOS added by tokenizer and template"
 AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
 
 _ALL = (
@@ -50,14 +56,15 @@ _ALL = (
     BYTES,
     TYPES,
     ROLES,
+    RANKING,
+    AROUND,
     TEMPLATE,
-    DOUBLE_BOS,
     AFFIXES,
     FINDINGS,
     UNCONFIRMED,
 )
+_OF_BYTES = (Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA)
 _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
-_FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 _PYTHON_COST = 20
 """How many times as long the Python engine takes for a text."""
 _LONG = 500
@@ -79,6 +86,8 @@ class Measure:
     encoder: Encoder | None
     """None if llama.cpp refuses the tokenizer."""
     refusal: str = ""
+    differences: Sequence[TokenizerDifference] = ()
+    """The differences between the tokenizers themselves for which `run` fails, each counted above."""
 
     @property
     def is_clean(self) -> bool:
@@ -165,20 +174,30 @@ class Measuring:
         results = compare_cases(encoder, expected, self._cases, self._known)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
+        differences = self._find_differences(encoder)
         counts = {
             CASES: _count_failing(shipped),
             DECODING: _count_decoding(shipped),
             TEXTS: _count_failing(generated),
             DECODING_TEXTS: _count_decoding(generated),
-            BYTES: len(self.token_list.differing_bytes(encoder)),
-            TYPES: len(self.token_list.differing_types(encoder)),
-            ROLES: len(self.token_list.differing_roles(encoder)),
+            BYTES: len({*self.token_list.differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
+            TYPES: len({*self.token_list.differing_types(encoder), *_ids_of(differences, Aspect.TYPES)}),
+            ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences)}),
+            RANKING: len(_ids_of(differences, Aspect.RANKING)),
+            AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
             TEMPLATE: int(self.token_list.has_other_template(spec)),
-            DOUBLE_BOS: int(adds_bos_twice(encoder, self._facts)),
             AFFIXES: self._count_unknown_affixes(encoder),
             **self._count_errors(spec),
         }
-        return Measure(counts, self._optional, results, encoder)
+        return Measure(counts, self._optional, results, encoder, differences=differences)
+
+    def _find_differences(self, encoder: Encoder) -> Sequence[TokenizerDifference]:
+        """Return the differences between the tokenizers themselves for which `run` fails."""
+        expected = self._facts.expected
+        if expected is None:
+            return ()
+        compared = compare_tokenizers(encoder, expected, compare_vocabularies(encoder, expected))
+        return select_failing(compared.differences, FAIL_ON)
 
     def _count_unknown_affixes(self, encoder: Encoder) -> int:
         """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
@@ -223,6 +242,17 @@ class Measuring:
         return Measure(counts, self._optional, results, None, message)
 
 
+def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set[int]:
+    return {id for difference in differences if difference.aspect in aspects for id in difference.ids}
+
+
+def _roles_of(differences: Iterable[TokenizerDifference]) -> set[str]:
+    """Return the roles whose tokens differ; `eog` for tokens that end a generation."""
+    roles = {ROLES_BY_KEY[key] for each in differences if each.aspect is Aspect.SPECIAL_IDS for key in each.keys}
+    ends = any(difference.aspect is Aspect.ENDS for difference in differences)
+    return roles | {"eog"} if ends and not roles else roles
+
+
 def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
     expected = facts.expected
     return CaseResult(
@@ -235,7 +265,7 @@ def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
 
 
 def _count_failing(results: Iterable[CaseResult]) -> int:
-    return sum(result.status in _FAILING for result in results)
+    return sum(result.status in FAILING for result in results)
 
 
 def _count_decoding(results: Iterable[CaseResult]) -> int:

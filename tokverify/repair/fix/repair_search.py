@@ -45,9 +45,17 @@ class RepairSearch:
         facts: What is known about the reference.
         measuring: Compares tokenizers with the reference; it gets the texts that the search makes.
         encodings: How many texts a diagnosis may encode, approximately.
+        diagnosed: The diagnosis of the cases, if it is already known.
     """
 
-    def __init__(self, declaration: Declaration, facts: Facts, measuring: Measuring, encodings: int) -> None:
+    def __init__(
+        self,
+        declaration: Declaration,
+        facts: Facts,
+        measuring: Measuring,
+        encodings: int,
+        diagnosed: DiagnosisResult | None = None,
+    ) -> None:
         self._declaration = declaration
         self._spec = declaration.spec
         self._facts = facts
@@ -55,7 +63,7 @@ class RepairSearch:
         self._every_token = EveryToken(facts.expected, facts.spec) if facts.expected else None
         self._rejected: set[str] = set()
         self._was_loaded = self._add_first_cases()
-        self.candidates = Candidates(facts, measuring, encodings)
+        self.candidates = Candidates(facts, measuring, encodings, diagnosed)
         self.parts: list[TokenizerChange] = []
         """The changes found so far."""
         self.current = self._spec
@@ -139,7 +147,10 @@ class RepairSearch:
 class Candidates:
     """Generates the changes to try for one reference, and keeps the first diagnosis."""
 
-    def __init__(self, facts: Facts, measuring: Measuring, encodings: int) -> None:
+    def __init__(
+        self, facts: Facts, measuring: Measuring, encodings: int, diagnosed: DiagnosisResult | None = None
+    ) -> None:
+        self._known = diagnosed
         self._facts = facts
         self._measuring = measuring
         self._encodings = encodings
@@ -180,9 +191,11 @@ class Candidates:
 
     def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
         """Yield what a diagnosis of the cases names; with `generated`, also of the generated ones."""
-        results = [result for result in measure.results if generated or not is_generated(result.case)]
-        budget = self._measuring.budget.part(self._encodings)
-        result = diagnose(spec, self._facts, results, encoder=measure.encoder, budget=budget)
+        result, self._known = self._known, None
+        if result is None:
+            results = [result for result in measure.results if generated or not is_generated(result.case)]
+            budget = self._measuring.budget.part(self._encodings)
+            result = diagnose(spec, self._facts, results, encoder=measure.encoder, budget=budget)
         if result is None:
             return
         if self.diagnosis is None or not self.diagnosis.changes:

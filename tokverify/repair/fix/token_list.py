@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokverify.compare.type_difference import find_type_differences
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
@@ -17,11 +16,9 @@ from tokverify.errors import TokverifyError
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
-from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.texts.failure import NotComparedError
 
 if TYPE_CHECKING:
     from tokverify.repair.diagnosis import Facts
@@ -107,22 +104,12 @@ class TokenList:
     def differing_types(self, encoder: Encoder) -> list[int]:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
-            return sorted({*patches_by_probing(self._facts, encoder.spec), *self._differing_listed_types(encoder)})
+            return sorted(patches_by_probing(self._facts, encoder.spec))
         unknown = self.settings.special_ids.get("unk")
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
         # Converters write either of the two for `<unk>`.
         return [id for id, pair in differing.items() if not (id == unknown and _are_special(*pair))]
-
-    def _differing_listed_types(self, encoder: Encoder) -> Iterator[int]:
-        """Yield the ids whose types differ from those that a reference lists, in a way for which `run` fails."""
-        if self._facts.expected is None:
-            return
-        try:
-            for difference in find_type_differences(encoder, self._facts.expected):
-                yield from difference.ids if difference.severity is Severity.ERROR else ()
-        except NotComparedError:
-            return
 
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
