@@ -24,6 +24,7 @@ from tokverify.commands.tasks.opening import (
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
+from tokverify.compare.facts import Facts
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side
 from tokverify.report.run_summary import count_decode_differences, has_failing_case
@@ -90,7 +91,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
+        report = compare(
+            expected=found.tokenizer,
+            sides=(opened.description, found.description),
+            facts=Facts(found.tokenizer, found.path),
+        )
         if found.found.is_rebuilt and isinstance(opened, OpenedModel):
             from tokverify.commands.tasks.own_rules import add_rule_findings
 
@@ -116,11 +121,12 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the commands that repair it."""
     from tokverify.repair.budget import ENCODINGS, THOROUGH, Budget
-    from tokverify.repair.diagnosis import Facts, diagnose
+    from tokverify.repair.diagnosis import Facts as SearchFacts
+    from tokverify.repair.diagnosis import diagnose
     from tokverify.repair.other_model import describe_other_model, is_of_other_model
     from tokverify.repair.repair import add_repairs
 
-    facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
+    facts = SearchFacts(reference.tokenizer, reference.path) if reference else SearchFacts(None)
     if is_of_other_model(model.spec, facts):
         return replace(report, undiagnosed=describe_other_model(facts.name))
     budget = Budget(THOROUGH if thorough else ENCODINGS)
