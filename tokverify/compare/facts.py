@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
-from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, TypeListing, pieces_of
+from tokverify.tokenizer import (
+    Declaring,
+    DocumentHolding,
+    MatchListing,
+    PatternHolding,
+    Tokenizer,
+    TypeListing,
+    pieces_of,
+)
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document

@@ -19,10 +19,10 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
     """llama.cpp's converter makes control tokens of added tokens that look special, even if they are not.
 
     What llama.cpp does:
-        `does_token_look_special` in `conversion/base.py` names `<pad>`, `<mask>`, `<2mass>`, `[@BOS@]`, all texts like
-        `<|...|>` and `<｜...｜>`, and `<unused...>`. If such a token is an added token of the tokenizer.json that is not
-        special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL. So it is
-        matched only if special tokens are parsed, while the reference always matches it.
+        `does_token_look_special` in `conversion/base.py` names `<pad>`, `<mask>`, `<2mass>`, `[@BOS@]`, all texts
+        like `<|...|>` and `<｜...｜>`, and `<unused...>`. If such a token is an added token of the tokenizer.json
+        that is not special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL. So
+        it is matched only if special tokens are parsed, while the reference always matches it.
 
     Which models:
         DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen

@@ -20,9 +20,7 @@ def _strip_accents(text: str) -> str:
     return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
 
 
-FORMS: Mapping[str, Normalize] = {
-    form: partial(unicodedata.normalize, form) for form in ("NFC", "NFKC", "NFD", "NFKD")
-}
+FORMS: Mapping[str, Normalize] = {form: partial(unicodedata.normalize, form) for form in ("NFC", "NFKC", "NFD", "NFKD")}
 """The normalization forms of Unicode."""
 
 NORMALIZERS: Mapping[str, Normalize] = {

@@ -106,9 +106,7 @@ class Sides:
         return splitter(PRE_TOKENIZERS[self.settings.pre])
 
 
-def _count_differences(
-    pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None
-) -> int:
+def _count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
     """Count the texts that are split differently; stop once there are more than `most`."""
     split = splitter(pre_tokenizer)
     count = 0
