@@ -54,7 +54,9 @@ def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Ca
 
 
 strict_option = click.option(
-    "--strict", is_flag=True, help="Also fail on cases that differ only by limits of llama.cpp (docs/limits.md)."
+    "--strict",
+    is_flag=True,
+    help="Also fail on cases that differ only by limits of llama.cpp, which are named.",
 )
 
 

@@ -80,8 +80,8 @@ def run(  # the rest of the options is in RunOptions
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees,
-    is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits.md); 1 if a case or another
-    difference fails; and 2 if the command could not run, or nothing was compared.
+    is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits-of-gguf.md); 1 if a case or
+    another difference fails; and 2 if the command could not run, or nothing was compared.
     """
     if not models:
         from tokverify.commands.cli.matrix import run_configured

@@ -1,8 +1,8 @@
 """LIMITS: the table of what no GGUF file can express, and of what llama.cpp's converter writes on purpose.
 
-A new limit is one file and one line here. Its docstring is its manual, from which docs/limits.md is made. A limit
-explains a case only if an encoder that deviates from llama.cpp in this way, and otherwise uses the file, gives exactly
-the reference's ids.
+A new limit is one file and one line here. Its docstring is its manual, from which docs/limits-of-gguf.md is made. A
+limit explains a case only if an encoder that deviates from llama.cpp in this way, and otherwise uses the file, gives
+exactly the reference's ids.
 """
 
 from __future__ import annotations
