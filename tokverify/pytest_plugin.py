@@ -107,7 +107,7 @@ class CaseTest:
         result = self.result
         if result.status is Status.SKIPPED:
             pytest.skip(_plain(result.message or "skipped"))
-        elif result.status in {Status.MISMATCH, Status.ERROR}:
+        elif result.fails or (result.explained_by and self._report.strict):
             pytest.fail(_draw(case_sections(self._report, verbose=False)), pytrace=False)
 
 

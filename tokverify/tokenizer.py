@@ -256,6 +256,15 @@ class DocumentHolding(Protocol):
         """
 
 
+@runtime_checkable
+class PatternHolding(Protocol):
+    """Splits a text by one regular expression, and takes a pre-token that is a piece whole, as tiktoken does."""
+
+    @property
+    def split_pattern(self) -> str:
+        """The regular expression, of which each match is a pre-token."""
+
+
 @dataclass(frozen=True, slots=True)
 class StageMatch:
     """An added token that was found in a text."""

@@ -167,8 +167,6 @@ def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "end", "kinds", "unexplained"),
     [
-        ("mpt", ".tokenizer.json", {"normalizer NFC"}, 0),
-        ("bert-bge", ".tokenizer.json", {"word_normalizer", "longest_word", "plain_marker"}, 0),
         ("xlnet", ".tokenizer.model", {"types"}, 0),
     ],
 )

@@ -20,7 +20,6 @@ from tokverify.compare.judge import Judge, compared_subjects
 from tokverify.errors import TokverifyError
 from tokverify.report.known_difference import KnownDifference, describe_subject, subject_of
 from tokverify.report.run import Status
-from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import Aspect, select_failing
 from tokverify.text.wording import list_items, suggest_name
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Token
 
     Key = tuple[str, str]
-
-_FAILING = FAILING | {Status.KNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +139,15 @@ def _describe_failures(report: Report) -> dict[Key, KnownDifference]:
     model = _escape_name(report.actual.name)
     known = [difference for difference in report.differences if difference.known]
     entries = [
-        *(_case_entry(result, model) for result in report.results if result.status in _FAILING),
+        *(_case_entry(result, model) for result in report.results if _needs_entry(result, report)),
         *(_tokenizer_entry(each, model) for each in [*select_failing(report.differences, report.fail_on), *known]),
     ]
     return {_key(entry): entry for entry in entries}
+
+
+def _needs_entry(result: CaseResult, report: Report) -> bool:
+    """Check whether a case fails, or would without its entry."""
+    return result.fails or result.status is Status.KNOWN or (report.strict and bool(result.explained_by))
 
 
 def _escape_name(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tokverify.case import Case, Expect
 from tokverify.compare.expectation import agrees, describe_agreement, describe_missing, expect_of, expected_tokens
@@ -19,6 +20,8 @@ from tokverify.texts.mode import Mode, Modes, mode_of
 from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 _NO_NOTES: tuple[str, ...] = ()
+
+_STRETCHED = "compared in stretches around the control tokens, which one side never recognizes in a text"
 
 _TOGETHER = 32
 """How many cases are encoded together, which is faster than one at a time, before the first of them is reported."""
@@ -140,12 +143,18 @@ class ReferenceComparison(Comparison):
 
     def _ask(self, texts: Sequence[str], modes: Sequence[Mode]) -> None:
         self.ours.encode_all(texts, modes)
-        expected = [ids for ids in self.theirs.encode_all(texts, modes) if not isinstance(ids, FAILURES)]
+        encoded = self.theirs.encode_all(texts, modes)
+        for at, (text, mode) in enumerate(zip(texts, modes, strict=True)):
+            if self.modes.is_stretched(text):
+                encode = partial(self.modes.encode_stretches, self.expected, text)
+                encoded[at] = self.theirs.add(text, mode, encode)
+        expected = [ids for ids in encoded if not isinstance(ids, FAILURES)]
         self.ours.decode_all(expected)
         self.theirs.decode_all(expected)
 
     def _choose_mode(self, case: Case) -> Mode:
-        return self.modes.choose(case.text, mode_of(case))
+        mode = self.modes.choose(case.text, mode_of(case))
+        return mode._replace(parse_special=True) if self.modes.is_stretched(case.text) else mode
 
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)
@@ -155,15 +164,21 @@ class ReferenceComparison(Comparison):
         # The expectation of a shipped case is for the one model with which it was found.
         if case.expect and expect is None and not case.shipped:
             notes = (f"`expect` is for {', '.join(case.expect)}, which names neither side; it was not checked",)
-        if decisive := self.modes.decisive_options(case.text, mode_of(case), mode):
-            expect, notes = None, self._describe_mode(case.text, decisive, expect)
-        decoded, decode_notes = self._decode(expected)
+        decoded: DecodeDifference | None = None
+        if self.modes.is_stretched(case.text):
+            # subtle: a tokenizer that never parses control tokens also decodes them in a way of its own.
+            expect, notes = None, (_STRETCHED,)
+        else:
+            if decisive := self.modes.decisive_options(case.text, mode_of(case), mode):
+                expect, notes = None, self._describe_mode(case.text, decisive, expect)
+            decoded, decode_notes = self._decode(expected)
+            notes += decode_notes
         result = CaseResult(
             case,
             Status.MATCH,
             actual,
             expected,
-            notes=notes + decode_notes,
+            notes=notes,
             expect=expect,
             decode_difference=decoded,
             **mode._asdict(),

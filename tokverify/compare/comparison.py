@@ -10,10 +10,11 @@ from tokverify.case import Case
 from tokverify.compare.case_comparison import comparison_of
 from tokverify.compare.digest import digest_suites
 from tokverify.compare.expectation import expect_side
+from tokverify.compare.facts import Facts
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.report.run import CaseResult, Report, Side
-from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.texts.batch import KnownIds
 from tokverify.texts.vocabulary import compare_vocabularies
@@ -32,6 +33,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     baseline: Baseline | None = None,
     max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
+    strict: bool = False,
+    facts: Facts | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Compare two tokenizers, and the ids of every case.
@@ -46,6 +49,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         baseline: The failures that are known and accepted.
         max_failures: Stop after this many failing cases; None to run all.
         fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
+        strict: Let cases fail even if limits of llama.cpp explain them.
+        facts: What is known about `expected`; by default, as much as it says itself.
         on_progress: Called after each case with the number of cases done and of all.
     """
     from tokverify.version import __version__
@@ -53,7 +58,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = baseline.judge(sides[0]) if baseline else None
-    compared = comparison_of(actual, expected, sides).results(cases)
+    explainer = explainer_of(actual, facts or Facts(expected), [case.text for case in cases])
+    compared = map(explainer.explain, comparison_of(actual, expected, sides).results(cases))
     accepted = map(judge.apply, compared) if judge else compared
     results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
     report = Report(
@@ -65,6 +71,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         suites=digest_suites(cases),
         stopped_early=len(results) < len(cases),
         tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
+        limits=explainer.applied_to(results),
+        strict=strict,
     )
     report = compare_beyond_texts(report, actual, expected)
     return judge.judge_rest(report) if judge else report
@@ -117,6 +125,6 @@ def _watch(
         yield result
         if on_progress:
             on_progress(done, count)
-        failures += result.status in FAILING
+        failures += result.fails
         if failures == max_failures:
             return

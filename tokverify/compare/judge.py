@@ -54,7 +54,9 @@ class Judge:
         if not entries or result.status not in FAILING:
             return result
         known, refusals = self._judge(entries, digest(result), "failure of this case")
-        return replace(result, status=Status.KNOWN, known=known) if known else replace(result, refusals=refusals)
+        if known:
+            return replace(result, status=Status.KNOWN, known=known, explained_by=())
+        return replace(result, refusals=refusals)
 
     def judge_rest(self, report: Report) -> Report:
         """Judge how the tokenizers differ, and list the entries that accept nothing in the report."""

@@ -12,7 +12,7 @@ Source: `llama_vocab::impl::tokenizer_st_partition` in llama.cpp's `src/llama-vo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
@@ -30,6 +30,8 @@ LONGEST = 128
 """In characters; for longer added tokens, finding overlaps and building a pattern would take too long."""
 
 _FEW = 64
+_WORD = re.compile(r"\w")
+_NOTHING = re.compile(r"(?!)")
 _LONGEST_BEGINNING = 16
 
 Fragment = str | int
@@ -138,6 +140,37 @@ def _split_at(fragment: Fragment, token: AddedToken) -> list[Fragment]:
         while token.rstrip and fragment[done : done + 1] in {*SPACES}:
             done += 1
     return [*fragments, fragment[done:]] if done < len(fragment) else fragments
+
+
+def split_leftmost(
+    text: str, tokens: Sequence[AddedToken], *, parse_special: bool, single_words: Collection[int] = ()
+) -> list[Fragment]:
+    """Split `text` as HuggingFace tokenizers does: at each position, from left to right, at the longest token.
+
+    Args:
+        text: The text.
+        tokens: The tokens to split at, in any order; special ones are found but not split at without `parse_special`.
+        parse_special: Whether to split at special tokens.
+        single_words: The ids of those that are matched only where no letter, digit or underscore touches them.
+
+    Source: `AddedVocabulary::find_matches` in the library's `tokenizer/added_vocabulary.rs`.
+    """
+    by_text = {token.text: token for token in tokens if token.text in text}
+    pattern = re.compile(prefix_tree_pattern(sorted(by_text))) if by_text else _NOTHING
+    fragments: list[Fragment] = []
+    done = 0
+    for match in pattern.finditer(text):
+        token, (start, end) = by_text[match.group()], match.span()
+        touched = _WORD.match(text[max(0, start - 1) : start]) or _WORD.match(text[end : end + 1])
+        if start < done or (token.special and not parse_special) or (token.id in single_words and touched):
+            continue
+        while token.lstrip and start > done and text[start - 1].isspace():
+            start -= 1
+        while token.rstrip and text[end : end + 1].isspace():
+            end += 1
+        fragments += [text[done:start], token.id] if start > done else [token.id]
+        done = end
+    return [*fragments, text[done:]] if done < len(text) else fragments
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:

@@ -1,4 +1,4 @@
-"""Deviations: what a reference may do that GGUF cannot express, so that a diagnosis can try it anyway."""
+"""Deviations: what a reference may do that GGUF cannot express, as encoders that do it anyway, to prove a cause."""
 
 from __future__ import annotations
 
@@ -6,30 +6,48 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from tokverify.engine.added_token import sort_longest_first
+from tokverify.engine.added_token import Fragment, sort_longest_first, split_leftmost
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.family import Settings
-from tokverify.engine.model import Model
+from tokverify.engine.family import Ranking, Settings
+from tokverify.engine.model import Model, TracingModel
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
+from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.spec import AddedToken, TokenizerSpec
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Recognize a UTF-8 byte that does not begin a character."""
 
-_SINGLE = ("split_words", "longest_word", "plain_marker", "ignore_merges", "fuse_unknown", "stripping", "join_words")
+_SINGLE = (
+    "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
+    "ignore_merges", "fuse_unknown", "join_words",
+)  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFlags:
+    """How an added token is matched in HuggingFace tokenizers, beyond what GGUF can say."""
+
+    lstrip: bool = False
+    """Whether a match includes the whitespace before it."""
+    rstrip: bool = False
+    """Whether a match includes the whitespace after it."""
+    single_word: bool = False
+    """Whether it is matched only where no letter, digit or underscore touches it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """How an encoder deviates from llama.cpp; empty fields and None mean that it does not."""
 
+    rewrite: Callable[[str], str] | None = None
+    """Applied to the whole text, before added tokens are looked for."""
     normalizers: tuple[Callable[[str], str], ...] = ()
     """Applied in turn to the text between added tokens, before anything else."""
     split_words: Callable[[str], list[str]] | None = None
@@ -42,8 +60,14 @@ class Deviation:
     """Whether BPE encodes a pre-token that is a piece as one token."""
     fuse_unknown: bool | None = None
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
-    stripping: dict[int, tuple[bool, bool]] | None = None
-    """The flags (lstrip, rstrip) of added tokens, by id."""
+    byte_fallback: bool | None = None
+    """If True, the unigram model encodes what is unknown as bytes."""
+    split_pre_tokens: Callable[[str], list[str]] | None = None
+    """Returns the pre-tokens of a text, in place of the patterns of BPE's pre-tokenizer."""
+    flags: Mapping[int, MatchFlags] | None = None
+    """How added tokens are matched, by id; implies `leftmost`."""
+    leftmost: bool | None = None
+    """If True, added tokens are found from left to right, the longest at each position."""
     specials: Mapping[int, bool | None] = field(default_factory=dict)
     """Whether tokens are special, which means matched only with `parse_special`, by id; None for never matched."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
@@ -68,16 +92,18 @@ class Deviation:
         return combined
 
     def change_added_tokens(self, settings: Settings) -> tuple[AddedToken, ...]:
-        """Return added tokens as `specials` and `stripping` specify, longest first."""
+        """Return added tokens as `specials` and `flags` specify, longest first."""
         tokens = {token.id: token for token in settings.added_tokens}
         for id, special in self.specials.items():
             if special is None:
                 tokens.pop(id, None)
             else:
                 tokens[id] = replace(tokens.get(id) or AddedToken(id, settings.pieces[id], special), special=special)
-        for id, (lstrip, rstrip) in (self.stripping or {}).items():
+        for id, flags in (self.flags or {}).items():
             if id in tokens:
-                tokens[id] = replace(tokens[id], lstrip=lstrip, rstrip=rstrip)
+                tokens[id] = replace(tokens[id], lstrip=flags.lstrip, rstrip=flags.rstrip)
+        if tokens.keys() == {token.id for token in settings.added_tokens}:
+            return tuple(tokens[token.id] for token in settings.added_tokens)
         return tuple(tokens[id] for id in sort_longest_first(sorted(tokens), settings.pieces))
 
 
@@ -86,15 +112,26 @@ class DeviatingEncoder(Encoder):
 
     can_be_native = False
 
-    def __init__(self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None) -> None:
-        settings = resolve(spec)
+    def __init__(
+        self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None, settings: Settings | None = None
+    ) -> None:
+        settings = settings or resolve(spec)
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
         model = _model(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
+        if deviation.leftmost or deviation.flags:
+            self._python = _LeftmostPipeline(spec, settings, deviation, model)
         self._deviation = deviation
+
+    @classmethod
+    def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
+        """Return the encoder that does the same as another one, except for a deviation; they share the model."""
+        return cls(encoder.spec, deviation, encoder.model, encoder.settings)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""
+        if self._deviation.rewrite and isinstance(text, str):
+            text = self._deviation.rewrite(text)
         ids = super().encode(text, add_special=add_special, parse_special=parse_special)
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)
 
@@ -127,14 +164,50 @@ class DeviatingEncoder(Encoder):
         return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
 
 
+class _LeftmostPipeline(TextPipeline):
+    """Finds added tokens as HuggingFace tokenizers does."""
+
+    def __init__(self, spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> None:
+        super().__init__(spec, settings, model=model, normalizers=deviation.normalizers)
+        self._single_words = {id for id, flags in (deviation.flags or {}).items() if flags.single_word}
+
+    def _split(self, text: str, *, parse_special: bool) -> list[Fragment]:
+        tokens = self._added_tokens(parse_special=True)
+        return split_leftmost(text, tokens, parse_special=parse_special, single_words=self._single_words)
+
+
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
-    if deviation.ignore_merges is not None and settings.family.is_bpe:
-        pre_tokenizer = replace(PRE_TOKENIZERS[settings.pre], ignore_merges=deviation.ignore_merges)
+    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens
+    if changes_words and settings.family.is_bpe:
+        own = PRE_TOKENIZERS[settings.pre]
+        ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
+        pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
-        return base.with_pre_tokenizer(pre_tokenizer)
+        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens)
+    if deviation.byte_fallback and settings.family.ranking is Ranking.SCORE_SUM:
+        base_model = model or settings.family.make_model(spec, settings)
+        return _ByteFallback(base_model, settings) if isinstance(base_model, TracingModel) else model
     if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
     return model
+
+
+class _ByteFallback:
+    """A unigram model that encodes what is unknown as bytes, as sentencepiece does with `byte_fallback`."""
+
+    def __init__(self, model: TracingModel, settings: Settings) -> None:
+        self._model = model
+        self._unknown = settings.special_ids.get("unk")
+        self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>") for byte in range(256)]
+
+    def encode(self, text: str) -> list[int]:
+        trace = self._model.trace(text)
+        data = trace.rewriting.result
+        ids: list[int] = []
+        for token in chain.from_iterable(word.tokens for word in trace.words):
+            spelled = [self._byte_ids[byte] for byte in data[token.start : token.end]]
+            ids += [token.id] if token.id != self._unknown else [id for id in spelled if id is not None]
+        return ids
 
 
 class _DeviatingWordPiece(WordPiece):

@@ -200,13 +200,16 @@ for _names, _pre_tokenizer in _GROUPS:
     PRE_TOKENIZERS |= dict.fromkeys(_names.split(), _pre_tokenizer)
 
 
-def splitter(pre_tokenizer: PreTokenizer) -> Splitter:
+def splitter(pre_tokenizer: PreTokenizer, *, newest_unicode: bool = False) -> Splitter:
     """Return the function that splits a text into its pre-tokens, none of them empty.
 
-    They cover the text exactly, except that mmbert inserts spaces.
+    They cover the text exactly, except that mmbert inserts spaces. With `newest_unicode`, characters are classified as
+    the `regex` library does, by a later version of Unicode than llama.cpp's.
     """
     rules = [_compile(rule) for rule in pre_tokenizer.patterns]
     split_plain = _chain([rule.split for rule in rules])
+    if newest_unicode:
+        return split_plain
     split_carefully = _chain(
         [_split_by_view(rule.split, blank_unassigned) if rule.uses_categories else rule.split for rule in rules]
     )

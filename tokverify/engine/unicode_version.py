@@ -13,6 +13,12 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
+UNICODE_VERSION = "15.1"
+"""The version of llama.cpp's tables."""
+
+FIRST_LETTERS = {"16.0": "\U00010d4a", "17.0": "\U00016ea0"}
+"""A letter that was assigned in each later version."""
+
 UNASSIGNED = Path(__file__).with_name("unassigned.txt")
 """The code points that Unicode 15.1 leaves unassigned, in hexadecimal (made by `tests/data/make_unassigned.py`)."""
 

@@ -63,6 +63,11 @@ class TekkenTokenizer:
         token_bytes = self.token_bytes(id)
         return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
 
+    @property
+    def split_pattern(self) -> str:
+        """The regular expression that splits texts."""
+        return str(self._tekkenizer._model._pat_str)  # noqa: SLF001 - the library shows it nowhere else
+
     @cached_property
     def control_texts(self) -> frozenset[str]:
         """The texts of all special tokens."""

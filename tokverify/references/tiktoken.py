@@ -79,6 +79,11 @@ class TiktokenTokenizer:
         """The same, in order."""
         return sorted(self.control_texts)
 
+    @property
+    def split_pattern(self) -> str:
+        """The regular expression that splits texts."""
+        return str(self._encoding._pat_str)  # noqa: SLF001 - the library shows it nowhere else
+
     @cached_property
     def _special_tokens(self) -> frozenset[int]:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))

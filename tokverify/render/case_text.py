@@ -12,7 +12,7 @@ from tokverify.report.difference import NO_TOKEN, Difference, Divergence
 from tokverify.report.run import CaseResult, KnownDifference
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import encode_options, plural
+from tokverify.text.wording import encode_options, list_items, plural
 from tokverify.tokenizer import Token
 
 _MAX_CHARACTERS = 300
@@ -49,6 +49,8 @@ def description(result: CaseResult) -> Iterator[str]:
     yield f"text: {shortened(case.text)}"
     yield f"options: {encode_options(add_special=result.add_special, parse_special=result.parse_special)}"
     yield from (f"note: {visible_message(note)}" for note in (*result.notes, *result.refusals))
+    if result.explained_by:
+        yield f"because of: {visible_message(list_items(result.explained_by))}"
     if result.known:
         yield f"known: {visible_message(known_text(result.known))}, {visible_message(result.known.place)}"
     if result.expect is not None:

@@ -70,15 +70,9 @@ CONVENTIONAL_ARRAY: Final = 4.7
 
 MODEL: Final = 5.0
 
-WORD_NORMALIZER: Final = 5.8
-STRIPPING: Final = 5.9
-MATCHING: Final = 5.9
-"""Which tokens are matched in texts, as the file or the reference declares it."""
 WORD_DECODING: Final = 5.9
 RUNTIME: Final = 6.0
 """Anything else that only the runtime could do."""
-REFERENCE_NORMALIZER: Final = 6.2
-"""The reference's own normalizer, if it is none of the usual ones."""
 
 
 def discount(cost: float, *, confirmed: bool) -> float:

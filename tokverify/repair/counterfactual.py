@@ -11,11 +11,10 @@ from tokverify.repair import (
     convention_change,
     decoding_change,
     extra_token_change,
-    matching_change,
+    limit_change,
     move_change,
     piece_change,
     probed_type_change,
-    runtime_change,
     setting_change,
     shift_change,
     type_change,
@@ -31,7 +30,6 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "special ids": setting_change.special_ids,
     "shift": shift_change.shifts,
     "types": type_change.types,
-    "matching": matching_change.matching,
     "texts": piece_change.reference_texts,
     "conventional texts": piece_change.conventional_texts,
     "lost bytes": piece_change.lost_bytes,
@@ -52,8 +50,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
     "probed types": probed_type_change.probed_types,
-    "normalizer": runtime_change.normalizers,
-    "runtime": runtime_change.runtimes,
+    "limits": limit_change.limits,
 }
 """The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 

@@ -1,179 +1,21 @@
-"""Facts: what a reference declares about itself besides the ids it returns."""
+"""Facts that a search for changes uses: what a reference declares, and what its ids reveal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
-from tokverify.compare.reference_ranking import read_ranking
-from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.spec import AddedToken, TokenizerSpec
-from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, Tokenizer, TypeListing, pieces_of
+from tokverify.compare.facts import Facts as DeclaredFacts
+from tokverify.errors import TokverifyError
+from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.repair.probe import ProbedTokens
     from tokverify.repair.probing import Probing
-    from tokverify.sources.huggingface.document import Document
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a reference declares; a property is None or empty if it declares nothing, or there is no reference."""
-
-    expected: Tokenizer | None
-    path: Path | None = None
-    """The file that the reference was read from, if any."""
-
-    @property
-    def name(self) -> str:
-        """The name of the reference."""
-        return self.expected.name if self.expected else ""
-
-    @property
-    def size(self) -> int:
-        """The number of tokens."""
-        return self.expected.vocab_size if self.expected else 0
-
-    @property
-    def parses_special(self) -> bool:
-        """Whether the reference can recognize its control tokens in a text."""
-        return self.expected is not None and self.expected.parses_special
-
-    @cached_property
-    def special_ids(self) -> Mapping[str, int]:
-        """The ids of the special tokens, by role."""
-        declared = dict(self.expected.special_ids) if self.expected else {}
-        if "cls" in declared:
-            declared.setdefault("bos", declared["cls"])
-        return {**(self.spec.special_ids if self.spec else {}), **declared}
-
-    @property
-    def gguf_spec(self) -> TokenizerSpec | None:
-        """What the reference declares; None if it does not declare everything as a GGUF file does."""
-        return self.spec if isinstance(self.expected, Declaring) else None
-
-    @cached_property
-    def _contradictions(self) -> Sequence[Contradiction]:
-        return contradictions_of(self.expected) if self.expected else ()
-
-    def is_contradicted(self, subject: str) -> bool:
-        """Whether the files of the reference contradict each other about a subject, so that it confirms nothing."""
-        return any(each.subject == subject for each in self._contradictions)
-
-    @cached_property
-    def contradicted_tokens(self) -> frozenset[int]:
-        """The added tokens of which the files of the reference say both that they are special and that they are not."""
-        return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
-
-    @property
-    def is_gguf(self) -> bool:
-        """Whether the reference is a GGUF file, so that its types are those that a converter wrote."""
-        return isinstance(self.expected, Declaring) and isinstance(self.expected, TypeListing)
-
-    @cached_property
-    def pieces(self) -> Sequence[str]:
-        """The stored strings, by id."""
-        try:
-            return pieces_of(self.expected) if self.expected else ()
-        except TokverifyError:
-            return ()
-
-    @cached_property
-    def token_bytes(self) -> Sequence[bytes]:
-        """The bytes that tokens represent, by id."""
-        expected = self.expected
-        try:
-            return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
-        except TokverifyError:
-            return ()
-
-    def decode_alone(self, id: int) -> bytes | None:
-        """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
-        if self.expected is None:
-            return None
-        try:
-            once, twice = self.expected.decode([id]), self.expected.decode([id, id])
-        except TokverifyError:
-            return None
-        return twice.removeprefix(once) if twice.startswith(once) else None
-
-    @cached_property
-    def document(self) -> Document | None:
-        """The tokenizer.json."""
-        if not isinstance(self.expected, DocumentHolding):
-            return None
-        from tokverify.sources.config import special_texts
-        from tokverify.sources.huggingface.document import parse
-
-        texts = special_texts(self.path) if self.path else {}
-        try:
-            return parse(self.expected.tokenizer_json(), str(self.path or self.name), texts)
-        except TokverifyError:
-            return None
-
-    @cached_property
-    def spec(self) -> TokenizerSpec | None:
-        """What an equivalent GGUF file would declare, without what GGUF cannot express."""
-        try:
-            if isinstance(self.expected, Declaring):
-                return self.expected.declared_spec()
-            return _convert(self.document) if self.document else None
-        except TokverifyError:
-            return None
-
-    @cached_property
-    def ranking(self) -> TokenizerSpec | None:
-        """A specification with the scores or merges by which the reference ranks pieces."""
-        return read_ranking(self.expected) if self.expected else None
-
-    @cached_property
-    def lists_all_tokens(self) -> bool:
-        """Whether a GGUF file should have no more tokens than `listed_size`, apart from padding.
-
-        A sentencepiece model does not contain those that are added to it; its library recognizes none in a text. To a
-        tokenizer.json, transformers adds those that a tokenizer_config.json declares.
-        """
-        return self.parses_special and 0 < self.listed_size >= self._configured_size
-
-    @cached_property
-    def listed_size(self) -> int:
-        """How many tokens the reference declares or, if it declares nothing, has bytes for."""
-        return len(self.spec.tokens if self.spec else self.token_bytes)
-
-    @property
-    def _configured_size(self) -> int:
-        """One more than the highest id that a tokenizer_config.json declares."""
-        from tokverify.sources.config import declared_tokens
-
-        try:
-            ids = declared_tokens(self.path).values() if self.path else ()
-        except TokverifyError:
-            return 0
-        return max(ids, default=-1) + 1
-
-    @cached_property
-    def types(self) -> Sequence[int] | None:
-        """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""
-        try:
-            if isinstance(self.expected, TypeListing):
-                return self.expected.token_types()
-        except TokverifyError:
-            return None
-        return self.spec.types if self.spec else None
-
-    @cached_property
-    def added_tokens(self) -> Mapping[int, AddedToken] | None:
-        """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
-        try:
-            if isinstance(self.expected, MatchListing):
-                return self.expected.added_tokens()
-        except TokverifyError:
-            return None
-        return _added_tokens(self.document, self.pieces) if self.document else None
+class Facts(DeclaredFacts):
+    """What a reference declares, and what can be found out about it by asking for ids."""
 
     def probe(self, guess: TokenizerSpec) -> ProbedTokens | None:
         """Find the types of the tokens, and what is added around a text, from the ids that the reference returns.
@@ -199,61 +41,3 @@ class Facts:
         from tokverify.repair.probing import Probing
 
         return Probing(self.expected)
-
-    @cached_property
-    def normalizer(self) -> tuple[str, Callable[[str], str]] | None:
-        """The name of the normalizer, and the function."""
-        if self.document is None or self.document.library.normalizer is None:
-            return None
-        names = [stage["type"] for stage in self.document.normalizer]
-        return ", ".join(names), self.document.library.normalizer.normalize_str
-
-    @cached_property
-    def words(self) -> tuple[str, Callable[[str], list[str]]] | None:
-        """The names of the normalizer and the pre-tokenizer, and both as one function from a text to words."""
-        if self.document is None or self.document.library.pre_tokenizer is None:
-            return None
-        names = [stage["type"] for stage in (*self.document.normalizer, *self.document.pre_tokenizer)]
-        normalize = self.normalizer[1] if self.normalizer else str
-        split = self.document.library.pre_tokenizer.pre_tokenize_str
-        return ", ".join(names), lambda text: [word for word, _ in split(normalize(text))]
-
-    @property
-    def longest_word(self) -> int | None:
-        """The length in characters beyond which WordPiece treats a word as unknown."""
-        limit = self.document.model.get("max_input_chars_per_word") if self.document else None
-        return limit if isinstance(limit, int) else None
-
-    @property
-    def fuses_unknown(self) -> bool | None:
-        """Whether a run of characters outside the vocabulary becomes one unknown token."""
-        return bool(self.document.model.get("fuse_unk")) if self.document else None
-
-
-def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:
-    from tokverify.spec import AddedToken
-
-    ids = {piece: id for id, piece in enumerate(pieces)}
-    return {
-        ids.get(token["content"], token["id"]): AddedToken(
-            ids.get(token["content"], token["id"]),
-            token["content"],
-            bool(token["special"]),
-            bool(token.get("lstrip")),
-            bool(token.get("rstrip")),
-        )
-        for token in document.added_tokens
-    }
-
-
-def _convert(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json; if that is not possible, without what GGUF cannot express."""
-    from tokverify.sources.huggingface.conversion import CONVERTERS, convert_leniently
-
-    convert = CONVERTERS.get(document.model_type)
-    if convert is None:
-        raise document.unsupported("model")
-    try:
-        return convert(document)
-    except UnsupportedError:
-        return convert_leniently(document).spec

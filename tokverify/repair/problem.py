@@ -71,7 +71,7 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
                 failing.append(replace(target, expected=ids))
         elif result.status not in _IGNORED and result.actual == result.expected:
             matching.append(target)
-        elif result.status not in _IGNORED and can_match(result):
+        elif result.fails and can_match(result):
             failing.append(target)
     return failing, matching
 

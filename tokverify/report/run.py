@@ -13,7 +13,9 @@ from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest
 from tokverify.report.known_difference import BaselineOutcome as BaselineOutcome  # noqa: PLC0414 - as above
 from tokverify.report.known_difference import KnownDifference as KnownDifference  # noqa: PLC0414
-from tokverify.report.tokenizer_difference import FAIL_ON, TokenizerDifference
+from tokverify.report.limit import AppliedLimit
+from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, TokenizerDifference, select_failing
+from tokverify.report.verdict import Verdict
 from tokverify.tokenizer import Token
 
 
@@ -25,6 +27,10 @@ class Status(StrEnum):
     ERROR = "error"
     KNOWN = "known"
     SKIPPED = "skipped"
+
+
+FAILING = frozenset({Status.MISMATCH, Status.ERROR})
+"""The statuses of a case that make a run fail, unless a limit explains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,13 @@ class CaseResult:
     """The entry of a baseline that accepts the failure, which then has a `difference` or a `message`."""
     refusals: tuple[str, ...] = ()
     """Sentences on why entries of a baseline about this case do not accept its failure."""
+    explained_by: tuple[str, ...] = ()
+    """The codes of the limits that, together, explain a mismatch completely; each of them is necessary."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the case makes the report different: it fails, and neither a baseline nor a limit explains it."""
+        return self.status in FAILING and not self.explained_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +160,43 @@ class Report:
     """The entries that the baseline could do without; None if there was no baseline."""
     tokens: Mapping[int, tuple[Token, Token]] = field(default_factory=dict)
     """Id of a result without a difference -> its tokens on the (actual, expected) side."""
+    limits: tuple[AppliedLimit, ...] = ()
+    """The limits that explain cases, in the order of their codes."""
+    strict: bool = False
+    """Whether cases that limits explain make the run fail, too."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the report concludes."""
+        compared = {result.status for result in self.results} - {Status.SKIPPED}
+        if not compared:
+            return Verdict.NOT_COMPARABLE
+        if self._is_different:
+            return Verdict.DIFFERENT
+        if Status.KNOWN in compared or any(difference.known for difference in self.differences):
+            return Verdict.ACCEPTED
+        return Verdict.FAITHFUL if self.limits else Verdict.EQUAL
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run passes."""
+        return self.exit_code == 0
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 if the run passes, 1 if it fails, 2 if nothing was compared."""
+        if self.verdict is Verdict.NOT_COMPARABLE:
+            return 2
+        fails = self.verdict is Verdict.DIFFERENT or (self.strict and bool(self.limits))
+        return 1 if fails else 0
+
+    @property
+    def _is_different(self) -> bool:
+        fails = any(result.fails for result in self.results)
+        return fails or bool(select_failing(self.differences, self.fail_on)) or self._fails_uncompared
+
+    @property
+    def _fails_uncompared(self) -> bool:
+        """Whether the run fails because something was not compared, which happens only on request."""
+        skipped = any(result.status is Status.SKIPPED for result in self.results)
+        return NOT_COMPARED in self.fail_on and (bool(self.not_compared) or skipped)

@@ -8,10 +8,13 @@ from contextlib import suppress
 
 from tokverify.report.diagnosis import Diagnosis, Repair, command_line
 from tokverify.report.difference import Difference
+from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.verdict import Origin
 from tokverify.text.wording import list_alternatives
 
 _GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
+_LIMIT_ORIGINS = frozenset({Origin.RUNTIME, Origin.CONVENTION})
 _COMMANDS = ("tokverify fix ", *_GGUF_COMMANDS)
 
 
@@ -19,8 +22,22 @@ def check_run(report: Report, path: str) -> Iterator[str]:
     """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
     for index, result in enumerate(report.results):
         yield from _check_result(result, f"{path}.results[{index}]")
+    yield from _check_limits(report, path)
     if report.diagnosis:
         yield from check_diagnosis(report.diagnosis, f"{path}.diagnosis")
+
+
+def _check_limits(report: Report, path: str) -> Iterator[str]:
+    """Yield what would let a report pass without a proven reason."""
+    codes = {limit.code for limit in report.limits}
+    for index, limit in enumerate(report.limits):
+        if limit.origin not in _LIMIT_ORIGINS or limit.severity is ERROR:
+            yield f"{path}.limits[{index}]: a limit is of the origin runtime or convention, and no error"
+    for index, result in enumerate(report.results):
+        if result.explained_by and result.status is not Status.MISMATCH:
+            yield f"{path}.results[{index}].explained_by: only a mismatch can be explained"
+        elif unknown := sorted({*result.explained_by} - codes):
+            yield f"{path}.results[{index}].explained_by: `limits` has no {list_alternatives(unknown)}"
 
 
 def check_difference(difference: Difference, path: str) -> Iterator[str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tokverify.report.run import FAILING as FAILING  # noqa: PLC0414 - render/ imports it from here
 from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import NOT_COMPARED, TokenizerDifference, select_failing
-
-_NOTHING_COMPARED = 2
-FAILING = frozenset({Status.MISMATCH, Status.ERROR})
-"""The statuses of a case that make a run fail."""
+from tokverify.report.verdict import Verdict
 
 
 def count_status(report: Report, status: Status) -> int:
@@ -23,8 +21,13 @@ def count_decode_differences(report: Report) -> int:
 
 
 def has_failing_case(report: Report) -> bool:
-    """Check whether a case fails that no baseline accepts."""
-    return any(result.status in FAILING for result in report.results)
+    """Check whether a case fails that neither a baseline nor a limit explains."""
+    return any(result.fails for result in report.results)
+
+
+def count_explained(report: Report) -> int:
+    """Count the cases that limits explain."""
+    return sum(bool(result.explained_by) for result in report.results)
 
 
 def failing_differences(report: Report) -> tuple[TokenizerDifference, ...]:
@@ -39,15 +42,13 @@ def fails_uncompared(report: Report) -> bool:
 
 
 def run_exit_code(report: Report) -> int:
-    """Return 0 if everything compared agrees or is known, 1 if something does not, 2 if nothing was compared."""
-    if has_failing_case(report) or failing_differences(report) or fails_uncompared(report):
-        return 1
-    return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else _NOTHING_COMPARED
+    """Return the exit code that follows from the verdict."""
+    return report.exit_code
 
 
 def compares_nothing(report: Report) -> bool:
-    """Check whether the exit code says that nothing was compared."""
-    return run_exit_code(report) == _NOTHING_COMPARED
+    """Check whether nothing was compared."""
+    return report.verdict is Verdict.NOT_COMPARABLE
 
 
 def other_side(result: CaseResult) -> str:
@@ -76,9 +77,12 @@ def vocabularies_differ(vocabulary: VocabularyDifference | None) -> bool:
 def summarize_run(report: Report) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     return {
-        "exit_code": run_exit_code(report),
+        "exit_code": report.exit_code,
+        "verdict": str(report.verdict),
         "cases": len(report.results),
         **{str(status): count_status(report, status) for status in Status},
+        "explained": count_explained(report),
+        "unexplained": sum(result.fails for result in report.results),
         "decode_differences": count_decode_differences(report),
         "vocabularies_differ": vocabularies_differ(report.vocabulary),
         "differences": len(report.differences),

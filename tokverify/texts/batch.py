@@ -82,6 +82,11 @@ class Answers:
         self._encoded.update(zip(new, encoded, strict=True))
         return [self._encoded[key] for key in keys]
 
+    def add(self, text: str, mode: Mode, encode: Callable[[], list[int]]) -> Encoded:
+        """Encode a text in another way than the tokenizer would in this mode."""
+        self._encoded[text, mode] = encoded = _answer(encode)
+        return encoded
+
     def decode_all(self, all_ids: Iterable[Sequence[int]]) -> None:
         """Decode lists of ids, and forget earlier ones."""
         distinct = list(dict.fromkeys(map(tuple, all_ids)))

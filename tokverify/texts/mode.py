@@ -4,6 +4,8 @@ A tokenizer that never recognizes control tokens (`parses_special` is False) enc
 matches its other added tokens. In a text without any of its control tokens, this is what `parse_special` does to other
 tokenizers. In a text that contains one, none of their modes is the same; with the option off, at least the control
 tokens are plain text on both sides. If such a tokenizer does not list its control tokens, the option is always off.
+If the text also contains other tokens that only this tokenizer matches then, such as the chat markers of Gemma, the
+stretches between its control tokens can be compared, with the option on (see `is_stretched`).
 
 Some tokenizers always recognize control tokens. The option is then always on, unless another one never does.
 """
@@ -16,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import AlwaysParsing, ControlListing
+from tokverify.tokenizer import AddedTokenListing, AlwaysParsing, ControlListing, pieces_of, why_hidden
 
 if TYPE_CHECKING:
     from tokverify.case import Case
@@ -78,6 +80,58 @@ class Modes:
             names = dict.fromkeys(name for name, _ in self._never_parsed)
             return f"parse_special on: {_join(names, 'has', 'have')} no other way to encode this text"
         return f"parse_special off: {_join(unable, 'never recognizes', 'never recognize')} control tokens in a text"
+
+    def is_stretched(self, text: str) -> bool:
+        """Whether a text is best compared with `parse_special` on, in stretches around control tokens.
+
+        This is so if no mode of the others is the same: one tokenizer never parses control tokens, and the text
+        contains one of these, and another token that only it matches anyway.
+        """
+        return self._markers is not None and bool(self._find_unable(text)) and self._markers(text)
+
+    def encode_stretches(self, tokenizer: Tokenizer, text: str) -> list[int]:
+        """Encode the stretches of a text between the control tokens of a tokenizer that never parses these.
+
+        Raises:
+            EncodeError: If a stretch cannot be encoded.
+        """
+        ids: list[int] = []
+        for part in filter(None, re.split(f"({self._stretched_pattern})", text)):
+            id = self._stretched_ids.get(part)
+            ids += tokenizer.encode(part, add_special=False, parse_special=True) if id is None else [id]
+        return ids
+
+    @cached_property
+    def _stretched(self) -> Tokenizer | None:
+        """The only tokenizer that never parses control tokens, if it lists its tokens and knows none to add."""
+        unable = [tokenizer for tokenizer in self._tokenizers if not tokenizer.parses_special]
+        if len(unable) != 1 or not isinstance(unable[0], ControlListing) or why_hidden(*unable):
+            return None
+        return None if unable[0].adds_special else unable[0]
+
+    @cached_property
+    def _stretched_ids(self) -> dict[str, int]:
+        if not isinstance(self._stretched, ControlListing):
+            return {}
+        controls = self._stretched.control_texts
+        return {piece: id for id, piece in enumerate(pieces_of(self._stretched)) if piece and piece in controls}
+
+    @cached_property
+    def _stretched_pattern(self) -> str:
+        return "|".join(map(re.escape, sorted(self._stretched_ids, key=len, reverse=True)))
+
+    @cached_property
+    def _markers(self) -> ContainsControl | None:
+        """Check whether a text contains a token that only the others do not match without parsing control tokens."""
+        if not self._stretched_ids or not isinstance(self._stretched, AddedTokenListing):
+            return None
+        others = [each for each in self._tokenizers if each is not self._stretched and isinstance(each, ControlListing)]
+        theirs = set().union(*(each.control_texts for each in others))
+        markers = (theirs & set(self._stretched.added_texts)) - self._stretched_ids.keys()
+        if not markers:
+            return None
+        search = re.compile("|".join(map(re.escape, markers))).search
+        return lambda text: search(text) is not None
 
     def _find_unable(self, text: str) -> dict[str, None]:
         """Return the names of the tokenizers that never recognize some control token in this text."""

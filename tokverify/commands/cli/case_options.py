@@ -53,6 +53,13 @@ def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Ca
     return click.option("--fail-on", multiple=True, callback=_parse_fail_on, metavar="LIST", help=help)
 
 
+strict_option = click.option(
+    "--strict",
+    is_flag=True,
+    help="Also fail on cases that differ only by limits of llama.cpp, which are named.",
+)
+
+
 def waivers_option(command: _Command) -> _Command:
     """Add the option that names the accepted findings."""
     return click.option(

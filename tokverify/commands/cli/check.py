@@ -14,6 +14,7 @@ from tokverify.commands.cli.case_options import (
     cases_option,
     fail_on_option,
     max_failures_options,
+    strict_option,
     waivers_option,
 )
 from tokverify.commands.cli.configured import select_model
@@ -41,6 +42,7 @@ class CheckOptions(ReportOptions):
     waivers: Path | None
     fail_on: tuple[str, ...] | None
     only: tuple[str, ...]
+    strict: bool
     max_failures: int | None
     allow_outside: bool
 
@@ -52,6 +54,7 @@ class CheckOptions(ReportOptions):
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
 @waivers_option
 @fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
+@strict_option
 @click.option(
     "--only",
     multiple=True,
@@ -113,4 +116,5 @@ def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:
         baseline=options.baseline or model.baseline,
         waivers=options.waivers or model.waivers,
         fail_on=model.fail_on if options.fail_on is None else options.fail_on,
+        strict=options.strict or model.strict,
     )

@@ -47,4 +47,4 @@ def fill_in_settings(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[s
 
 def _is_unset(name: str, value: object) -> bool:
     # subtle: an empty `fail_on` is what `--fail-on none` asks for.
-    return value is None or (value == () and name != "fail_on")
+    return value is None or value is False or (value == () and name != "fail_on")

@@ -64,6 +64,7 @@ def _merge_options(given: Mapping[str, Any], model: ConfiguredModel, configurati
         "tags": model.tags,
         "patterns": model.patterns,
         "baseline": model.baseline,
+        "strict": model.strict,
         "reports": _configured_reports(configuration),
     }
     chosen = {key: given.get(key) or value for key, value in configured.items()}

@@ -16,6 +16,7 @@ from tokverify.commands.cli.case_options import (
     last_failed_option,
     max_failures_options,
     selection_options,
+    strict_option,
 )
 from tokverify.commands.cli.configured import fill_in_settings
 from tokverify.commands.cli.options import (
@@ -34,7 +35,7 @@ from tokverify.commands.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.sources.stores.location import find_models
 
-_CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline", "fail_on")
+_CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline", "fail_on", "strict")
 
 
 @click.command(cls=ModelCommand)
@@ -54,6 +55,7 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @last_failed_option
 @max_failures_options
 @fail_on_option("differences between the tokenizers", ASPECTS_HELP)
+@strict_option
 @diagnose_option
 @thorough_option
 @baseline_options
@@ -77,8 +79,9 @@ def run(  # the rest of the options is in RunOptions
     that of `tokverify check`.
 
     Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
-    compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees
-    or is a known failure, 1 if a case or another difference fails, and 2 if the command could not run.
+    compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees,
+    is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits-of-gguf.md); 1 if a case or
+    another difference fails; and 2 if the command could not run, or nothing was compared.
     """
     if not models:
         from tokverify.commands.cli.matrix import run_configured

@@ -33,6 +33,7 @@ class RunOptions(BaselineOptions):
     last_failed: bool
     max_failures: int | None
     fail_on: tuple[str, ...] | None
+    strict: bool
     diagnose: bool
     thorough: bool
 
@@ -67,6 +68,7 @@ class RunOptions(BaselineOptions):
             last_failed=self.last_failed,
             max_failures=self.max_failures,
             fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
+            strict=self.strict,
             diagnose=self.diagnose,
             thorough=self.thorough,
             baseline=self.baseline,
@@ -97,6 +99,7 @@ class RunOptions(BaselineOptions):
             patterns=self.patterns,
             baseline=self.baseline,
             fail_on=self.fail_on,
+            strict=self.strict,
         )
         return CheckRequest(
             model=model,

@@ -43,6 +43,9 @@ class ConfiguredModel:
     fail_on: tuple[str, ...] | None = None
     """What fails besides failing cases; None for the default."""
 
+    strict: bool = False
+    """Whether cases fail even if limits of llama.cpp explain them."""
+
     select: tuple[str, ...] = ()
     """Beginnings of the codes of the rules to apply; all by default."""
 

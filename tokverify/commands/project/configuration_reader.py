@@ -76,6 +76,7 @@ class _Reader:
             raise self._error("models", "is missing; add at least one `[[models]]` with a `model`")
         default = values.get("fail_on")
         models = [replace(model, fail_on=default) if model.fail_on is None else model for model in values["models"]]
+        models = [replace(model, strict=model.strict or values.get("strict", False)) for model in models]
         return Configuration(
             source=self.path, models=tuple(models), reports=values.get("reports", ()), jobs=values.get("jobs", 1)
         )
@@ -157,6 +158,11 @@ class _Reader:
             raise self._error(key, "must be a positive integer")
         return value
 
+    def flag(self, value: object, key: str) -> bool:
+        if not isinstance(value, bool):
+            raise self._error(key, "must be true or false")
+        return value
+
     def fail_on(self, value: object, key: str) -> tuple[str, ...]:
         names = self.strings(value, key)
         try:
@@ -195,6 +201,7 @@ _MODEL: Mapping[str, Callable[..., Any]] = {
     "patterns": _Reader.strings,
     "baseline": _Reader.file,
     "fail_on": _Reader.fail_on,
+    "strict": _Reader.flag,
     "select": _Reader.codes,
     "ignore": _Reader.codes,
     "waivers": _Reader.file,
@@ -204,5 +211,6 @@ _CONFIGURATION: Mapping[str, Callable[..., Any]] = {
     "models": _Reader.models,
     "reports": _Reader.strings,
     "fail_on": _Reader.fail_on,
+    "strict": _Reader.flag,
     "jobs": _Reader.count,
 }

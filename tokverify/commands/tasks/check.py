@@ -139,6 +139,7 @@ class _Opened:
             baseline=self._configured.baseline,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
+            strict=self._configured.strict,
             diagnose=self._request.diagnose,
             thorough=self._request.thorough,
             options=self._request.options,

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tokverify.case import Case
 from tokverify.report.run import Report
-from tokverify.report.run_summary import FAILING
 from tokverify.system.cache import CacheFile
 
 _VERSION = 1
@@ -32,7 +31,7 @@ class LastFailures:
 
     def update(self, report: Report) -> None:
         """Remember which cases of a report fail; those that were not run keep their last outcome."""
-        failing = {result.case.name for result in report.results if result.status in FAILING}
+        failing = {result.case.name for result in report.results if result.fails}
         not_run = self._read().difference(result.case.name for result in report.results)
         names = sorted(failing | not_run)
         self.file.write(_VERSION, {"cases": names} if names else {})

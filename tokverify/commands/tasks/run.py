@@ -24,6 +24,7 @@ from tokverify.commands.tasks.opening import (
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
+from tokverify.compare.facts import Facts
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side
 from tokverify.report.run_summary import count_decode_differences, failing_differences, has_failing_case
@@ -44,6 +45,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     baseline: Baseline | Path | str | None = None,
     max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
+    strict: bool = False,
     diagnose: bool = False,
     thorough: bool = False,
     options: Mapping[str, object] | None = None,
@@ -60,6 +62,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         max_failures: Stop after this many failing cases; None to run all.
         fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
             `info`), aspects such as `decoding`, and `not-compared`.
+        strict: Let the run fail even if limits of llama.cpp explain all cases that differ.
         diagnose: If cases or the tokenizers themselves differ, search for the cause and record it in the report.
         thorough: Let the diagnosis try much more before it gives up.
         options: The options to record in the report.
@@ -81,6 +84,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         baseline=known,
         max_failures=max_failures,
         fail_on=fail_on,
+        strict=strict,
         on_progress=on_progress,
     )
     versions: Mapping[str, str]
@@ -90,7 +94,11 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     else:
         found = open_reference(opened, reference)
         versions = found.versions
-        report = compare(expected=found.tokenizer, sides=(opened.description, found.description))
+        report = compare(
+            expected=found.tokenizer,
+            sides=(opened.description, found.description),
+            facts=Facts(found.tokenizer, found.path),
+        )
         if found.found.is_rebuilt and isinstance(opened, OpenedModel):
             from tokverify.commands.tasks.own_rules import add_rule_findings
 
@@ -168,6 +176,9 @@ class RunRequest:
     fail_on: tuple[str, ...] = FAIL_ON
     """What fails besides failing cases."""
 
+    strict: bool = False
+    """Whether cases fail even if limits of llama.cpp explain them."""
+
     diagnose: bool = False
     """Whether to search for the cause of failures."""
 
@@ -211,6 +222,7 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
         baseline=None if request.update_baseline else baseline,
         max_failures=request.max_failures,
         fail_on=request.fail_on,
+        strict=request.strict,
         diagnose=request.diagnose and not request.update_baseline,
         thorough=request.thorough,
         options=request.options,
@@ -237,6 +249,7 @@ def verify_configured(model: ConfiguredModel) -> Report:
         patterns=model.patterns,
         baseline=model.baseline,
         fail_on=FAIL_ON if model.fail_on is None else model.fail_on,
+        strict=model.strict,
     )
     return run(request).report
 

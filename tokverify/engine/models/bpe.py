@@ -18,7 +18,7 @@ from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.pre_token import trace_pre_tokens
-from tokverify.engine.pre_tokenizer import PreTokenizer, splitter
+from tokverify.engine.pre_tokenizer import PreTokenizer, Splitter, splitter
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
@@ -35,17 +35,20 @@ class Bpe:
         self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
         self._use(pre_tokenizer)
 
-    def _use(self, pre_tokenizer: PreTokenizer) -> None:
+    def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
         self._pre_tokenizer = pre_tokenizer
-        self._pre_tokens = splitter(pre_tokenizer)
+        self._pre_tokens = split or splitter(pre_tokenizer)
         self._cache = ChunkCache(self._encode_pre_token)
         # subtle: a part is not a pre-token, so rules for whole pre-tokens must not apply to it.
         self._part_cache = ChunkCache(self._encode_part)
 
-    def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer) -> Bpe:
-        """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time."""
+    def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> Bpe:
+        """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
+
+        `split` replaces the pre-tokenizer's own way of splitting texts.
+        """
         copied = copy.copy(self)
-        copied._use(pre_tokenizer)  # noqa: SLF001 - the same class
+        copied._use(pre_tokenizer, split)  # noqa: SLF001 - the same class
         return copied
 
     def encode(self, text: str) -> list[int]:

@@ -12,7 +12,6 @@ from tokverify.render.run.differences import effect_of
 from tokverify.render.run.html import diagnosis_data, side_data
 from tokverify.report.check import Part, check_exit_code, part_exit_code
 from tokverify.report.run import Side
-from tokverify.report.run_summary import FAILING
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def _list_findings(model: ModelCheck, part: Part) -> Iterator[_Line]:
             title = f"{difference.aspect} ({effect_of(difference, model.run)}):"
             yield difference.severity.name, title, visible_message(difference.message)
         for result in model.run.results:
-            if result.status in FAILING:
+            if result.fails:
                 yield str(result.status), visible_message(result.case.name), headline(result)
     if part is Part.AUDIT and model.audit:
         for finding in model.audit.findings:

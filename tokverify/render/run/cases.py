@@ -26,13 +26,14 @@ from tokverify.render.document import (
 from tokverify.report.difference import Difference
 from tokverify.report.known_difference import describe_subject
 from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report, Status
-from tokverify.report.run_summary import FAILING, failing_differences, other_side
+from tokverify.report.run_summary import failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
-from tokverify.text.wording import encode_options, plural
+from tokverify.text.wording import encode_options, list_items, plural
 
 _MAX_CODE_POINTS = 4
 _MAX_DRAWN = 10
+_MAX_EXPLAINED = 2
 _MAX_DECODED = 10
 _BYTES_BEFORE, _BYTES_AFTER = 15, 35
 
@@ -45,8 +46,9 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     matching = by_status.get(Status.MATCH, [])
     if verbose and matching:
         yield _matches_section(matching)
-    failing = [result for result in report.results if result.status in FAILING]
-    yield from _failing_sections(failing, heading, verbose=verbose)
+    yield from _failing_sections([result for result in report.results if result.fails], heading, verbose=verbose)
+    explained = [result for result in report.results if result.explained_by]
+    yield from _failing_sections(explained, "explained case", verbose=verbose, most=_MAX_EXPLAINED)
     yield from _decoding_sections(report, verbose=verbose)
     yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:
@@ -56,18 +58,20 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     yield from _group_by_reason("note", _notes(matching), fold=not verbose)
 
 
-def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: bool) -> Iterator[Section]:
-    """Yield a section for each failing case; `table` only names those beyond a limit."""
+def _failing_sections(
+    failing: Sequence[CaseResult], heading: str, *, verbose: bool, most: int = _MAX_DRAWN
+) -> Iterator[Section]:
+    """Yield a section for each failing or explained case; `table` only names those beyond a limit."""
     if failing:
         yield Section([Only("markdown", [Heading(plural(len(failing), heading))])])
-    drawn = len(failing) if verbose or len(failing) <= _MAX_DRAWN + 1 else _MAX_DRAWN
+    drawn = len(failing) if verbose or len(failing) <= most + 1 else most
     for result in failing[:drawn]:
         yield Section([case_details(result, verbose=verbose)])
     for result in failing[drawn:]:
         yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
     if failing[drawn:]:
         names = [result.case.name for result in failing[drawn:]]
-        yield Section([Only("table", [Names("more failing cases", "shown with -v", names, fold=True)])])
+        yield Section([Only("table", [Names(f"more {heading}s", "shown with -v", names, fold=True)])])
 
 
 def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:
@@ -82,7 +86,7 @@ def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str,
 def _title(result: CaseResult) -> Inline:
     case = result.case
     place = f"  {case.file}:{case.line}" if case.file else ""
-    status = message(f"{str(result.status).upper()} ", Style.BAD)
+    status = message(f"{str(result.status).upper()} ", Style.NOTICE if result.explained_by else Style.BAD)
     return [status, message(result.case.name, Style.STRONG), message(place, Style.DIM)]
 
 
@@ -94,6 +98,8 @@ def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[tuple[str, Inl
         yield "catches", message(case.note)
     yield "text", exact(case.text) if verbose else shorten(case.text)
     yield "options", encode_options(add_special=result.add_special, parse_special=result.parse_special)
+    if result.explained_by:
+        yield "because of", message(list_items(result.explained_by), Style.NOTICE)
     if result.status is Status.MISMATCH:
         yield from (("note", message(note, Style.NOTICE)) for note in (*result.notes, *result.refusals))
         if result.expect is not None:

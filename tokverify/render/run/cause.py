@@ -28,6 +28,7 @@ def causes(report: Report) -> Causes:
 
 def _own_causes(result: CaseResult) -> Iterator[str]:
     """Yield the causes that follow from the result of the case itself."""
+    yield from (f"limit {code}" for code in result.explained_by)
     if result.known:
         yield f"known: {visible_message(known_text(result.known))}"
     elif result.status is Status.SKIPPED:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from tokverify.render.document import Document, Section, Style, message
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.sections import diagnosis_sections, sides_section, suites_section, vocabulary_sections
+from tokverify.render.run.sections import (
+    diagnosis_sections,
+    limit_sections,
+    sides_section,
+    suites_section,
+    vocabulary_sections,
+)
 from tokverify.render.run.verdict import verdict
 from tokverify.report.diagnosis import Command
 from tokverify.report.finding import Severity
@@ -51,5 +57,6 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, differences=report.differences)
     yield from difference_sections(report)
     yield suites_section(report, verbose=verbose)
+    yield from limit_sections(report)
     yield from diagnosis_sections(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)

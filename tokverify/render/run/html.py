@@ -99,7 +99,7 @@ def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
     """Return the cases of reports, one report after the other, each with the causes of its cases."""
     results = [result for report, _ in reports for result in report.results]
     statuses = Counter(result.status for result in results)
-    failing = [result for result in results if result.status in {Status.MISMATCH, Status.ERROR}]
+    failing = [result for result in results if result.fails]
     return {
         "counts": [(str(status), statuses[status]) for status in Status if statuses[status]],
         # Failing cases as they are shown without scripts.

@@ -12,7 +12,6 @@ from tokverify.report.finding import Severity
 from tokverify.report.known_difference import describe_subject
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import (
-    FAILING,
     compares_nothing,
     fails_uncompared,
     other_side,
@@ -36,6 +35,7 @@ UNCOMPARED_CHECK = Check("not-compared", "not compared", "Something could not be
 RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
+    Check("limit", "limit", "llama.cpp differs from the reference, whatever the file says.", Level.NOTE),
     Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
     *TOKENIZER_CHECKS,
     UNCOMPARED_CHECK,
@@ -62,7 +62,7 @@ def uncompared_notes(report: Report) -> list[str]:
 
 def report_issues(report: Report) -> Iterator[Issue]:
     """Yield the failing cases of a report, the diagnosis, other issues, and the failures that a baseline accepts."""
-    failing = [result for result in report.results if result.status in FAILING]
+    failing = [result for result in report.results if result.fails]
     yield from (case_issue(result, report, "case") for result in failing)
     yield from _report_wide_issues(report)
     yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
@@ -79,6 +79,26 @@ def _diagnosis_issues(report: Report) -> Iterator[Issue]:
             message=join_lines(lines),
             path=report.actual.source,
             key=report.actual.name,
+        )
+
+
+def _limit_issues(report: Report) -> Iterator[Issue]:
+    """Yield one issue for each limit, with the cases that it explains."""
+    for limit in report.limits:
+        names = [result.case.name for result in report.results if limit.code in result.explained_by]
+        differs = "differs" if limit.cases == 1 else "differ"
+        lines = [
+            f"{plural(limit.cases, 'case')} {differs} because {limit.message} ({limit.code} {limit.name})",
+            limit.advice,
+            *names,
+        ]
+        yield Issue(
+            check="limit",
+            level=Level.ERROR if report.strict else Level.NOTE,
+            title=f"limit: {limit.code} {limit.name}",
+            message=join_lines(list(map(visible_message, lines))),
+            path=report.actual.source,
+            key=f"{report.actual.name}\0{limit.code}",
         )
 
 
@@ -165,6 +185,7 @@ def decoding_issues(report: Report, path: str) -> Iterator[Issue]:
 def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
     yield from _diagnosis_issues(report)
+    yield from _limit_issues(report)
     yield from difference_issues(report)
     if fails_uncompared(report) or compares_nothing(report):
         yield from uncompared_issues(report)

@@ -81,7 +81,7 @@ def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Eleme
     """Yield a suite for each file of cases."""
     tags = {**_TAGS, Status.SKIPPED: _skipped_tag(report)}
     for (file, name), results in _by_file(report.results).items():
-        yield suite(name, properties, [_case(result, tags[result.status]) for result in results], file)
+        yield suite(name, properties, [_case(result, tags[result.status], report) for result in results], file)
 
 
 def _skipped_tag(report: Report) -> str:
@@ -98,12 +98,20 @@ def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRe
     return suites
 
 
-def _case(result: CaseResult, tag: str) -> Element:
+def _case(result: CaseResult, tag: str, report: Report) -> Element:
     case, status = result.case, result.status
     if status is Status.MATCH:
         return passed(case.id, case.suite, "\n".join(map(visible_message, result.notes)))
+    if result.explained_by and not report.strict:
+        return passed(case.id, case.suite, "\n".join([*_limit_lines(result, report), *_body(result)]))
     message = f"known: {visible_message(known_text(result.known))}" if result.known else headline(result)
     return not_passed(passed(case.id, case.suite), tag, str(status), message, _body(result))
+
+
+def _limit_lines(result: CaseResult, report: Report) -> list[str]:
+    """Say why an explained case passes."""
+    limits = [limit for limit in report.limits if limit.code in result.explained_by]
+    return [visible_message(f"explained: {limit.message} ({limit.code} {limit.name})") for limit in limits]
 
 
 def _body(result: CaseResult) -> list[str]:

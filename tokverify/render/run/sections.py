@@ -20,6 +20,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.run.verdict import effect, limit_note
 from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.limit import AppliedLimit
 from tokverify.report.run import NEARLY_ALL, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.run_summary import vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
@@ -159,6 +160,26 @@ def suites_section(report: Report, *, verbose: bool) -> Section:
 
 def _count(count: int, style: Style) -> Inline:
     return message(f"{count:,}", style) if count else message("-", Style.DIM)
+
+
+def limit_sections(report: Report) -> Iterator[Section]:
+    """Describe the limits that explain cases, and how to live with them."""
+    items = [
+        Item(
+            [
+                [message(f"{limit.code} {limit.name}: ", Style.STRONG), message(_count_limit(limit))],
+                message(limit.advice, Style.DIM),
+            ]
+        )
+        for limit in report.limits
+    ]
+    if items:
+        yield Section([Items(items, numbered=False)], "Limits")
+
+
+def _count_limit(limit: AppliedLimit) -> str:
+    differs = "differs" if limit.cases == 1 else "differ"
+    return f"{plural(limit.cases, 'case')} {differs} because {limit.message}"
 
 
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:

@@ -10,19 +10,25 @@ from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
 from tokverify.report.run import Report, Status, VocabularyDifference
 from tokverify.report.run_summary import (
     count_decode_differences,
+    count_explained,
     count_status,
     fails_uncompared,
     run_exit_code,
 )
+from tokverify.report.verdict import Origin, Verdict
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
+
+_REMARKS = {
+    Origin.RUNTIME: "which no GGUF file can change",
+    Origin.CONVENTION: "which llama.cpp's converter does on purpose",
+}
+_PLURALS = {False: "a limit", True: "limits"}
 
 
 def verdict(report: Report) -> str:
     """Sum up a report, such as `280 cases: 268 match, 12 mismatch`."""
-    counts = {status: count_status(report, status) for status in Status}
-    listed = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-    parts = [f"{plural(len(report.results), 'case')}: {listed or 'none run'}"]
+    parts = [_count_cases(report)]
     if decoded := count_decode_differences(report):
         parts.append(f"{decoded:,} decoded differently")
     if differences := count_effects(report):
@@ -38,6 +44,39 @@ def verdict(report: Report) -> str:
     if run_exit_code(report) not in {0, 1}:
         return "; ".join([*parts, "nothing was compared"])
     return "; ".join([*parts, *reservations(report)])
+
+
+def _count_cases(report: Report) -> str:
+    """Count the cases by status; name the limits that explain those that differ, alone or among others."""
+    counts = {status: count_status(report, status) for status in Status}
+    explained = count_explained(report)
+    if explained and report.verdict in {Verdict.FAITHFUL, Verdict.ACCEPTED}:
+        matching = f"{counts[Status.MATCH]:,} of {plural(len(report.results), 'case')} match"
+        others = [f"{counts[status]:,} {status}" for status in (Status.KNOWN, Status.SKIPPED) if counts[status]]
+        failing = "; --strict fails on that" if report.strict else ""
+        return f"{report.verdict}: {', '.join([matching, *others])}; {limits_line(report)}{failing}"
+    listed = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    line = f"{plural(len(report.results), 'case')}: {listed or 'none run'}"
+    if not explained:
+        return line
+    codes = ", ".join(limit.code for limit in report.limits)
+    return f"{line}, {explained:,} of them only because of {_PLURALS[len(report.limits) > 1]} of llama.cpp ({codes})"
+
+
+def limits_line(report: Report) -> str:
+    """Say which limits explain the cases that differ, and that no change to the file would help."""
+    explained = count_explained(report)
+    differ = "differs" if explained == 1 else "differ"
+    if len(report.limits) == 1:
+        limit = report.limits[0]
+        return f"{explained:,} {differ} because {limit.message} ({limit.code}), {_REMARKS[limit.origin]}"
+    origins = {limit.origin for limit in report.limits}
+    common = f", {_REMARKS[origins.pop()]}" if len(origins) == 1 else ""
+    reasons = [
+        f"{limit.cases:,} because {limit.message} ({limit.code}){'' if common else f', {_REMARKS[limit.origin]}'}"
+        for limit in report.limits
+    ]
+    return f"{explained:,} {differ}: {list_items(reasons, len(reasons))}{common}"
 
 
 def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:

@@ -1,0 +1,386 @@
+"""Each limit explains exactly the cases that it causes, and never a fault of the file that looks similar."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.byte_level import to_byte_level
+from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
+from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.report.run import Report
+from tokverify.report.verdict import Origin, Verdict
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.spec import TokenizerSpec, TokenType
+
+NORMAL = TokenType.NORMAL.value
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+
+
+def verify(spec: TokenizerSpec, path: Path, texts: Sequence[str], *, strict: bool = False) -> Report:
+    """Compare texts, with special tokens parsed and not."""
+    cases = [
+        Case(id=f"{index}-{parse_special}", suite="s", text=text, parse_special=parse_special)
+        for index, text in enumerate(texts)
+        for parse_special in (True, False)
+    ]
+    found = open_reference(path)
+    facts = Facts(found.tokenizer, found.path)
+    return verify_tokenizers(Encoder(spec), found.tokenizer, cases, fail_on=(), facts=facts, strict=strict)
+
+
+def explained(report: Report) -> set[str]:
+    """Return the codes of the limits that explain cases, all of which must be explained."""
+    assert [result.case.text for result in report.results if result.fails] == []
+    return {code for result in report.results for code in result.explained_by}
+
+
+def assert_limit(report: Report, *codes: str) -> None:
+    """Check that exactly these limits explain whatever differs, and that the report is faithful."""
+    assert explained(report) == set(codes)
+    assert [limit.code for limit in report.limits] == sorted(codes)
+    assert (report.verdict, report.exit_code) == (Verdict.FAITHFUL, 0)
+
+
+def assert_different(report: Report) -> None:
+    """Check that no limit hides a fault."""
+    assert any(result.fails for result in report.results)
+    assert (report.verdict, report.exit_code) == (Verdict.DIFFERENT, 1)
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def added(id: int, text: str, *, special: bool = True, **flags: bool) -> dict[str, Any]:
+    usual = {"single_word": False, "normalized": False, "lstrip": False, "rstrip": False}
+    return {"id": id, "content": text, "special": special, **usual, **flags}
+
+
+def bpe_document(spec: TokenizerSpec, tokens: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
+    """Return the tokenizer.json of a byte-level specification, with changes to its stages and its model."""
+    texts = {token["content"] for token in tokens}
+    model = {
+        "type": "BPE",
+        "vocab": {token: id for id, token in enumerate(spec.tokens) if token not in texts},
+        "merges": list(spec.merges or ()),
+        **changes.pop("model", {}),
+    }
+    return {
+        "version": "1.0",
+        "added_tokens": list(tokens),
+        "normalizer": None,
+        "pre_tokenizer": BYTE_LEVEL,
+        "post_processor": None,
+        "decoder": BYTE_LEVEL,
+        **changes,
+        "model": model,
+    }
+
+
+def test_an_overridden_type_is_a_limit_unless_the_file_types_a_token_wrongly(tmp_path: Path):
+    # llama.cpp makes `</s>` a control token and always matches `<|start|>`; it decides nothing about <x>.
+    spec = bpe_spec(["a b"], {"</s>": NORMAL, "<|start|>": CONTROL, "<x>": CONTROL})
+    ids = {text: spec.tokens.index(text) for text in ("<|start|>", "<x>")}
+    tokens = [added(id, text) for text, id in ids.items()]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    texts = ("ab</s>ab", "ab<|start|>", "<x>ab", "</s><x>")
+    assert_limit(verify(spec, path, texts), "TL001")
+    wrong = replace(spec, types=[NORMAL if id == ids["<x>"] else type for id, type in enumerate(spec.types or ())])
+    assert_different(verify(wrong, path, texts))
+
+
+def test_what_the_converter_types_as_control_is_a_convention_unless_it_does_not_look_special(tmp_path: Path):
+    spec = bpe_spec(["a b"], {"<｜User｜>": CONTROL, "<unused1>": CONTROL, "<think>": USER_DEFINED})
+    texts = ("<｜User｜>", "<unused1>", "<think>")
+    tokens = [added(spec.tokens.index(text), text, special=False) for text in texts]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    texts = ("<｜User｜>ab", "ab<unused1>", "<think>ab")
+    report = verify(spec, path, texts)
+    assert_limit(report, "TL002")
+    assert [limit.origin for limit in report.limits] == [Origin.CONVENTION]
+    # `<think>` does not look special, so no converter would have made it a control token.
+    hidden = [CONTROL if type == USER_DEFINED else type for type in spec.types or ()]
+    assert_different(verify(replace(spec, types=hidden), path, texts))
+    # A marker that is typed NORMAL is not matched at all.
+    first = spec.tokens.index("<｜User｜>")
+    wrong = [NORMAL if id == first else type for id, type in enumerate(spec.types or ())]
+    assert_different(verify(replace(spec, types=wrong), path, texts))
+
+
+def test_a_declared_normalizer_is_a_limit_unless_merges_are_exchanged(tmp_path: Path):
+    # é is one token in NFC; the merges decide about "abc".
+    spec = bpe_spec(["Ã ©", "a b", "b c"], {})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"}))
+    texts = ("cafe\u0301", "caf\u00e9", "abc e\u0301")
+    report = verify(spec, path, texts)
+    assert_limit(report, "TL003")
+    assert report.limits[0].message == "llama.cpp does not normalize texts with NFC"
+    wrong = replace(spec, merges=["Ã ©", "b c", "a b"])
+    report = verify(wrong, path, texts)
+    assert_different(report)
+    assert [result.case.text for result in report.results if result.explained_by] == ["cafe\u0301"] * 2
+
+
+def test_no_normalizer_is_assumed_that_the_reference_does_not_declare(tmp_path: Path):
+    spec = bpe_spec(["Ã ©"], {})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec))
+    # The reference encodes the accent as it is; a file that lacks the merge of `Ì` and its byte differs.
+    other = replace(spec, merges=[])
+    assert_different(verify(other, path, ("caf\u00e9",)))
+
+
+LLAMA_3 = (
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
+    "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+)
+
+GPT_4O = (
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+)
+
+
+def split_by(pattern: str) -> dict[str, Any]:
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, {**BYTE_LEVEL, "use_regex": False}]}
+
+
+def test_another_version_of_unicode_is_a_limit_unless_the_pre_tokenizer_is_wrong(tmp_path: Path):
+    # Of four Garay digits (Unicode 16), the reference splits off the fourth, so that the merge cannot reach it.
+    digits = "\U00010d40\U00010d41\U00010d42\U00010d43"
+    crossing = f"{to_byte_level(digits)[11]} {to_byte_level(digits)[12]}"
+    spec = bpe_spec([crossing, "3 4"], {}, pre="llama-bpe")
+    document = bpe_document(spec, pre_tokenizer=split_by(LLAMA_3), model={"ignore_merges": True})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    texts = (f"a {digits}", digits, "12345", "a b")
+    report = verify(spec, path, texts)
+    assert_limit(report, "TL004")
+    assert "Unicode 15.1, and the reference by Unicode 16" in report.limits[0].message
+    assert_different(verify(replace(spec, pre="gpt-2"), path, texts))
+
+
+def test_a_pattern_that_llama_cpp_lacks_is_a_limit_only_with_the_nearest_name(tmp_path: Path):
+    # No name of llama.cpp keeps exactly two digits together; `llama-bpe`, with three, is nearest in all else.
+    pattern = LLAMA_3.replace("{1,3}", "{1,2}")
+    merges = ["1 2", "2 3", "12 3", "3 4", "' s", "h e"]
+    spec = bpe_spec(merges, {}, pre="llama-bpe")
+    document = bpe_document(spec, pre_tokenizer=split_by(pattern), model={"ignore_merges": True})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    texts = ("1234", "he's", "he 12")
+    assert_limit(verify(spec, path, texts), "TL012")
+    for wrong in ("gpt-2", "bloom", "tekken", "default", "deepseek-llm"):
+        assert_different(verify(replace(spec, pre=wrong), path, texts))
+
+
+def test_ignore_merges_is_a_limit_only_if_no_name_has_the_right_value(tmp_path: Path):
+    # No merge makes "abc"; llama.cpp has Llama 3's pattern with both values.
+    spec = bpe_spec(["a b"], {}, tokens=["abc"], pre="llama-bpe")
+    document = bpe_document(spec, pre_tokenizer=split_by(LLAMA_3), model={"ignore_merges": False})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_different(verify(spec, path, ("abc", "ab c")))
+    assert explained(verify(replace(spec, pre="smaug-bpe"), path, ("abc", "ab c"))) == set()
+    # It has GPT-4o's exact pattern only with `ignore_merges` on, and a nearly exact one with it off.
+    document = bpe_document(spec, pre_tokenizer=split_by(GPT_4O), model={"ignore_merges": False})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(replace(spec, pre="granite-embed-multi-97m"), path, ("abc", "ab c")), "TL006")
+    assert explained(verify(replace(spec, pre="gpt-4o"), path, ("abc", "ab c"))) == set()
+    assert_different(verify(replace(spec, pre="llama-bpe"), path, ("abc", "ab c")))
+
+
+@pytest.mark.parametrize(
+    ("flags", "texts"),
+    [
+        ({"<x>": {"lstrip": True}}, ("ab <x> ab", "ab", " ab")),
+        ({"<x>": {"rstrip": True}}, ("<x>\n ab", "a b")),
+        ({"<x>": {"single_word": True}}, ("a<x>b", "a <x> b", "<x>")),
+        ({"<x>": {"lstrip": True}, "<y>": {"rstrip": True}}, ("ab <x>", "<y> ab", "ab\n\n<x> <y>\tab")),
+    ],
+)
+def test_flags_of_added_tokens_are_a_limit_unless_a_token_is_not_matched(tmp_path: Path, flags, texts):
+    spec = bpe_spec(["a b", "Ġ a"], {"<x>": CONTROL, "<y>": USER_DEFINED})
+    x, y = (spec.tokens.index(text) for text in ("<x>", "<y>"))
+    tokens = [added(x, "<x>", **flags.get("<x>", {})), added(y, "<y>", special=False, **flags.get("<y>", {}))]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    assert_limit(verify(spec, path, texts), "TL007")
+    wrong = [NORMAL if id == x else type for id, type in enumerate(spec.types or ())]
+    assert_different(verify(replace(spec, types=wrong), path, [*texts, "<x>"]))
+
+
+def test_the_order_of_added_tokens_is_a_limit_unless_one_is_missing(tmp_path: Path):
+    # From left to right, `<ab` is first; llama.cpp splits at the longer `b>>>` first.
+    spec = bpe_spec([], {"<ab": USER_DEFINED, "b>>>": USER_DEFINED})
+    first, second = (spec.tokens.index(text) for text in ("<ab", "b>>>"))
+    tokens = [added(first, "<ab", special=False), added(second, "b>>>", special=False)]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    texts = ("<ab>>>", "<ab", "b>>>")
+    assert_limit(verify(spec, path, texts), "TL008")
+    wrong = [NORMAL if id == first else type for id, type in enumerate(spec.types or ())]
+    assert_different(verify(replace(spec, types=wrong), path, texts))
+
+
+def test_two_limits_explain_a_case_together(tmp_path: Path):
+    spec = bpe_spec(["Ã ©"], {"</s>": NORMAL})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"}))
+    report = verify(spec, path, ("e\u0301</s>", "x"))
+    assert [result.explained_by for result in report.results] == [("TL001", "TL003"), ("TL003",), (), ()]
+    assert {limit.code: limit.cases for limit in report.limits} == {"TL001": 1, "TL003": 2}
+
+
+def test_a_fault_of_the_file_is_found_in_a_case_that_needs_a_limit_too(tmp_path: Path):
+    spec = bpe_spec(["Ã ©", "a b", "b c"], {})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"}))
+    wrong = replace(spec, merges=["Ã ©", "b c", "a b"])
+    report = verify(wrong, path, ("abc e\u0301", "e\u0301", "x"))
+    found = open_reference(path)
+    result = diagnose(wrong, Facts(found.tokenizer, found.path), report.results, encoder=Encoder(wrong))
+    assert result is not None
+    best = result.diagnosis.explanations[0]
+    assert (best.failing, best.unexplained) == (2, ())
+    assert "merges" in best.expressible_part
+    assert best.inexpressible_part == "normalizing texts with NFC first"
+
+
+SPM = spm_spec({"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5}, special_ids={"unk": 0})
+
+
+def sentencepiece_document(*, fuse_unk: bool) -> dict[str, Any]:
+    """Return a tokenizer.json equivalent to SPM, except for byte fallback."""
+    return {
+        "version": "1.0",
+        "added_tokens": [added(id, SPM.tokens[id]) for id in range(3)],
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "Prepend", "prepend": "▁"},
+                {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+            ],
+        },
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": fuse_unk,
+            "byte_fallback": False,
+            "vocab": {token: id for id, token in enumerate(SPM.tokens)},
+            "merges": ["a b", "▁ a"],
+        },
+    }
+
+
+@pytest.mark.parametrize("fuse_unk", [True, False])
+def test_byte_fallback_is_a_limit_unless_a_piece_is_wrong(tmp_path: Path, fuse_unk):
+    path = write_json(tmp_path / "tokenizer.json", sentencepiece_document(fuse_unk=fuse_unk))
+    assert SPM.tokens[3:259] == list(BYTE_PIECES)
+    texts = ("ab", "a日本b", "é", "a\nb", "ab 🦙🦙")
+    assert_limit(verify(SPM, path, texts), "TL009")
+    lost = ["x" if piece == "ab" else piece for piece in SPM.tokens]
+    assert_different(verify(replace(SPM, tokens=lost), path, texts))
+
+
+WORDS = spec_of(
+    "bert",
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁b", "▁,"],
+    add_bos=False,
+    add_sep=False,
+    special_ids={"unk": 1, "bos": 2, "sep": 3},
+)
+
+
+def wordpiece_document() -> dict[str, Any]:
+    """Return a tokenizer.json equivalent to WORDS, in which `▁` is an ordinary character."""
+    texts = [piece.removeprefix("▁") if "▁" in piece else f"##{piece}" for piece in WORDS.tokens[4:]]
+    return {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {text: id for id, text in enumerate([*WORDS.tokens[:4], *texts])},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (("a▁b", "ab▁a,▁", "abb", "▁", "▁a", "a ▁ b"), "TL005"),
+        # llama.cpp splits at a vertical tab, which the reference drops.
+        (("a\vb", "a b"), "TL010"),
+        (("a" + "b" * 150, "ab"), "TL011"),
+    ],
+)
+def test_what_differs_for_bert_is_a_limit_unless_the_file_is_wrong_about_case(tmp_path: Path, texts, code):
+    path = write_json(tmp_path / "tokenizer.json", wordpiece_document())
+    assert_limit(verify(WORDS, path, texts), code)
+    assert_different(verify(replace(WORDS, lowercase=False, strip_accents=False), path, [*texts, "A"]))
+
+
+def test_a_case_with_an_expectation_of_its_own_is_not_explained(tmp_path: Path):
+    spec = bpe_spec(["Ã ©"], {})
+    found = open_reference(write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"})))
+    encoder = Encoder(spec, "m")
+    wanted = tuple(found.tokenizer.encode("e\u0301", add_special=False, parse_special=True))
+    case = Case(id="1", suite="s", text="e\u0301", expect={"m": wanted})
+    assert_different(verify_tokenizers(encoder, found.tokenizer, [case]))
+
+
+def test_strict_fails_on_what_is_only_faithful(tmp_path: Path):
+    spec = bpe_spec(["Ã ©"], {})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"}))
+    report = verify(spec, path, ("e\u0301", "x"), strict=True)
+    assert (report.verdict, report.exit_code, report.ok) == (Verdict.FAITHFUL, 1, False)
+    report = verify(spec, path, ("x",), strict=True)
+    assert (report.verdict, report.exit_code, report.ok) == (Verdict.EQUAL, 0, True)
+
+
+def real(vocabs: Path, name: str, target: Path, change: Callable[[dict[str, Any]], None]) -> TokenizerSpec:
+    """Write a changed reference of a real vocabulary, and return the declaration of its GGUF file."""
+    document = json.loads((vocabs / f"{name}.tokenizer.json").read_text("utf-8"))
+    change(document)
+    write_json(target, document)
+    return read_spec(vocabs / f"{name}.gguf")
+
+
+def test_no_byte_fallback_in_llama_2(vocabs: Path, tmp_path: Path):
+    path = tmp_path / "tokenizer.json"
+    spec = real(vocabs, "llama-spm", path, lambda document: document["model"].update(byte_fallback=False))
+    assert_limit(verify(spec, path, ("Hello", "Hello\nworld", "a 🦙 and 𝄞𝄞", "tab\there")), "TL009")
+
+
+@pytest.mark.parametrize("flags", [{"lstrip": True}, {"rstrip": True}, {"lstrip": True, "rstrip": True}])
+def test_an_added_token_that_strips_spaces_in_gpt_2(vocabs: Path, tmp_path: Path, flags):
+    path = tmp_path / "tokenizer.json"
+    spec = real(vocabs, "gpt-2", path, lambda document: document["added_tokens"][0].update(flags))
+    texts = ("Hello", "end <|endoftext|> begin", "end\n<|endoftext|>\n\nbegin", " <|endoftext|>")
+    assert_limit(verify(spec, path, texts), "TL007")

@@ -1,0 +1,42 @@
+"""LIMITS: the table of what no GGUF file can express, and of what llama.cpp's converter writes on purpose.
+
+A new limit is one file and one line here. Its docstring is its manual, from which docs/limits-of-gguf.md is made. A
+limit explains a case only if an encoder that deviates from llama.cpp in this way, and otherwise uses the file, gives
+exactly the reference's ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokverify.compare.limits.added_token_flags import added_token_flags
+from tokverify.compare.limits.added_token_order import added_token_order
+from tokverify.compare.limits.byte_fallback import byte_fallback
+from tokverify.compare.limits.converted_marker import converted_marker
+from tokverify.compare.limits.fixed_ignore_merges import fixed_ignore_merges
+from tokverify.compare.limits.limit import Limit
+from tokverify.compare.limits.literal_marker import literal_marker
+from tokverify.compare.limits.long_word import long_word
+from tokverify.compare.limits.nearest_pattern import nearest_pattern
+from tokverify.compare.limits.no_normalizer import no_normalizer
+from tokverify.compare.limits.overridden_type import overridden_type
+from tokverify.compare.limits.unicode_version import unicode_version
+from tokverify.compare.limits.word_clean_up import word_clean_up
+
+_LIMITS: tuple[Limit, ...] = (
+    overridden_type,
+    converted_marker,
+    no_normalizer,
+    unicode_version,
+    literal_marker,
+    fixed_ignore_merges,
+    added_token_flags,
+    added_token_order,
+    byte_fallback,
+    word_clean_up,
+    long_word,
+    nearest_pattern,
+)
+
+LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}
+"""Code -> limit, the most specific first."""

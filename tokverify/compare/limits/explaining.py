@@ -1,0 +1,136 @@
+"""Explain cases that differ by limits: by encoders that deviate from llama.cpp in exactly these ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import combinations
+
+from tokverify.compare.facts import Facts
+from tokverify.compare.limits import LIMITS
+from tokverify.compare.limits.limit import Counterfactual, Limit, Text
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
+from tokverify.report.limit import AppliedLimit
+from tokverify.report.run import CaseResult, Status
+from tokverify.tokenizer import Tokenizer
+
+_LARGEST = 3
+"""At most this many limits are combined, unless all that apply are needed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    limit: Limit
+    counterfactual: Counterfactual
+
+
+def explainer_of(actual: Tokenizer, facts: Facts, texts: Sequence[str]) -> Explainer:
+    """Return what explains cases with these texts; without an encoder of our own, it explains none."""
+    if isinstance(actual, Encoder) and facts.expected is not None and actual.settings.family.in_llama_cpp:
+        return Explainer(Sides(actual, facts, texts))
+    return Explainer(None)
+
+
+class Explainer:
+    """Explains the cases that differ, one after the other; nothing is built before a case needs it.
+
+    Args:
+        sides: What is known of both sides; None if no limit can explain anything.
+    """
+
+    def __init__(self, sides: Sides | None) -> None:
+        self._sides = sides
+        self._encoders: dict[tuple[_Candidate, ...], Encoder | None] = {}
+        self._used: dict[str, _Candidate] = {}
+
+    def explain(self, result: CaseResult) -> CaseResult:
+        """Return a result with the limits that explain it completely, if there are any.
+
+        A case that expects something itself is not explained: whoever wrote it has decided what is right.
+        """
+        differs = result.status is Status.MISMATCH and result.actual != result.expected
+        if not differs or result.expect is not None or self._sides is None:
+            return result
+        target = Text(result.case.text, result.add_special, result.parse_special, result.expected)
+        found = self._explain(target)
+        if not found:
+            return result
+        # Several counterfactuals of one limit count once.
+        by_code = {candidate.limit.code: candidate for candidate in found}
+        self._used = {**by_code, **self._used}
+        return replace(result, explained_by=tuple(sorted(by_code)))
+
+    def applied_to(self, results: Iterable[CaseResult]) -> tuple[AppliedLimit, ...]:
+        """Describe the limits that explain cases among these results."""
+        counts = Counter(code for result in results for code in result.explained_by)
+        return tuple(_describe(self._used[code], counts[code]) for code in sorted(counts))
+
+    @cached_property
+    def _candidates(self) -> list[_Candidate]:
+        sides = self._sides
+        return [_Candidate(limit, found) for limit in LIMITS.values() for found in limit.find(sides)] if sides else []
+
+    def _explain(self, target: Text) -> tuple[_Candidate, ...]:
+        """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
+        applicable = [each for each in self._candidates if each.counterfactual.applies(target)]
+        for chosen in _combine(applicable):
+            if self._leads_to(chosen, target):
+                return self._prune(chosen, target)
+        return ()
+
+    def _prune(self, chosen: tuple[_Candidate, ...], target: Text) -> tuple[_Candidate, ...]:
+        """Drop each limit without which the others still lead to the expected ids, the least specific first."""
+        for candidate in reversed(chosen):
+            rest = tuple(each for each in chosen if each is not candidate)
+            if rest and self._leads_to(rest, target):
+                chosen = rest
+        return chosen
+
+    def _leads_to(self, chosen: tuple[_Candidate, ...], target: Text) -> bool:
+        encoder = self._encoder(chosen)
+        if encoder is None:
+            return False
+        try:
+            ids = encoder.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
+        except TokverifyError:
+            return False
+        return tuple(ids) == target.expected
+
+    def _encoder(self, chosen: tuple[_Candidate, ...]) -> Encoder | None:
+        if chosen not in self._encoders:
+            deviation = reduce(Deviation.combine, (each.counterfactual.deviation for each in chosen))
+            try:
+                encoder = DeviatingEncoder.of(self._sides.encoder, deviation) if self._sides else None
+            except TokverifyError:
+                encoder = None
+            self._encoders[chosen] = encoder
+        return self._encoders[chosen]
+
+
+def _combine(applicable: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, ...]]:
+    """Yield combinations of limits: each alone, all that are declared together, then two and three of them."""
+    yield from ((each,) for each in applicable)
+    declared = tuple(each for each in applicable if not each.counterfactual.is_guess)
+    if len(declared) > 1:
+        # subtle: of two deviations that contradict each other, the later one counts, so the specific ones go last.
+        yield declared[::-1]
+    for size in range(2, _LARGEST + 1):
+        yield from (chosen[::-1] for chosen in combinations(applicable, size))
+
+
+def _describe(candidate: _Candidate, cases: int) -> AppliedLimit:
+    limit = candidate.limit
+    return AppliedLimit(
+        code=limit.code,
+        name=limit.name,
+        origin=limit.origin,
+        severity=limit.severity,
+        message=candidate.counterfactual.reason,
+        cases=cases,
+        advice=limit.advice,
+    )

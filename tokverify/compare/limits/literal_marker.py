@@ -1,0 +1,46 @@
+"""TL005: a literal ▁ in a text is read as the marker that pieces contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.report.finding import INFO
+from tokverify.report.verdict import Origin
+
+
+@limit(code="TL005", name="literal-marker", origin=Origin.RUNTIME, severity=INFO)
+def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
+    """A literal `▁` (U+2581) in a text is read as the marker that pieces contain.
+
+    What llama.cpp does:
+        Pieces contain a `▁` for a space or for the beginning of a word. llama.cpp looks for added tokens, which GGUF
+        stores with spaces, before it replaces spaces by `▁`; the reference does so afterwards, so a `▁` beside a space
+        counts as a second space there. WordPiece in llama.cpp lets a `▁` inside a word begin another word.
+
+    Which models:
+        Gemma (tokens for runs of spaces), and BERT models.
+
+    How to live with it:
+        Replace U+2581 in texts before you send them. Such texts are rare: mostly drawings with block characters.
+
+    What it does not explain:
+        Any text without a `▁`.
+    """
+    if sides.settings.family.splits_words:
+        yield Counterfactual(
+            reason="llama.cpp takes a ▁ inside a word for the beginning of another word",
+            sentence="treating a ▁ in a text as an ordinary character (GGUF marks the start of words with it)",
+            deviation=Deviation(plain_marker=True),
+            applies=lambda target: ESCAPED_SPACE in target.text,
+        )
+    elif sides.settings.escape_whitespaces:
+        yield Counterfactual(
+            reason="llama.cpp reads a literal ▁ beside a space as something else than two spaces",
+            sentence="reading a ▁ in a text as a space",
+            deviation=Deviation(rewrite=unescape_spaces),
+            applies=lambda target: ESCAPED_SPACE in target.text,
+        )

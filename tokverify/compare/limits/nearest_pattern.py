@@ -1,0 +1,46 @@
+"""TL012: llama.cpp has no pre-tokenizer that splits texts exactly as the reference does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, Text, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.report.finding import WARNING
+from tokverify.report.verdict import Origin
+
+
+@limit(code="TL012", name="nearest-pattern", origin=Origin.RUNTIME, severity=WARNING)
+def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp has no pre-tokenizer that splits texts exactly as the reference does; the file names the nearest.
+
+    What llama.cpp does:
+        GGUF stores no patterns, only names of patterns that llama.cpp contains, in versions that its own engine for
+        regular expressions can run. Some of them are not exactly those of the model; for example, combining marks are
+        not part of a word in its version of tekken's pattern.
+
+    Which models:
+        Mistral with tekken (Nemo, Small 3 and others), GPT-4o, and models with patterns of their own. Texts with
+        combining marks are affected: Arabic with vowels, Indic scripts, Thai.
+
+    How to live with it:
+        Expect more tokens, and a somewhat worse model, for these scripts.
+
+    What it does not explain:
+        A file whose pre-tokenizer is not the nearest: another name splits fewer texts differently, or is as near and
+        right about `ignore_merges`. Such a file is wrong, and its repair is that name.
+    """
+    split = sides.split
+    if split is None or not sides.nearest:
+        return
+
+    def applies(target: Text) -> bool:
+        return split(target.text) != sides.own_split(target.text)
+
+    yield Counterfactual(
+        reason=f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)",
+        sentence="splitting texts into pre-tokens as the reference does",
+        deviation=Deviation(split_pre_tokens=split),
+        applies=applies,
+    )

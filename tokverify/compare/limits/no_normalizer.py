@@ -1,0 +1,86 @@
+"""TL003: llama.cpp does not normalize texts, except by a charsmap."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
+
+from tokverify.compare.limits.limit import Counterfactual, Text, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.report.finding import WARNING
+from tokverify.report.verdict import Origin
+
+Normalize = Callable[[str], str]
+
+
+def _strip_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
+
+
+FORMS: Mapping[str, Normalize] = {form: partial(unicodedata.normalize, form) for form in ("NFC", "NFKC", "NFD", "NFKD")}
+"""The normalization forms of Unicode."""
+
+NORMALIZERS: Mapping[str, Normalize] = {
+    **FORMS,
+    "lowercase": str.lower,
+    "strip accents": _strip_accents,
+    "lowercase and strip accents": lambda text: _strip_accents(text.lower()),
+}
+"""The usual normalizers, by name."""
+
+_STAGES = {**FORMS, "Lowercase": str.lower}
+
+
+@limit(code="TL003", name="no-normalizer", origin=Origin.RUNTIME, severity=WARNING)
+def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp does not normalize texts, except with the charsmap of a unigram model.
+
+    What llama.cpp does:
+        Nothing: GGUF has no key for a normalizer such as NFC, NFKC or Lowercase. A text that is not in that form, such
+        as an `é` that is written as `e` and a combining accent, is encoded as it is, usually to more tokens, and some
+        that the model has hardly ever seen.
+
+    Which models:
+        Qwen 2 and 3, MPT and GPT-NeoX (NFC), and others whose tokenizer.json has a `normalizer`.
+
+    How to live with it:
+        Normalize texts before you send them: `unicodedata.normalize("NFC", text)` in Python. Most texts in the web are
+        in NFC; those typed or copied on macOS, and Vietnamese, Korean and Indic texts from some sources, are not.
+
+    What it does not explain:
+        A normalizer that the reference does not declare, unless the reference declares nothing at all; and a charsmap
+        that a GGUF file could contain.
+    """
+    facts, family = sides.facts, sides.settings.family
+    if family.splits_words:
+        return
+    if facts.document is None:
+        if facts.spec is None:
+            yield from (_counterfactual(name, normalize, is_guess=True) for name, normalize in FORMS.items())
+        return
+    stages = [stage["type"] for stage in facts.document.normalizer]
+    if family.is_bpe and not sides.settings.escape_whitespaces:
+        # Nothing of a normalizer can be expressed for this family.
+        if facts.normalizer:
+            yield _counterfactual(*facts.normalizer)
+    elif known := [name for name in stages if name in _STAGES]:
+        functions = [_STAGES[name] for name in known]
+        yield _counterfactual(
+            ", ".join(known), lambda text: reduce(lambda done, normalize: normalize(done), functions, text)
+        )
+
+
+def _counterfactual(name: str, normalize: Normalize, *, is_guess: bool = False) -> Counterfactual:
+    def applies(target: Text) -> bool:
+        return normalize(target.text) != target.text
+
+    return Counterfactual(
+        reason=f"llama.cpp does not normalize texts with {name}",
+        sentence=f"normalizing texts with {name} first",
+        deviation=Deviation(normalizers=(normalize,)),
+        applies=applies,
+        is_guess=is_guess,
+    )

@@ -1,0 +1,131 @@
+"""Sides: what is known of a file and its reference, for the functions that find limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokverify.compare.facts import Facts
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Settings
+from tokverify.engine.pre_search import PROBES
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+
+Matching = bool | None
+"""Whether a token is special, which means matched only with `parse_special`; None if it is never matched."""
+
+_SPECIAL_TYPES = frozenset({TokenType.CONTROL.value, TokenType.UNKNOWN.value})
+_SPECIAL_ATTRIBUTES = (Attribute.CONTROL | Attribute.UNKNOWN).value
+_LONGEST_SAMPLE = 200
+"""In characters; pre-tokenizers are compared on shorter texts only."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A file and its reference; everything is computed on first use."""
+
+    encoder: Encoder
+    facts: Facts
+    texts: Sequence[str] = ()
+    """Texts on which pre-tokenizers are compared, besides some that distinguish those of llama.cpp."""
+
+    @property
+    def settings(self) -> Settings:
+        """The effective settings of the file."""
+        return self.encoder.settings
+
+    @property
+    def spec(self) -> TokenizerSpec:
+        """What the file declares."""
+        return self.encoder.spec
+
+    @cached_property
+    def added(self) -> Mapping[int, AddedToken]:
+        """The tokens that llama.cpp matches in texts, by id."""
+        return {token.id: token for token in self.settings.added_tokens}
+
+    @cached_property
+    def reference_matching(self) -> Callable[[int], Matching] | None:
+        """How the reference matches a token; None if it does not say."""
+        added = self.facts.added_tokens
+        if added is not None:
+            specials = {id: token.special for id, token in added.items()}
+            return specials.get
+        types = self.facts.types
+        if types is None:
+            return None
+        known = types
+        return lambda id: matching_of_type(known[id]) if id < len(known) else None
+
+    def matching(self, id: int) -> Matching:
+        """Return how llama.cpp matches a token."""
+        return matching_of_attribute(self.settings.attributes[id])
+
+    def declared_matching(self, id: int) -> Matching:
+        """Return how the file says that a token is matched."""
+        types = self.spec.types
+        return matching_of_type(types[id]) if types is not None and id < len(types) else None
+
+    @cached_property
+    def split(self) -> Callable[[str], list[str]] | None:
+        """How the reference splits a text into pre-tokens for BPE; None if that is not known."""
+        return self.facts.split if self.settings.family.is_bpe else None
+
+    @cached_property
+    def nearest(self) -> bool:
+        """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's.
+
+        One is nearer if it splits fewer texts differently from the reference without being wrong about
+        `ignore_merges`, or is right about that without splitting more texts differently.
+        """
+        split, wanted = self.split, self.facts.ignore_merges
+        if split is None:
+            return False
+        own = PRE_TOKENIZERS[self.settings.pre]
+        samples = [text for text in self.texts if len(text) <= _LONGEST_SAMPLE]
+        wanted_splits = [(text, split(text)) for text in dict.fromkeys([*PROBES, *samples])]
+        most = _count_differences(own, wanted_splits, None)
+        is_wrong = wanted is not None and own.ignore_merges != wanted
+        for other in {(each.patterns, each.ignore_merges): each for each in PRE_TOKENIZERS.values()}.values():
+            if other.byte_level != own.byte_level:
+                continue
+            other_is_wrong = wanted is not None and other.ignore_merges != wanted
+            if other_is_wrong and not is_wrong:
+                continue
+            count = _count_differences(other, wanted_splits, most)
+            if count < most or (count == most and is_wrong and not other_is_wrong):
+                return False
+        return True
+
+    @cached_property
+    def own_split(self) -> Callable[[str], list[str]]:
+        """How llama.cpp splits a text into pre-tokens for BPE."""
+        return splitter(PRE_TOKENIZERS[self.settings.pre])
+
+
+def _count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
+    """Count the texts that are split differently; stop once there are more than `most`."""
+    split = splitter(pre_tokenizer)
+    count = 0
+    for text, pre_tokens in wanted:
+        count += split(text) != pre_tokens
+        if most is not None and count > most:
+            break
+    return count
+
+
+def matching_of_type(type: int) -> Matching:
+    """Return how tokens of a declared type are matched."""
+    if type in _SPECIAL_TYPES:
+        return True
+    return False if type == TokenType.USER_DEFINED else None
+
+
+def matching_of_attribute(attribute: int) -> Matching:
+    """Return how tokens with an effective attribute are matched."""
+    if attribute & _SPECIAL_ATTRIBUTES:
+        return True
+    return False if attribute & Attribute.USER_DEFINED.value else None
