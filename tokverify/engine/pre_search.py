@@ -100,14 +100,19 @@ def find_match(name: str) -> PreTokenizerMatch:
 def explain_no_match(pre_tokens: PreTokens) -> str:
     """Explain that no name splits `PROBES` like this, which name is most similar, and where it differs."""
     name = max(_byte_level_names(), key=lambda name: sum(_compare(name, pre_tokens)))
-    index = list(_compare(name, pre_tokens)).index(False)
-    theirs = splitter(PRE_TOKENIZERS[name])(PROBES[index])
-    ours = [from_byte_level(piece).decode(errors="replace") for piece in pre_tokens[index]]
-    place = common_length(theirs, ours)
-    return (
-        f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, splits off "
-        f"{_piece_at(theirs, place)} where this one splits off {_piece_at(ours, place)}"
-    )
+    difference = describe_difference(name, PROBES, pre_tokens)
+    return f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, {difference}"
+
+
+def describe_difference(name: str, texts: Sequence[str], pre_tokens: PreTokens) -> str | None:
+    """Say where a name first splits one of the texts differently; None if it splits all of them like `pre_tokens`."""
+    split = splitter(PRE_TOKENIZERS[name])
+    for text, pieces in zip(texts, pre_tokens, strict=True):
+        theirs, ours = split(text), [from_byte_level(piece).decode(errors="replace") for piece in pieces]
+        if theirs != ours:
+            place = common_length(theirs, ours)
+            return f"splits off {_piece_at(theirs, place)} where this one splits off {_piece_at(ours, place)}"
+    return None
 
 
 def _piece_at(pieces: Sequence[str], place: int) -> str:

@@ -15,7 +15,7 @@ from tokverify.text.command_line import fill_in, fixed_name, quote_argument
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
-_NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
+_NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")
 
 
 def add_repairs(report: Report) -> Report:

@@ -19,11 +19,11 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.tiktoken.ranks import published_for, read_ranks, special_tokens
+from tokverify.sources.tiktoken.published import ORIGINALS, published_for
+from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
-_END = "<|endoftext|>"
 _PATTERN_SECONDS = 5.0
 _LEAST_SECONDS = 0.01
 
@@ -37,18 +37,56 @@ def read_spec(path: Path | str) -> TokenizerSpec:
     """
     file, pattern = file_and_rest(str(path)) or (Path(path), "")
     ranks = read_ranks(file, read_file(file))
-    published = published_for(file, pattern)
+    published = published_for(file, pattern, ranks)
     special = special_tokens(file, ranks, published)
+    roles = {**published.roles, **special_texts(file)}
+    return spec_of_ranks(
+        file,
+        ranks,
+        special,
+        pattern=published.pattern,
+        pre=published.pre,
+        special_ids={role: special[text] for role, text in roles.items() if text in special and role != "cls"},
+        add_bos=add_bos_id(special, published) is not None,
+    )
+
+
+def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
+    file: Path,
+    ranks: Mapping[bytes, int],
+    special: Mapping[str, int],
+    *,
+    pattern: str,
+    special_ids: Mapping[str, int],
+    add_bos: bool,
+    pre: str | None = None,
+) -> TokenizerSpec:
+    """Return the equivalent of ranks, which are ids of ordinary tokens, and special tokens, which become CONTROL.
+
+    Args:
+        file: The file that they were read from.
+        ranks: Token -> rank.
+        special: Text -> id.
+        pattern: The regular expression that matches the pre-tokens.
+        special_ids: Role -> id.
+        add_bos: Whether a text begins with BOS.
+        pre: The name of the pre-tokenizer, if it is known.
+
+    Raises:
+        BrokenFileError: If the ids have too many gaps.
+        UnsupportedError: If no pre-tokenizer of llama.cpp splits texts like the pattern.
+    """
     merges = recover_merges(ranks)
     tokens, types = _vocabulary(file, ranks, special)
+    made = sum(len(token) > 1 for token in ranks)
     return TokenizerSpec(
         model="gpt2",
         tokens=tokens,
-        pre=_pre_tokenizer(file, published.pattern, needs_no_merges=len(merges) < len(ranks) - 256),
+        pre=pre or _pre_tokenizer(file, pattern, needs_no_merges=len(merges) < made),
         types=types,
         merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges],
-        special_ids=_special_ids(special, special_texts(file)),
-        add_bos=False,
+        special_ids=special_ids,
+        add_bos=add_bos,
         add_eos=False,
         **template_fields(file),
     )
@@ -87,6 +125,8 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
     for token, id in ranks.items():
+        if not token:  # no text contains it, and llama.cpp would rename it
+            continue
         tokens[id], types[id] = spell_bytes(token), TokenType.NORMAL.value
     for text, id in special.items():
         tokens[id], types[id] = text, TokenType.CONTROL.value
@@ -94,13 +134,16 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
 
 
 def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
-    """Return a name that splits texts like the pattern.
+    """Return a name that splits texts like the pattern, or else the one that llama.cpp's converter gives this pattern.
 
     tiktoken looks up a whole pre-token before it merges. This makes no difference if merges can produce every token, in
     which case a name that does not imply it is acceptable as well.
     """
-    pre_tokens = _split_probes(file, pattern)
+    pre_tokens = split_probes(file, pattern)
     names = find_matching_names(pre_tokens)
+    nearest = next((name for name, original in ORIGINALS.items() if original == pattern), None)
+    if not names and nearest:
+        return nearest
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
     whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
@@ -112,7 +155,12 @@ def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
     return choose_name(whole_first or names)
 
 
-def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
+def split_probes(file: Path, pattern: str, texts: Sequence[str] = PROBES) -> Sequence[Sequence[str]]:
+    """Split texts by a pattern, and write the parts in the GPT-2 alphabet.
+
+    Raises:
+        UnsupportedError: If the pattern is invalid or takes too long.
+    """
     import regex
 
     # subtle: such as `(a+)+$`, which takes exponential time.
@@ -120,14 +168,7 @@ def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
     with raised_as(UnsupportedError, f"{file}: the pattern cannot be used"):
         compiled = regex.compile(pattern)
         pre_tokens: list[list[str]] = []
-        for text in PROBES:
+        for text in texts:
             matches = compiled.finditer(text, timeout=max(_LEAST_SECONDS, deadline - time.monotonic()))
             pre_tokens.append([to_byte_level(match[0]) for match in matches])
     return pre_tokens
-
-
-def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those named in a config or, by default, the end-of-text token of published files."""
-    defaults = {"bos": special[_END], "eos": special[_END]} if _END in special else {}
-    declared = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
-    return defaults | declared
