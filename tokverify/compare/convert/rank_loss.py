@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.pre_pattern import COVERING
 from tokverify.engine.pre_search import PROBES, describe_difference
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.unicode_version import leave_out_unassigned
-from tokverify.sources.tiktoken.reader import split_probes
+from tokverify.sources.tiktoken.reader import count_unmerged, split_probes
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural
 
@@ -50,11 +51,10 @@ def pattern_losses(file: Path, spec: TokenizerSpec, pattern: str) -> Iterator[Lo
             f"the pattern: llama.cpp's pre-tokenizer {name} {difference}",
             lambda sides: setattr(sides.content, "pattern", theirs) if theirs in COVERING else None,
         )
-    made = sum(map(_is_made, spec.tokens, spec.types or ()))
-    if not pre_tokenizer.ignore_merges and len(spec.merges or ()) < made:
+    if unmerged := 0 if pre_tokenizer.ignore_merges else count_unmerged(_ranks_of(spec)):
         yield Loss(
-            f"{plural(made - len(spec.merges or ()), 'token')} that no merge produces: llama.cpp's pre-tokenizer "
-            f"{name} does not look up whole words before it merges",
+            f"{plural(unmerged, 'token')} that no merge produces: llama.cpp's pre-tokenizer {name} does not look up "
+            "whole words before it merges",
             _look_up_words,
         )
     yield Loss(
@@ -63,8 +63,9 @@ def pattern_losses(file: Path, spec: TokenizerSpec, pattern: str) -> Iterator[Lo
     )
 
 
-def _is_made(piece: str, type: int) -> bool:
-    return len(piece) > 1 and type == TokenType.NORMAL
+def _ranks_of(spec: TokenizerSpec) -> dict[bytes, int]:
+    types = spec.types or ()
+    return {from_byte_level(piece): id for id, piece in enumerate(spec.tokens) if types[id] == TokenType.NORMAL}
 
 
 def _look_up_words(sides: Sides) -> None:

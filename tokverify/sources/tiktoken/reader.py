@@ -2,9 +2,11 @@
 
 A .tiktoken file contains only tokens and ranks. Its pattern is given after a colon, as in `FILE:cl100k_base`, or by the
 file's name, and the `tokenizer.ggml.pre` name is one that splits texts like the pattern. tiktoken merges any two
-neighbors that together are a token; GGUF lists merges, which are recovered from the ranks.
+neighbors that together are a token; GGUF lists merges, which are all pairs of tokens that make a token.
 
-Source of that: `QwenModel.bpe` in llama.cpp's converter.
+Source of that: `MistralVocab.extract_vocab_merges_from_model` in llama.cpp's converter, and `TikTokenConverter` in
+transformers. `QwenModel.bpe` there keeps one pair for each token, and none for a token that is only made from one with
+a higher rank, such as `している` of Llama 3 from `いる`.
 """
 
 from __future__ import annotations
@@ -76,15 +78,13 @@ def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
         BrokenFileError: If the ids have too many gaps.
         UnsupportedError: If no pre-tokenizer of llama.cpp splits texts like the pattern.
     """
-    merges = recover_merges(ranks)
     tokens, types = _vocabulary(file, ranks, special)
-    made = sum(len(token) > 1 for token in ranks)
     return TokenizerSpec(
         model="gpt2",
         tokens=tokens,
-        pre=pre or _pre_tokenizer(file, pattern, needs_no_merges=len(merges) < made),
+        pre=pre or _pre_tokenizer(file, pattern, ranks),
         types=types,
-        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges],
+        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in list_merges(ranks)],
         special_ids=special_ids,
         add_bos=add_bos,
         add_eos=False,
@@ -92,20 +92,34 @@ def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
     )
 
 
+def list_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """Return all pairs of tokens that make a token, in order of its rank, then of theirs."""
+    merges: list[tuple[bytes, bytes]] = []
+    for token in sorted(filter(None, ranks), key=ranks.__getitem__):
+        splits = ((token[:at], token[at:]) for at in range(1, len(token)))
+        pairs = [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
+        merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
+    return merges
+
+
+def count_unmerged(ranks: Mapping[bytes, int]) -> int:
+    """Count the tokens that merging their own bytes does not lead to; only looking up a whole pre-token finds them."""
+    limit = max(ranks.values()) + 1
+    return sum(len(_parts(token, ranks, limit)) > 1 for token in ranks)
+
+
 def recover_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
     """Return, in order of the ranks, the two tokens that each token is merged from.
 
-    A token is omitted if the ranks below its own do not lead to exactly two parts: no merge produces it, and tiktoken
-    finds it only because it looks up whole pre-tokens first.
+    A token is omitted if the ranks below its own do not lead to exactly two parts.
     """
     tokens = sorted((token for token in ranks if len(token) > 1), key=ranks.__getitem__)
-    splits = (_parts(token, ranks) for token in tokens)
+    splits = (_parts(token, ranks, ranks[token]) for token in tokens)
     return [(parts[0], parts[1]) for parts in splits if len(parts) == 2]  # noqa: PLR2004 - a merge is a pair
 
 
-def _parts(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merge the bytes of a token by all ranks below its own."""
-    limit = ranks[token]
+def _parts(token: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
+    """Merge the bytes of a token by all ranks below a limit."""
     parts = [token[at : at + 1] for at in range(len(token))]
     while len(parts) > 1:
         pairs = map(bytes.__add__, parts, parts[1:])
@@ -133,7 +147,7 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
     return tokens, types
 
 
-def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
+def _pre_tokenizer(file: Path, pattern: str, ranks: Mapping[bytes, int]) -> str:
     """Return a name that splits texts like the pattern, or else the one that llama.cpp's converter gives this pattern.
 
     tiktoken looks up a whole pre-token before it merges. This makes no difference if merges can produce every token, in
@@ -147,7 +161,7 @@ def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
     whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
-    if needs_no_merges and not whole_first:
+    if not whole_first and count_unmerged(ranks):
         raise UnsupportedError(
             f"{file}: no merge of two tokens produces some of the tokens, and llama.cpp's pre-tokenizers that split "
             f"texts like this pattern ({', '.join(names)}) use only tokens that merges produce"
