@@ -138,7 +138,9 @@ def test_a_broken_line_gives_one_clear_line(tmp_path, line, problem):
         assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_too_large_is_refused(tmp_path):
+def test_a_file_or_a_token_that_is_too_large_is_refused(tmp_path):
+    with pytest.raises(UnsupportedError, match=":1: a token of more than 1,024 bytes"):
+        read_spec(text_vocabulary(tmp_path / "v.txt", [b"a" * 1025]))
     path = tmp_path / "v.txt"
     path.write_bytes(b"1 'a' 1\n" + b"\n" * (1 << 21))
     with pytest.raises(UnsupportedError, match="larger than 1,048,576 tokens or 16 MiB"):

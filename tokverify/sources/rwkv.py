@@ -20,6 +20,7 @@ END = "<s>"
 
 _MAX_BYTES = 1 << 24
 _MAX_LINE_BYTES = 1 << 13
+_MAX_TOKEN_BYTES = 1 << 10
 _ESCAPE = r"\\(?:[\\'\"abfnrtv]|x[0-9A-Fa-f]{2}%s)"
 _TEXT_ESCAPE, _BYTES_ESCAPE = _ESCAPE % "|u[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5}|U0010[0-9A-Fa-f]{4}", _ESCAPE % ""
 _TEXT = rf"'(?:[^'\\]|{_TEXT_ESCAPE})+'|\"(?:[^\"\\]|{_TEXT_ESCAPE})+\""
@@ -67,6 +68,8 @@ def read_vocabulary(path: Path, data: bytes) -> Mapping[int, bytes]:
         if not 0 < id < MAX_TOKENS or id in tokens:
             problem = "used twice" if id in tokens else f"not between 1 and {MAX_TOKENS - 1:,}"
             raise BrokenFileError(f"{path}:{number}: the id {id} is {problem}")
+        if len(token) > _MAX_TOKEN_BYTES:
+            raise UnsupportedError(f"{path}:{number}: a token of more than {_MAX_TOKEN_BYTES:,} bytes, the limit")
         tokens[id] = token
     if len(set(tokens.values())) < len(tokens):
         raise BrokenFileError(f"{path}: two ids have the same token")

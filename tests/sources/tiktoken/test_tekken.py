@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from tokverify import load_gguf, load_model
 from tokverify.commands.cli import main
 from tokverify.compare.convert import convert
+from tokverify.engine.pre_search import PROBES
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
 from tokverify.sources.tiktoken.published import ORIGINALS
@@ -88,6 +89,7 @@ def test_what_the_pattern_of_llama_cpp_does_differently_is_a_loss(tmp_path):
     source = write(tmp_path, tekken())
     done = convert(source, tmp_path / "out.gguf", count=300)
     assert (done.written, done.unexplained, done.kinds) == (True, 0, ("tekken", "gguf"))
+    assert 0 < len(done.pre_tokenizer.texts) < len(PROBES)
     [pattern, *_] = done.untransportable
     assert pattern.startswith("the pattern: llama.cpp's pre-tokenizer tekken splits off")
     made, reference = load_gguf(tmp_path / "out.gguf"), open_reference(source).tokenizer

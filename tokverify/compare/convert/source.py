@@ -23,6 +23,7 @@ from tokverify.sources.huggingface.document import load_around
 from tokverify.sources.huggingface.document import parse as parse_json
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.rwkv import END, read_vocabulary
+from tokverify.sources.tiktoken.reader import split_probes
 from tokverify.sources.tokenizer_file import READERS, kind_of_model
 from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import raised_as
@@ -44,6 +45,8 @@ class Source:
     found: FoundReference
     """The tokenizer as its own library reads it; of a GGUF file, our encoder."""
     losses: tuple[Loss, ...] = ()
+    pre_tokens: Sequence[Sequence[str]] | None = None
+    """What the pattern splits `PROBES` into, if the name of the pre-tokenizer was not chosen by that."""
     content: Callable[[], Any] = lambda: None
     """Returns a copy of the file's content that losses can change."""
     reopen: Callable[[Any], Tokenizer] | None = None
@@ -97,7 +100,7 @@ def _open_tokenizer_json(path: Path) -> Source:
         return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
     spec = replace(spec, **template_fields(path))
-    return Source(path, "tokenizers", spec, found, losses, lambda: deepcopy(outline), reopen)
+    return Source(path, "tokenizers", spec, found, losses, None, lambda: deepcopy(outline), reopen)
 
 
 def _open_sentencepiece(path: Path) -> Source:
@@ -107,7 +110,7 @@ def _open_sentencepiece(path: Path) -> Source:
     found = open_reference(path)
     data = read_file(path)
     losses = tuple(sentencepiece_losses(parse(data), spec))
-    return Source(path, "sentencepiece", spec, found, losses, lambda: parse(data), _reopen_sentencepiece)
+    return Source(path, "sentencepiece", spec, found, losses, None, lambda: parse(data), _reopen_sentencepiece)
 
 
 def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class that is made while running
@@ -132,7 +135,8 @@ def _open_tiktoken(path: Path) -> Source:
 
     pattern = cast(TiktokenTokenizer, found.tokenizer).split_pattern
     losses = (*made_control_losses(spec), *pattern_losses(file, spec, pattern))
-    return Source(path, "tiktoken", spec, found, losses, lambda: Ranks(pattern), reopen)
+    probes = split_probes(file, pattern)
+    return Source(path, "tiktoken", spec, found, losses, probes, lambda: Ranks(pattern), reopen)
 
 
 def _open_tekken(path: Path) -> Source:
@@ -145,7 +149,8 @@ def _open_tekken(path: Path) -> Source:
 
     pattern = tekken.split_pattern
     losses = tuple(pattern_losses(path, spec, pattern))
-    return Source(path, "tekken", spec, found, losses, lambda: Ranks(pattern), reopen)
+    probes = split_probes(path, pattern)
+    return Source(path, "tekken", spec, found, losses, probes, lambda: Ranks(pattern), reopen)
 
 
 def _open_rwkv(path: Path) -> Source:
@@ -162,7 +167,7 @@ def _open_rwkv(path: Path) -> Source:
         f"`{END}`: llama.cpp recognizes it in every text, as the id 0, which is not in IN",
         lambda sides: sides.content.update({0: END.encode()}),
     )
-    return Source(path, "rwkv", spec, found, (loss,), lambda: dict(tokens), reopen)
+    return Source(path, "rwkv", spec, found, (loss,), None, lambda: dict(tokens), reopen)
 
 
 OPENERS: Mapping[str, Callable[[Path], Source]] = {

@@ -35,12 +35,12 @@ def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
         if len(token) > _MAX_TOKEN_BYTES:
             raise UnsupportedError(f"{path}:{number}: a token of more than {_MAX_TOKEN_BYTES:,} bytes, the limit")
         ranks[token] = rank
+    if len(set(ranks.values())) != len(ranks):
+        raise BrokenFileError(f"{path}: two tokens have the same id")
     if missing := sum(bytes([byte]) not in ranks for byte in range(256)):
         raise BrokenFileError(
             f"{path}: an incomplete tiktoken vocabulary: {missing} of the 256 single bytes are missing"
         )
-    if len(set(ranks.values())) != len(ranks):
-        raise BrokenFileError(f"{path}: two tokens have the same id")
     return ranks
 
 
