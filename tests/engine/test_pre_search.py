@@ -25,6 +25,16 @@ def test_a_match_names_the_alternatives():
     assert "llama-bpe" not in match.alike
 
 
+def test_only_texts_that_are_split_alike_are_evidence():
+    match = find_match("gpt-4o", cut_by("granite-embed-multi-97m"))
+    assert set(match.texts) < set(PROBES)
+    same = [
+        ours for ours, theirs in zip(cut_by("gpt-4o"), cut_by("granite-embed-multi-97m"), strict=True) if ours == theirs
+    ]
+    assert (len(match.texts), match.pre_tokens) == (len(same), sum(map(len, same)))
+    assert "llama4" in match.alike
+
+
 def test_the_common_name_is_chosen_if_several_give_the_same_ids():
     assert choose_name(["stablelm2", "deepseek-r1-qwen", "qwen2"], adds_bos=False) == "qwen2"
     assert choose_name(["glm4", "llama3", "llama-bpe", "minicpm5"], adds_bos=True) == "llama-bpe"

@@ -41,8 +41,9 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
             *as_reference,
             difference if turn % 5 == 0 else ("explain", sample, "-r", file, "the  best"),
             ("encode", file, "a"),
-            ("stats", sample, file),
+            ("convert", file, "-o", file + ".gguf") if turn % 2 else ("stats", sample, file),
         ],
+        "rwkv": [*as_model[:2], *as_reference, ("convert", file, "-o", file + ".gguf")],
         "toml": [("run",), ("run", "--allow-outside", "-q"), ("run", "-f", "json"), ("run", "-v"), ("init", "--force")],
         "suite": [
             (*run, sample, "-r", model, "--cases", file),

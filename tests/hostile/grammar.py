@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from hostile.gguf_files import gguf
 from hostile.json_files import tokenizer_json
-from hostile.model_files import sentencepiece, tekken, tiktoken
+from hostile.model_files import rwkv, sentencepiece, tekken, tiktoken
 from hostile.project_files import baseline, conversations, report, suite, toml, waivers
 
 MAKERS: Mapping[str, Callable[[random.Random], dict[str, bytes]]] = {
@@ -17,6 +17,7 @@ MAKERS: Mapping[str, Callable[[random.Random], dict[str, bytes]]] = {
     "sentencepiece": sentencepiece,
     "tiktoken": tiktoken,
     "tekken": tekken,
+    "rwkv": rwkv,
     "toml": toml,
     "suite": suite,
     "baseline": baseline,

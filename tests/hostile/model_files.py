@@ -1,4 +1,4 @@
-"""Generate sentencepiece, tiktoken and tekken files."""
+"""Generate sentencepiece, tiktoken, tekken and RWKV files."""
 
 import base64
 import random
@@ -7,7 +7,7 @@ from hostile.gguf_files import BYTES, charsmap
 from hostile.json_files import companions
 from hostile.values import distinct, number, score, short_text, text, to_json, usually
 from support.sentencepiece_maker import BPE, BYTE, CHAR, CONTROL, UNIGRAM, UNKNOWN, WORD, make_model
-from tokverify.text.utf8 import to_bytes
+from tokverify.text.utf8 import from_utf8, to_bytes
 
 _PATTERN = r"\p{L}+|\p{N}|\s+|[^\s\p{L}\p{N}]+"
 
@@ -72,3 +72,16 @@ def tekken(source: random.Random) -> dict[str, bytes]:
         "version": usually(source, source.choice(("v3", "v7", "v11")), "v99", text(source)),
     }
     return {"tekken.json": to_json(source, {"config": config, "vocab": vocab, "special_tokens": special})}
+
+
+def rwkv(source: random.Random) -> dict[str, bytes]:
+    """Make RWKV's text vocabulary."""
+    lines = []
+    for id, token in enumerate(_tokens(source), 1):
+        spelled = from_utf8(token)
+        literal = repr(token if spelled is None else spelled)
+        lines.append(to_bytes(f"{id} {literal} {len(token)}"))
+    if source.random() < 0.3:
+        hostile = (number(source), usually(source, repr(text(source)), text(source)), number(source))
+        lines[source.randrange(len(lines))] = to_bytes(" ".join(map(str, hostile)))
+    return {"rwkv_vocab_v20230424.txt": b"\n".join(lines) + b"\n"}

@@ -136,6 +136,19 @@ def tekken(vocabulary: int, special: int) -> str:
     return json.dumps({"config": config, "vocab": vocab, "special_tokens": specials})
 
 
+def rwkv_lines(n: int) -> str:
+    tokens = [*(bytes([byte]) for byte in range(256)), *(b"%06d" % at for at in range(n))]
+    return "".join(f"{id} {token!r} {len(token)}\n" for id, token in enumerate(tokens, 1))
+
+
+def rwkv_reference(directory: Path, n: int) -> Callable[[], object]:
+    path = directory / "rwkv.txt"
+    lengths = range(1, 40)
+    path.write_text("".join(f"{length} {'a' * length!r} {length}\n" for length in lengths))
+    reference = open_reference(path).tokenizer
+    return lambda: reference.encode("a" * n, add_special=False, parse_special=False)
+
+
 def json_tokenizer(**changes: Any) -> str:
     return json.dumps({**json.loads(json_model(8)), **changes})
 
@@ -215,6 +228,9 @@ GROWTH: dict[str, Callable[[Path, int], Callable[[], object]]] = {
     ),
     "tekken.json, vocabulary": content("tekken.json", lambda n: tekken(n, 3), open_reference),
     "tekken.json, special tokens": content("tekken.json", lambda n: tekken(3, n), open_reference),
+    "tekken.json, as a model": content("tekken.json", lambda n: tekken(n, 3), read_spec),
+    "RWKV's vocabulary, tokens": content("rwkv.txt", rwkv_lines, read_spec),
+    "text, RWKV as the reference": rwkv_reference,
     "report, cases": content("report.json", lambda n: saved_report(n, 3), read_report),
     "report, ids of a case": content("report.json", lambda n: saved_report(3, n), read_report),
     "conversations, entries": content(

@@ -102,6 +102,49 @@ def test_a_tiktoken_file_with_long_tokens(tmp_path: Path):
     assert "a token of more than 1,024 bytes, the limit" in refused("encode", f"{path}:llama3", "hi")
 
 
+@pytest.mark.parametrize("pattern", ["(a+)+$", "a{99999}", "(?:x|x)*y", "(", ""])
+def test_a_tekken_pattern_that_matches_nothing_or_takes_forever(tmp_path: Path, pattern: str):
+    vocab = [
+        {"rank": byte, "token_bytes": base64.b64encode(bytes([byte])).decode(), "token_str": None}
+        for byte in range(256)
+    ]
+    config = {"pattern": pattern, "default_vocab_size": 266, "default_num_special_tokens": 10, "version": "v7"}
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps({"config": config, "vocab": vocab, "special_tokens": []}))
+    assert "pattern" in refused("encode", path, "hi")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "problem"),
+    [
+        ("tokenizer.model", b"IQ=== 1", "not a token in base64"),
+        ("tokenizer.model", b"== 1", "not a token in base64"),
+        ("tokenizer.model", b"\xff\xfe 1", "not a token in base64"),
+        ("tokenizer.model", "IQ== \u0661".encode(), "not a token in base64"),
+        ("tokenizer.model", b"Ig== 0", "two tokens have the same id"),
+        ("tokenizer.model", b"Ig== 1048575", "single bytes are missing"),
+        ("tokenizer.model", b"QUFB" * (1 << 20) + b" 1", "a token of more than 1,024 bytes"),
+        ("rwkv.txt", b"2 '" + b"a" * (1 << 20) + b"' 1048576", "not an id, a token"),
+        ("rwkv.txt", b"2 '\xff' 1", "not an id, a token"),
+        ("rwkv.txt", b"1 'b' 1", "the id 1 is used twice"),
+    ],
+)
+def test_a_hostile_line_of_a_vocabulary(tmp_path: Path, name: str, line: bytes, problem: str):
+    path = tmp_path / name
+    path.write_bytes((b"1 'a' 1\n" if name == "rwkv.txt" else b"IQ== 0\n") + line + b"\n")
+    out = tmp_path / "out.gguf"
+    for arguments in (("encode", path, "a"), ("run", GGUF, "-r", path), ("convert", path, "-o", out)):
+        assert problem in refused(*arguments)
+
+
+@pytest.mark.parametrize(("name", "first"), [("tokenizer.model", b"IQ== 0\n"), ("rwkv.txt", b"1 'a' 1\n")])
+def test_a_line_of_a_hundred_megabytes(tmp_path: Path, name: str, first: bytes):
+    path = tmp_path / name
+    path.write_bytes(first + b"A" * 100_000_000)
+    assert "16 MiB, the limits for a t" in refused("encode", path, "a")
+    assert "16 MiB, the limits for a t" in refused("run", GGUF, "-r", path)
+
+
 def tokenizer_json(**parts: object) -> str:
     model = {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}
     outline = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "model": model}
@@ -166,6 +209,7 @@ def test_json_that_would_fill_the_memory(tmp_path: Path):
         ("tokenizer.json", ("encode", "{}", "a")),
         ("tokenizer.json", ("run", GGUF, "-r", "{}")),
         ("tekken.json", ("run", GGUF, "-r", "{}")),
+        ("tekken.json", ("encode", "{}", "a")),
         ("report.json", ("report", "show", "{}")),
     ):
         path = tmp_path / name
@@ -271,6 +315,7 @@ CANARY = "correct-horse-battery-staple"
         ("run", GGUF, "-r", "tekken:{}"),
         ("run", GGUF, "-r", "sentencepiece:{}"),
         ("run", GGUF, "-r", "tiktoken:{}:llama3"),
+        ("run", GGUF, "-r", "rwkv:{}"),
         ("audit", GGUF, "--waivers", "{}"),
         ("chat", GGUF, "--conversations", "{}"),
         ("report", "show", "{}"),

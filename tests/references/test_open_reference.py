@@ -15,6 +15,7 @@ def test_the_kinds():
         "sentencepiece",
         "tiktoken",
         "tekken",
+        "rwkv",
         "gguf",
         "hub",
         "rebuilt",

@@ -13,7 +13,7 @@ from tokverify.references import open_reference
 from tokverify.references.reference import Request
 from tokverify.references.tiktoken import load
 from tokverify.report.run_summary import vocabularies_differ
-from tokverify.sources.tiktoken.ranks import PUBLISHED
+from tokverify.sources.tiktoken.published import PUBLISHED
 from tokverify.texts.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")

@@ -8,7 +8,7 @@ import tokverify
 from support.paths import SAMPLE
 from support.sentencepiece_maker import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, make_model
 from tokverify.commands.cli import main
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.sources.tokenizer_file import READERS, read_spec
 
 SENTENCEPIECE = make_model(
@@ -50,7 +50,7 @@ def test_the_content_determines_the_format(tmp_path, name, data, model):
         ("a.bin", b"PK\3\4", BrokenFileError, "looks like a zip archive"),
         ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "254 of the 256 single bytes are missing"),
         ("a.tiktoken", b"<html>", BrokenFileError, "neither a HuggingFace"),
-        ("tekken.json", b'{"config": {"pattern": ""}}', UnsupportedError, "a tekken file can only be the reference"),
+        ("tekken.json", b'{"config": {"pattern": ""}}', BrokenFileError, "no list `vocab`"),
     ],
 )
 def test_anything_else_gives_one_clear_line(tmp_path, name, data, error, problem):
@@ -67,7 +67,7 @@ def test_a_directory_is_an_error(tmp_path):
 
 
 def test_every_reader_is_used():
-    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken"}
+    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken", "tekken", "rwkv"}
 
 
 def test_load_model_names_the_encoder_after_the_file(tmp_path):

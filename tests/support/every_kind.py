@@ -105,6 +105,12 @@ def _tekken(place: Place) -> str:
     return str(place.folder / "tekken.json")
 
 
+def _rwkv(place: Place) -> str:
+    lines = (f"{byte + 1} {bytes([byte])!r} 1\n" for byte in range(256))
+    (place.folder / "rwkv_vocab_v20230424.txt").write_text("".join(lines))
+    return str(place.folder / "rwkv_vocab_v20230424.txt")
+
+
 def _vocab(place: Place) -> str:
     train_byte_level(ByteLevel(add_prefix_space=False)).save(str(place.folder / "whole.json"))
     model = json.loads((place.folder / "whole.json").read_text())["model"]
@@ -237,6 +243,7 @@ KINDS: dict[str, Kind] = {
     "sentencepiece": Kind(_sentencepiece, ("tokenizer.model",)),
     "tiktoken": Kind(_tiktoken, ("small.tiktoken",), library="tiktoken"),
     "tekken": Kind(_tekken, ("tekken.json",), library="mistral_common"),
+    "rwkv": Kind(_rwkv, ("rwkv_vocab_v20230424.txt",)),
     "vocab": Kind(_vocab, ("vocab.json", "merges.txt")),
     "rebuilt": Kind(_named_by_model("rebuilt"), ("model.gguf",)),
     "gguf": Kind(lambda place: f"gguf:{place.copy_model('model.gguf')}", ("model.gguf",)),

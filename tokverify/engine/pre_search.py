@@ -82,16 +82,22 @@ def choose_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
     return min(names, key=lambda name: (*_rank_bos(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
 
 
-def find_match(name: str) -> PreTokenizerMatch:
-    """Return the evidence for a name that was found with `PROBES`, and the names that could replace it."""
+def find_match(name: str, pre_tokens: PreTokens | None = None) -> PreTokenizerMatch:
+    """Return the evidence for a name, and the names that could replace it.
+
+    Args:
+        name: The name.
+        pre_tokens: What `PROBES` were split into, in the GPT-2 alphabet; None if the name splits all of them so.
+    """
     split = splitter(PRE_TOKENIZERS[name])
-    pre_tokens = [list(map(to_byte_level, split(text))) for text in PROBES]
-    others = [other for other in find_matching_names(pre_tokens) if other != name]
+    own = [list(map(to_byte_level, split(text))) for text in PROBES]
+    alike = [text for text, pieces, wanted in zip(PROBES, own, pre_tokens or own, strict=True) if pieces == wanted]
+    others = [other for other in find_matching_names(own) if other != name]
     ignores = PRE_TOKENIZERS[name].ignore_merges
     return PreTokenizerMatch(
         name,
-        texts=PROBES,
-        pre_tokens=sum(map(len, pre_tokens)),
+        texts=tuple(alike),
+        pre_tokens=sum(len(pieces) for text, pieces in zip(PROBES, own, strict=True) if text in alike),
         alike=tuple(other for other in others if PRE_TOKENIZERS[other].ignore_merges == ignores),
         unlike_in_merges=tuple(other for other in others if PRE_TOKENIZERS[other].ignore_merges != ignores),
     )
@@ -100,14 +106,19 @@ def find_match(name: str) -> PreTokenizerMatch:
 def explain_no_match(pre_tokens: PreTokens) -> str:
     """Explain that no name splits `PROBES` like this, which name is most similar, and where it differs."""
     name = max(_byte_level_names(), key=lambda name: sum(_compare(name, pre_tokens)))
-    index = list(_compare(name, pre_tokens)).index(False)
-    theirs = splitter(PRE_TOKENIZERS[name])(PROBES[index])
-    ours = [from_byte_level(piece).decode(errors="replace") for piece in pre_tokens[index]]
-    place = common_length(theirs, ours)
-    return (
-        f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, splits off "
-        f"{_piece_at(theirs, place)} where this one splits off {_piece_at(ours, place)}"
-    )
+    difference = describe_difference(name, PROBES, pre_tokens)
+    return f"llama.cpp has no pre-tokenizer that splits texts like this; the most similar, {name}, {difference}"
+
+
+def describe_difference(name: str, texts: Sequence[str], pre_tokens: PreTokens) -> str | None:
+    """Say where a name first splits one of the texts differently; None if it splits all of them like `pre_tokens`."""
+    split = splitter(PRE_TOKENIZERS[name])
+    for text, pieces in zip(texts, pre_tokens, strict=True):
+        theirs, ours = split(text), [from_byte_level(piece).decode(errors="replace") for piece in pieces]
+        if theirs != ours:
+            place = common_length(theirs, ours)
+            return f"splits off {_piece_at(theirs, place)} where this one splits off {_piece_at(ours, place)}"
+    return None
 
 
 def _piece_at(pieces: Sequence[str], place: int) -> str:

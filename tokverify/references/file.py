@@ -35,6 +35,12 @@ def _tekken(request: Request) -> FoundReference:
     return tekken.load(request)
 
 
+def _rwkv(request: Request) -> FoundReference:
+    from tokverify.references import rwkv
+
+    return rwkv.load(request)
+
+
 def _gguf(request: Request) -> FoundReference:
     from tokverify.references import gguf
 
@@ -46,6 +52,7 @@ FILE_REFERENCES: Mapping[str, Loader] = {
     "sentencepiece": _sentencepiece,
     "tiktoken": _tiktoken,
     "tekken": _tekken,
+    "rwkv": _rwkv,
     "gguf": _gguf,
 }
 """Kind of a file, as `kind_of` returns it -> its loader."""

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
-from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, kind_of
+from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, is_rwkv, kind_of
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
 
@@ -86,6 +86,9 @@ def _identify_file(path: Path) -> tuple[str, str]:
     names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
     named = next((path / name for name in names if (path / name).is_file()), path)
     kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
+    # RWKV's vocabulary is also published as vocab.txt.
+    if kind == "vocab" and is_rwkv(named):
+        return "rwkv", str(named)
     if kind:
         # transformers loads directories.
         return kind, str(named.parent if kind == "transformers" else named)

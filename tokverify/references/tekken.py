@@ -6,22 +6,20 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import read_file
-from tokverify.spec import MAX_TOKENS, TokenType
-from tokverify.system.json_input import JsonError, parse_json
+from tokverify.sources.tiktoken.tekken import ROLES, parse_tekken
+from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
-
-_ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
 class TekkenTokenizer:
@@ -32,11 +30,32 @@ class TekkenTokenizer:
     adds_special = True
     decodes_as_llama_cpp = False
 
-    def __init__(self, tekkenizer: Tekkenizer) -> None:
+    def __init__(self, tekkenizer: Tekkenizer, content: Mapping[str, Any]) -> None:
         self._tekkenizer = tekkenizer
+        self._content = content
         self._pace = Pace("tekken.json")
         self.vocab_size: int = tekkenizer.n_words
         self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
+
+    def with_pattern(self, pattern: str) -> TekkenTokenizer:
+        """Return the same tokenizer with another pattern.
+
+        Raises:
+            UnsupportedError: If the library cannot use the pattern.
+        """
+        from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+        library, config = self._tekkenizer, self._content["config"]
+        with raised_as(UnsupportedError, "mistral-common cannot use another pattern"):
+            changed = Tekkenizer(
+                self._content["vocab"],
+                list(self._content.get("special_tokens") or Tekkenizer.DEPRECATED_SPECIAL_TOKENS),
+                pattern,
+                library.n_words,
+                config["default_num_special_tokens"],
+                library.version,
+            )
+        return TekkenTokenizer(changed, self._content)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; `add_special` adds BOS only, as the library's templates do."""
@@ -99,6 +118,7 @@ def load(request: Request) -> FoundReference:
     Raises:
         MissingLibraryError: If mistral-common is not installed.
         BrokenFileError: If the file cannot be read or is not a tekken.json.
+        UnsupportedError: If it is larger than any vocabulary.
     """
     try:
         import mistral_common
@@ -110,55 +130,20 @@ def load(request: Request) -> FoundReference:
         ) from error
     path = Path(request.location)
     data = read_file(path)
-    _require_valid(path, data)
+    content = parse_tekken(path, data)
     with raised_as(BrokenFileError, f"{path}: mistral-common {mistral_common.__version__} cannot load it"):
         tekkenizer = Tekkenizer.from_file(path)
     return FoundReference(
-        TekkenTokenizer(tekkenizer),
+        TekkenTokenizer(tekkenizer, content),
         source=str(path),
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"mistral-common": mistral_common.__version__},
     )
 
 
-def _require_valid(path: Path, data: bytes) -> None:
-    """Check what the library assumes, so that it neither fills the memory nor quotes another kind of file.
-
-    Raises:
-        BrokenFileError: If the file is not a tekken.json.
-        UnsupportedError: If it is larger than any vocabulary.
-    """
-    try:
-        content = parse_json(data)
-    except JsonError as error:
-        raise BrokenFileError(f"{path}: not a tekken.json, because it is not valid JSON ({error})") from error
-    config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
-    if not isinstance(config, dict) or not isinstance(config.get("pattern"), str) or not isinstance(vocab, list):
-        raise BrokenFileError(f"{path}: not a tekken.json: it has no `config` with a `pattern`, or no list `vocab`")
-    for name in ("default_vocab_size", "default_num_special_tokens"):
-        if type(config.get(name)) is not int or config[name] < 0:
-            raise BrokenFileError(f"{path}: config.{name} must be a whole number")
-    if max(len(vocab), config["default_vocab_size"], config["default_num_special_tokens"]) > MAX_TOKENS:
-        raise UnsupportedError(f"{path}: more than {MAX_TOKENS:,} tokens, the limit")
-    if not all(isinstance(token, dict) and isinstance(token.get("token_bytes"), str) for token in vocab):
-        raise BrokenFileError(f"{path}: each entry of vocab must be an object with `token_bytes`")
-    _require_valid_special_tokens(path, content.get("special_tokens"))
-
-
-def _require_valid_special_tokens(path: Path, special: object) -> None:
-    """Check the special tokens, which old files lack; the library uses whatever they contain as ids and texts.
-
-    Raises:
-        BrokenFileError: If their ranks are not numbers, or their texts are not strings.
-    """
-    for token in special if isinstance(special, list) else [special] * (special is not None):
-        if not isinstance(token, dict) or type(token.get("rank")) is not int or type(token.get("token_str")) is not str:
-            raise BrokenFileError(f"{path}: each special token must be an object with `rank` and `token_str`")
-
-
 def _special_ids(tekkenizer: Tekkenizer) -> dict[str, int]:
     ids = {}
-    for role, text in _ROLES.items():
+    for role, text in ROLES.items():
         if tekkenizer.is_special(text):
             ids[role] = tekkenizer.get_special_token(text)
     return ids

@@ -13,7 +13,8 @@ from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.tiktoken.ranks import published_for, read_ranks, special_tokens
+from tokverify.sources.tiktoken.published import published_for
+from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8
@@ -23,27 +24,28 @@ if TYPE_CHECKING:
 
 
 class TiktokenTokenizer:
-    """A `tiktoken.Encoding`, which adds no tokens around a text."""
+    """A `tiktoken.Encoding`, with the BOS token, if any, that the reader of the vocabulary begins a text with."""
 
     name = "tiktoken"
     parses_special = True
-    adds_special = False
     decodes_as_llama_cpp = False
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: Encoding, bos: int | None = None) -> None:
         self._encoding = encoding
         self._pace = Pace(encoding.name)
+        self._prefix = [] if bos is None else [bos]
+        self.adds_special = bool(self._prefix)
         self.vocab_size: int = encoding.max_token_value + 1
-        self.special_ids: Mapping[str, int] = {}
+        self.special_ids: Mapping[str, int] = {"bos": bos} if bos is not None else {}
 
-    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
-        """Encode a text to ids; nothing is ever added around it."""
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Encode a text to ids; the library itself adds nothing around it."""
         # subtle: the library would replace a lone surrogate by U+FFFD.
         to_utf8(text)
         with self._pace.measure(text), raised_as(EncodeError, "tiktoken cannot encode this text", quietly=True):
             allowed: str | set[str] = "all" if parse_special else set()
             ids: list[int] = self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
-        return ids
+        return [*self._prefix, *ids] if add_special else ids
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids to bytes, special tokens included."""
@@ -116,13 +118,25 @@ def load(request: Request) -> FoundReference:
 
 
 def open_ranks(
-    path: Path, data: bytes, pattern: str, *, more_special: Mapping[str, int] | None = None
+    path: Path, data: bytes, pattern: str, *, more_special: Mapping[str, int] | None = None, split: str | None = None
 ) -> TiktokenTokenizer:
-    """Make a tokenizer from the content of a .tiktoken file and further special tokens; errors as for `load`."""
-    published = published_for(path, pattern)
+    """Make a tokenizer from the content of a .tiktoken file.
+
+    Args:
+        path: The file.
+        data: Its content.
+        pattern: What follows it after a colon.
+        more_special: Further special tokens.
+        split: The regular expression to use in place of the file's own.
+
+    Raises:
+        TokverifyError: As for `load`.
+    """
     ranks = read_ranks(path, data)
-    special = special_tokens(path, ranks, published) | dict(more_special or {})
-    return TiktokenTokenizer(_encoding(path, published.pattern, ranks, special))
+    published = published_for(path, pattern, ranks)
+    special = special_tokens(path, ranks, published)
+    encoding = _encoding(path, split or published.pattern, ranks, special | dict(more_special or {}))
+    return TiktokenTokenizer(encoding, add_bos_id(special, published))
 
 
 def _named_encoding(name: str) -> Encoding:

@@ -33,7 +33,7 @@ _PARTS = "tokverify fix leaves out a part that makes anything else worse, such a
 _NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
-_NO_GGUF = re.compile(r"\.(json|model)\Z|\.tiktoken(:|\Z)")
+_NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")
 
 
 def find_repair(

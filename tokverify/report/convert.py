@@ -32,7 +32,7 @@ class Conversion:
     source: str
     target: str
     kinds: tuple[str, str]
-    """The formats of both files: `gguf`, `tokenizers`, `sentencepiece` or `tiktoken`."""
+    """The formats of both files: `gguf`, `tokenizers`, `sentencepiece`, `tiktoken`, `tekken` or `rwkv`."""
     written: bool
     """Whether the target was written."""
     strict: bool = False

@@ -18,15 +18,18 @@ FILE_NAMES = (
     "tekken.json",
     "qwen.tiktoken",
     "tiktoken.model",
+    "rwkv_vocab_v20230424.txt",
 )
 """The tokenizer files to look for in a directory or a repository, in this order."""
 
 MAX_FILE_BYTES = 1 << 27
 """The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
 
+_HEAD_BYTES = 512
 _MAX_LISTED = 5
 _MAX_CANDIDATES = 2000
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
+_RWKV = re.compile(rb"\d{1,7} b?(['\"]).{1,400}?\1 \d{1,5}\r?(\n|$)")
 _TEKKEN = re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"')
 _TEKKEN_NAME = re.compile(r"tekken.*\.json")
 
@@ -97,7 +100,7 @@ def kind_of(path: Path) -> str:
         BrokenFileError: If it cannot be read or is not a tokenizer.
         UnsupportedError: If it is a kind of tokenizer that tokverify does not support here.
     """
-    head = read_file(path, 512)
+    head = read_file(path, _HEAD_BYTES)
     if not head:
         raise BrokenFileError(f"{path}: the file is empty")
     require_fetched(path, head)
@@ -105,6 +108,8 @@ def kind_of(path: Path) -> str:
         return "gguf"
     if _TIKTOKEN.match(head):
         return "tiktoken"
+    if _RWKV.match(head):
+        return "rwkv"
     if _TEKKEN.match(head) or _TEKKEN_NAME.fullmatch(path.name):
         return "tekken"
     if head.lstrip().startswith((b"{", b"[")) or path.suffix == ".json":
@@ -115,6 +120,11 @@ def kind_of(path: Path) -> str:
     if path.suffix.lower() == ".gguf":
         raise BrokenFileError(f"{path}: not a GGUF file, in spite of its name; download or copy the file again")
     raise BrokenFileError(f"{path}: neither a HuggingFace tokenizer.json nor a sentencepiece model")
+
+
+def is_rwkv(path: Path) -> bool:
+    """Whether a file is RWKV's text vocabulary; errors as for `read_file`."""
+    return _RWKV.match(read_file(path, _HEAD_BYTES)) is not None
 
 
 def file_and_rest(location: str) -> tuple[Path, str] | None:

@@ -37,18 +37,34 @@ def _tiktoken(path: Path) -> TokenizerSpec:
     return read_spec(path)
 
 
+def _tekken(path: Path) -> TokenizerSpec:
+    from tokverify.sources.tiktoken.tekken import read_spec
+
+    return read_spec(path)
+
+
+def _rwkv(path: Path) -> TokenizerSpec:
+    from tokverify.sources.rwkv import read_spec
+
+    return read_spec(path)
+
+
 READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
     "gguf": _gguf,
     "tokenizers": _tokenizers,
     "sentencepiece": _sentencepiece,
     "tiktoken": _tiktoken,
+    "tekken": _tekken,
+    "rwkv": _rwkv,
 }
 
 _OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read a GGUF file, a tokenizer.json, a sentencepiece .model, or a .tiktoken file given as FILE:PATTERN.
+    """Read a GGUF file, a tokenizer.json, a sentencepiece .model, tiktoken's ranks, a tekken.json or RWKV's vocabulary.
+
+    If the pattern of ranks is not known, the path is FILE:PATTERN.
 
     Raises:
         BrokenFileError: If the file is none of these, or is damaged.

@@ -65,7 +65,7 @@ def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
 def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | str, ...]) -> tuple[Path | str, ...]:
     """Explain how to name the reference if a tokenizer of another format follows a model."""
     for model in models[1:]:
-        if Path(model).suffix in {".json", ".model", ".tiktoken"}:
+        if Path(model).suffix in {".json", ".model", ".tiktoken", ".txt"}:
             ctx.fail(
                 f"only one MODEL is allowed unless all are GGUF files, but {str(model)!r} follows;"
                 " name a reference with -r"

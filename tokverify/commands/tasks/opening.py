@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20
-_FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken")
+_FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken", ".txt")
 
 
 @dataclass(frozen=True, kw_only=True)

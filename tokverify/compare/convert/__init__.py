@@ -64,7 +64,8 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     except for differences that are explained by what the format cannot express.
 
     Args:
-        source: A GGUF file, a tokenizer.json, a sentencepiece .model or a .tiktoken.
+        source: A GGUF file, a tokenizer.json, a sentencepiece .model, tiktoken's ranks (FILE:NAME), a tekken.json or
+            RWKV's text vocabulary.
         target: The file to write. It appears whole or not at all.
         force: Overwrite an existing file.
         unexplained: Write the target even if it differs for an unknown reason.
@@ -163,7 +164,7 @@ class _Job:
             kinds=(opened.kind, self.format.kind),
             model=spec.model,
             size=len(spec.tokens),
-            pre_tokenizer=_describe_choice(spec.pre) if has_name and spec.pre else None,
+            pre_tokenizer=_describe_choice(spec.pre, opened.pre_tokens) if has_name and spec.pre else None,
             untransportable=tuple(loss.sentence for loss in losses),
             explained=verification.explained,
             report=verification.report,
@@ -181,8 +182,8 @@ class _Job:
         return tuple(warn_of_defaults(opened.spec, adding_was_compared=opened.found.tokenizer.adds_special))
 
 
-def _describe_choice(name: str) -> PreTokenizerChoice | None:
-    return PreTokenizerChoice(**asdict(find_match(name))) if PRE_TOKENIZERS[name].byte_level else None
+def _describe_choice(name: str, pre_tokens: Sequence[Sequence[str]] | None) -> PreTokenizerChoice | None:
+    return PreTokenizerChoice(**asdict(find_match(name, pre_tokens))) if PRE_TOKENIZERS[name].byte_level else None
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tokverify.compare.convert.huggingface_loss import fit
-from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
+from tokverify.compare.convert.loss import Loss, Sides
+from tokverify.compare.convert.rank_loss import Ranks, made_control_losses, pattern_losses
 from tokverify.compare.convert.sentencepiece_loss import sentencepiece_losses
 from tokverify.engine.deviation import DeviatingEncoder
 from tokverify.engine.encoder import Encoder
@@ -21,10 +22,15 @@ from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.document import load_around
 from tokverify.sources.huggingface.document import parse as parse_json
 from tokverify.sources.location import file_and_rest, read_file
+from tokverify.sources.rwkv import END, read_vocabulary
+from tokverify.sources.tiktoken.reader import split_probes
 from tokverify.sources.tokenizer_file import READERS, kind_of_model
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import Tokenizer, pieces_of
+
+if TYPE_CHECKING:
+    from tokverify.references.tekken import TekkenTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,8 @@ class Source:
     found: FoundReference
     """The tokenizer as its own library reads it; of a GGUF file, our encoder."""
     losses: tuple[Loss, ...] = ()
+    pre_tokens: Sequence[Sequence[str]] | None = None
+    """What the pattern splits `PROBES` into, if the name of the pre-tokenizer was not chosen by that."""
     content: Callable[[], Any] = lambda: None
     """Returns a copy of the file's content that losses can change."""
     reopen: Callable[[Any], Tokenizer] | None = None
@@ -92,7 +100,7 @@ def _open_tokenizer_json(path: Path) -> Source:
         return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
     spec = replace(spec, **template_fields(path))
-    return Source(path, "tokenizers", spec, found, losses, lambda: deepcopy(outline), reopen)
+    return Source(path, "tokenizers", spec, found, losses, None, lambda: deepcopy(outline), reopen)
 
 
 def _open_sentencepiece(path: Path) -> Source:
@@ -102,7 +110,7 @@ def _open_sentencepiece(path: Path) -> Source:
     found = open_reference(path)
     data = read_file(path)
     losses = tuple(sentencepiece_losses(parse(data), spec))
-    return Source(path, "sentencepiece", spec, found, losses, lambda: parse(data), _reopen_sentencepiece)
+    return Source(path, "sentencepiece", spec, found, losses, None, lambda: parse(data), _reopen_sentencepiece)
 
 
 def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class that is made while running
@@ -115,26 +123,51 @@ def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class 
 
 
 def _open_tiktoken(path: Path) -> Source:
+    from tokverify.references.tiktoken import TiktokenTokenizer, open_ranks
+
     found = open_reference(path)
     spec = READERS["tiktoken"](path)
-    file, pattern = file_and_rest(str(path)) or (path, "")
+    file, name = file_and_rest(str(path)) or (path, "")
+    data = read_file(file)
 
-    def reopen(more_special: dict[str, int]) -> Tokenizer:
-        from tokverify.references.tiktoken import open_ranks
+    def reopen(changed: Ranks) -> Tokenizer:
+        return open_ranks(file, data, name, more_special=changed.more_special, split=changed.pattern)
 
-        return open_ranks(file, read_file(file), pattern, more_special=more_special)
+    pattern = cast(TiktokenTokenizer, found.tokenizer).split_pattern
+    losses = (*made_control_losses(spec), *pattern_losses(file, spec, pattern))
+    probes = split_probes(file, pattern)
+    return Source(path, "tiktoken", spec, found, losses, probes, lambda: Ranks(pattern), reopen)
 
-    return Source(path, "tiktoken", spec, found, tuple(_tiktoken_losses(spec)), dict, reopen)
+
+def _open_tekken(path: Path) -> Source:
+    found = open_reference(path)
+    spec = READERS["tekken"](path)
+    tekken = cast("TekkenTokenizer", found.tokenizer)
+
+    def reopen(changed: Ranks) -> Tokenizer:
+        return tekken.with_pattern(changed.pattern)
+
+    pattern = tekken.split_pattern
+    losses = tuple(pattern_losses(path, spec, pattern))
+    probes = split_probes(path, pattern)
+    return Source(path, "tekken", spec, found, losses, probes, lambda: Ranks(pattern), reopen)
 
 
-def _tiktoken_losses(spec: TokenizerSpec) -> Iterator[Loss]:
-    """Yield the loss that llama.cpp treats some ordinary tokens as control tokens."""
-    ids = {spec.tokens[id]: id for id in find_made_control(spec, {TokenType.NORMAL.value})}
-    if ids:
-        yield Loss(
-            f"{name_texts(list(ids))}: llama.cpp treats it as a control token, regardless of what the file declares",
-            lambda sides: sides.content.update(ids),
-        )
+def _open_rwkv(path: Path) -> Source:
+    found = open_reference(path)
+    spec = READERS["rwkv"](path)
+    tokens = read_vocabulary(path, read_file(path))
+
+    def reopen(changed: dict[int, bytes]) -> Tokenizer:
+        from tokverify.references.rwkv import RwkvTokenizer
+
+        return RwkvTokenizer(changed)
+
+    loss = Loss(
+        f"`{END}`: llama.cpp recognizes it in every text, as the id 0, which is not in IN",
+        lambda sides: sides.content.update({0: END.encode()}),
+    )
+    return Source(path, "rwkv", spec, found, (loss,), None, lambda: dict(tokens), reopen)
 
 
 OPENERS: Mapping[str, Callable[[Path], Source]] = {
@@ -142,5 +175,7 @@ OPENERS: Mapping[str, Callable[[Path], Source]] = {
     "tokenizers": _open_tokenizer_json,
     "sentencepiece": _open_sentencepiece,
     "tiktoken": _open_tiktoken,
+    "tekken": _open_tekken,
+    "rwkv": _open_rwkv,
 }
 """The openers by kind of file, as in `READERS`. A new kind is one opener and one row."""

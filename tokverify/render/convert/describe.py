@@ -39,6 +39,8 @@ _KINDS = {
     "tokenizers": "HuggingFace tokenizer.json",
     "sentencepiece": "sentencepiece",
     "tiktoken": "tiktoken",
+    "tekken": "tekken.json",
+    "rwkv": "RWKV's text vocabulary",
 }
 _LOST = {
     "gguf": "not expressible in GGUF, or different in llama.cpp",

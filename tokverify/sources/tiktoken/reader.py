@@ -2,9 +2,11 @@
 
 A .tiktoken file contains only tokens and ranks. Its pattern is given after a colon, as in `FILE:cl100k_base`, or by the
 file's name, and the `tokenizer.ggml.pre` name is one that splits texts like the pattern. tiktoken merges any two
-neighbors that together are a token; GGUF lists merges, which are recovered from the ranks.
+neighbors that together are a token; GGUF lists merges, which are all pairs of tokens that make a token.
 
-Source of that: `QwenModel.bpe` in llama.cpp's converter.
+Source of that: `MistralVocab.extract_vocab_merges_from_model` in llama.cpp's converter, and `TikTokenConverter` in
+transformers. `QwenModel.bpe` there keeps one pair for each token, and none for a token that is only made from one with
+a higher rank, such as `している` of Llama 3 from `いる`.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.tiktoken.ranks import published_for, read_ranks, special_tokens
+from tokverify.sources.tiktoken.published import ORIGINALS, published_for
+from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
-_END = "<|endoftext|>"
 _PATTERN_SECONDS = 5.0
 _LEAST_SECONDS = 0.01
 
@@ -37,37 +39,87 @@ def read_spec(path: Path | str) -> TokenizerSpec:
     """
     file, pattern = file_and_rest(str(path)) or (Path(path), "")
     ranks = read_ranks(file, read_file(file))
-    published = published_for(file, pattern)
+    published = published_for(file, pattern, ranks)
     special = special_tokens(file, ranks, published)
-    merges = recover_merges(ranks)
+    roles = {**published.roles, **special_texts(file)}
+    return spec_of_ranks(
+        file,
+        ranks,
+        special,
+        pattern=published.pattern,
+        pre=published.pre,
+        special_ids={role: special[text] for role, text in roles.items() if text in special and role != "cls"},
+        add_bos=add_bos_id(special, published) is not None,
+    )
+
+
+def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
+    file: Path,
+    ranks: Mapping[bytes, int],
+    special: Mapping[str, int],
+    *,
+    pattern: str,
+    special_ids: Mapping[str, int],
+    add_bos: bool,
+    pre: str | None = None,
+) -> TokenizerSpec:
+    """Return the equivalent of ranks, which are ids of ordinary tokens, and special tokens, which become CONTROL.
+
+    Args:
+        file: The file that they were read from.
+        ranks: Token -> rank.
+        special: Text -> id.
+        pattern: The regular expression that matches the pre-tokens.
+        special_ids: Role -> id.
+        add_bos: Whether a text begins with BOS.
+        pre: The name of the pre-tokenizer, if it is known.
+
+    Raises:
+        BrokenFileError: If the ids have too many gaps.
+        UnsupportedError: If no pre-tokenizer of llama.cpp splits texts like the pattern.
+    """
     tokens, types = _vocabulary(file, ranks, special)
     return TokenizerSpec(
         model="gpt2",
         tokens=tokens,
-        pre=_pre_tokenizer(file, published.pattern, needs_no_merges=len(merges) < len(ranks) - 256),
+        pre=pre or _pre_tokenizer(file, pattern, ranks),
         types=types,
-        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges],
-        special_ids=_special_ids(special, special_texts(file)),
-        add_bos=False,
+        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in list_merges(ranks)],
+        special_ids=special_ids,
+        add_bos=add_bos,
         add_eos=False,
         **template_fields(file),
     )
 
 
+def list_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """Return all pairs of tokens that make a token, in order of its rank, then of theirs."""
+    merges: list[tuple[bytes, bytes]] = []
+    for token in sorted(filter(None, ranks), key=ranks.__getitem__):
+        splits = ((token[:at], token[at:]) for at in range(1, len(token)))
+        pairs = [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
+        merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
+    return merges
+
+
+def count_unmerged(ranks: Mapping[bytes, int]) -> int:
+    """Count the tokens that merging their own bytes does not lead to; only looking up a whole pre-token finds them."""
+    limit = max(ranks.values()) + 1
+    return sum(len(_parts(token, ranks, limit)) > 1 for token in ranks)
+
+
 def recover_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
     """Return, in order of the ranks, the two tokens that each token is merged from.
 
-    A token is omitted if the ranks below its own do not lead to exactly two parts: no merge produces it, and tiktoken
-    finds it only because it looks up whole pre-tokens first.
+    A token is omitted if the ranks below its own do not lead to exactly two parts.
     """
     tokens = sorted((token for token in ranks if len(token) > 1), key=ranks.__getitem__)
-    splits = (_parts(token, ranks) for token in tokens)
+    splits = (_parts(token, ranks, ranks[token]) for token in tokens)
     return [(parts[0], parts[1]) for parts in splits if len(parts) == 2]  # noqa: PLR2004 - a merge is a pair
 
 
-def _parts(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merge the bytes of a token by all ranks below its own."""
-    limit = ranks[token]
+def _parts(token: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
+    """Merge the bytes of a token by all ranks below a limit."""
     parts = [token[at : at + 1] for at in range(len(token))]
     while len(parts) > 1:
         pairs = map(bytes.__add__, parts, parts[1:])
@@ -87,24 +139,29 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
     for token, id in ranks.items():
+        if not token:  # no text contains it, and llama.cpp would rename it
+            continue
         tokens[id], types[id] = spell_bytes(token), TokenType.NORMAL.value
     for text, id in special.items():
         tokens[id], types[id] = text, TokenType.CONTROL.value
     return tokens, types
 
 
-def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
-    """Return a name that splits texts like the pattern.
+def _pre_tokenizer(file: Path, pattern: str, ranks: Mapping[bytes, int]) -> str:
+    """Return a name that splits texts like the pattern, or else the one that llama.cpp's converter gives this pattern.
 
     tiktoken looks up a whole pre-token before it merges. This makes no difference if merges can produce every token, in
     which case a name that does not imply it is acceptable as well.
     """
-    pre_tokens = _split_probes(file, pattern)
+    pre_tokens = split_probes(file, pattern)
     names = find_matching_names(pre_tokens)
+    nearest = next((name for name, original in ORIGINALS.items() if original == pattern), None)
+    if not names and nearest:
+        return nearest
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
     whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]
-    if needs_no_merges and not whole_first:
+    if not whole_first and count_unmerged(ranks):
         raise UnsupportedError(
             f"{file}: no merge of two tokens produces some of the tokens, and llama.cpp's pre-tokenizers that split "
             f"texts like this pattern ({', '.join(names)}) use only tokens that merges produce"
@@ -112,7 +169,12 @@ def _pre_tokenizer(file: Path, pattern: str, *, needs_no_merges: bool) -> str:
     return choose_name(whole_first or names)
 
 
-def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
+def split_probes(file: Path, pattern: str, texts: Sequence[str] = PROBES) -> Sequence[Sequence[str]]:
+    """Split texts by a pattern, and write the parts in the GPT-2 alphabet.
+
+    Raises:
+        UnsupportedError: If the pattern is invalid or takes too long.
+    """
     import regex
 
     # subtle: such as `(a+)+$`, which takes exponential time.
@@ -120,14 +182,7 @@ def _split_probes(file: Path, pattern: str) -> Sequence[Sequence[str]]:
     with raised_as(UnsupportedError, f"{file}: the pattern cannot be used"):
         compiled = regex.compile(pattern)
         pre_tokens: list[list[str]] = []
-        for text in PROBES:
+        for text in texts:
             matches = compiled.finditer(text, timeout=max(_LEAST_SECONDS, deadline - time.monotonic()))
             pre_tokens.append([to_byte_level(match[0]) for match in matches])
     return pre_tokens
-
-
-def _special_ids(special: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids by role: those named in a config or, by default, the end-of-text token of published files."""
-    defaults = {"bos": special[_END], "eos": special[_END]} if _END in special else {}
-    declared = {role: special[text] for role, text in texts.items() if text in special and role != "cls"}
-    return defaults | declared
