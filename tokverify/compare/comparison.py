@@ -12,9 +12,11 @@ from tokverify.compare.digest import digest_suites
 from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
+from tokverify.errors import GoneError
 from tokverify.report.run import CaseResult, Report, Side
 from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON
+from tokverify.text.wording import plural
 from tokverify.texts.batch import KnownIds
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import Tokenizer, pairs_for_display
@@ -36,7 +38,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Report:
     """Compare two tokenizers, and the ids of every case.
 
-    A case that one side cannot encode is an error in the report, not an exception.
+    A case that one side cannot encode is an error in the report, not an exception. If a side stops answering, the
+    report says so, and contains the results until then.
 
     Args:
         actual: The tokenizer under test.
@@ -47,6 +50,9 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         max_failures: Stop after this many failing cases; None to run all.
         fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
         on_progress: Called after each case with the number of cases done and of all.
+
+    Raises:
+        GoneError: If a side stops answering before there is any result.
     """
     from tokverify.version import __version__
 
@@ -55,7 +61,9 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     judge = baseline.judge(sides[0]) if baseline else None
     compared = comparison_of(actual, expected, sides).results(cases)
     accepted = map(judge.apply, compared) if judge else compared
-    results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
+    results, gone = _collect(_watch(accepted, len(cases), max_failures, on_progress))
+    if gone:
+        return _describe_incomplete(Report(*sides, None, results, fail_on=tuple(fail_on)), cases, gone)
     report = Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
@@ -68,6 +76,35 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     )
     report = compare_beyond_texts(report, actual, expected)
     return judge.judge_rest(report) if judge else report
+
+
+def _collect(results: Iterable[CaseResult]) -> tuple[tuple[CaseResult, ...], str]:
+    """Return all results, or those until a side stops answering and why it does.
+
+    Raises:
+        GoneError: If there are none until then.
+    """
+    collected: list[CaseResult] = []
+    try:
+        for result in results:
+            collected.append(result)  # noqa: PERF402 - those before an error count
+    except GoneError as error:
+        if not collected:
+            raise
+        return tuple(collected), str(error)
+    return tuple(collected), ""
+
+
+def _describe_incomplete(report: Report, cases: Sequence[Case], gone: str) -> Report:
+    from tokverify.version import __version__
+
+    return replace(
+        report,
+        versions={"tokverify": __version__},
+        suites=digest_suites(cases),
+        not_compared=(f"{len(cases) - len(report.results):,} of {plural(len(cases), 'case')}, and the tokens: {gone}",),
+        gone=gone,
+    )
 
 
 def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:

@@ -139,6 +139,8 @@ class Report:
     """Suite -> the version of its selected cases: a hash of their texts, options and expectations."""
     stopped_early: bool = False
     """Whether cases were not run because enough others had failed."""
+    gone: str = ""
+    """Why the comparison is incomplete although nobody asked for that: a side has stopped answering."""
     diagnosis: Diagnosis | None = None
     """Why cases fail; None if none does, nobody asked, or it cannot be found out."""
     undiagnosed: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import NOT_COMPARED, TokenizerDifference, select_failing
 
-_NOTHING_COMPARED = 2
+_NOTHING_COMPARED = _INCOMPLETE = 2
 FAILING = frozenset({Status.MISMATCH, Status.ERROR})
 """The statuses of a case that make a run fail."""
 
@@ -39,7 +39,9 @@ def fails_uncompared(report: Report) -> bool:
 
 
 def run_exit_code(report: Report) -> int:
-    """Return 0 if everything compared agrees or is known, 1 if something does not, 2 if nothing was compared."""
+    """Return 0 if everything compared agrees or is known, 1 if something does not, 2 if not all could be compared."""
+    if report.gone:
+        return _INCOMPLETE
     if has_failing_case(report) or failing_differences(report) or fails_uncompared(report):
         return 1
     return 0 if count_status(report, Status.MATCH) or count_status(report, Status.KNOWN) else _NOTHING_COMPARED
@@ -47,7 +49,7 @@ def run_exit_code(report: Report) -> int:
 
 def compares_nothing(report: Report) -> bool:
     """Check whether the exit code says that nothing was compared."""
-    return run_exit_code(report) == _NOTHING_COMPARED
+    return run_exit_code(report) == _NOTHING_COMPARED and not report.gone
 
 
 def other_side(result: CaseResult) -> str:
@@ -84,4 +86,5 @@ def summarize_run(report: Report) -> Mapping[str, object]:
         "differences": len(report.differences),
         "failing_differences": len(failing_differences(report)),
         "stopped_early": report.stopped_early,
+        "gone": report.gone,
     }

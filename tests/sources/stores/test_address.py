@@ -237,8 +237,8 @@ def test_a_server_that_takes_too_long_is_given_up_and_continued(server, files, m
         patched.setattr(remote_file, "MAX_SECONDS", 1.0)
         with pytest.raises(GoneError, match=r"model\.gguf: no complete response within 0\.\d+ s"):
             find_model(address)
-    is_calm.set()
     sent = server.sent
+    is_calm.set()
     assert sent == 3 * 20_000
     assert len(read_declaration(find_model(address).path).spec.tokens) == TOKENS
     assert server.sent < metadata + 2 * 20_000

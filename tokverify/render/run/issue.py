@@ -166,7 +166,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     model = report.actual.source
     yield from _diagnosis_issues(report)
     yield from difference_issues(report)
-    if fails_uncompared(report) or compares_nothing(report):
+    if fails_uncompared(report) or compares_nothing(report) or report.gone:
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
