@@ -6,16 +6,19 @@ Run as a script, this module is that child: it loads a vocabulary and answers ea
 from __future__ import annotations
 
 import ctypes
+import struct
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from tokverify.references.llama_cpp_library import find_library
-from tokverify.references.llama_cpp_worker import LENGTH, LoadedLibrary
+from tokverify.references.llama_cpp_worker import LoadedLibrary
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LENGTH = struct.Struct("<i")
 
 
 class LlamaCpp:

@@ -38,5 +38,12 @@ class EncodeError(TokverifyError):
     """This tokenizer cannot encode one text; other texts are unaffected."""
 
 
+class GoneError(TokverifyError):
+    """A side has stopped answering, so that nothing more can be asked; the message names it and says why.
+
+    It is about no text in particular, and never an EncodeError.
+    """
+
+
 class EndedBySignalError(SystemExit):
     """The run is ended by SIGTERM or SIGHUP, and must not be mistaken for a library that calls `sys.exit`."""

@@ -126,9 +126,9 @@ def test_a_refusal_of_any_length_is_cut():
 
 def test_a_child_that_dies_is_reported(monkeypatch, tmp_path):
     worker = tmp_path / "worker.py"
-    worker.write_text("import sys; sys.stdin.read(); sys.exit(7)")
+    worker.write_text("import sys; sys.stdin.readline(); sys.exit(7)")
     monkeypatch.setattr("tokverify.chat.rendering._WORKER", worker)
-    assert "exited early with code 7" in one("x").error
+    assert one("x").error == "its process ended without a response: exit code 7; it may need too much memory"
 
 
 def test_a_template_that_fills_the_memory_is_an_error():

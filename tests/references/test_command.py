@@ -4,6 +4,8 @@ import gc
 import json
 import shlex
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from tokverify.commands.tasks.diff import diff_tokenizers
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.streaming import StreamDecoding, check_streams
 from tokverify.engine.byte_level import byte_pieces
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.references import command_process, open_reference
 from tokverify.references.command import CommandTokenizer, load
 from tokverify.references.command_process import Program
@@ -133,8 +135,8 @@ def test_a_program_that_always_recognizes_control_tokens_is_not_asked_for_anythi
 
 
 def test_many_texts_are_sent_in_batches_of_limited_size(small, monkeypatch):
-    monkeypatch.setattr("tokverify.references.command._TEXTS_PER_REQUEST", 2)
-    monkeypatch.setattr("tokverify.references.command._CHARACTERS_PER_REQUEST", 4)
+    monkeypatch.setattr("tokverify.references.command_process.TEXTS_PER_REQUEST", 2)
+    monkeypatch.setattr("tokverify.references.command_process.CHARACTERS_PER_REQUEST", 4)
     assert encode_many(small, ["a", "b", "c", "aaaaaa", "", "b"]) == [[3], [4], [5], [3] * 6, [], [4]]
 
 
@@ -152,7 +154,7 @@ def test_a_crash_midway_is_the_error_of_one_text(small, text, message):
     assert encode(small, "c") == [5]
 
 
-@pytest.mark.parametrize("text", ["hang", "hang in child"])
+@pytest.mark.parametrize("text", ["hang", "hang in child", "hang in daemon"])
 def test_a_text_that_takes_too_long_is_an_error_and_ends_the_program(text):
     tokenizer = start(seconds=1)
     with pytest.raises(EncodeError, match=r"^small did not respond within 1 s$"):
@@ -160,11 +162,65 @@ def test_a_text_that_takes_too_long_is_an_error_and_ends_the_program(text):
     assert encode(tokenizer, "a") == [3]
 
 
-def test_a_response_beyond_the_limit_is_not_read_to_its_end(small, monkeypatch):
-    monkeypatch.setattr(command_process, "MAX_RESPONSE_BYTES", 1 << 20)
+def test_a_daemon_that_keeps_the_pipes_does_not_hold_a_run_whose_program_exits(small):
+    began = time.monotonic()
+    assert encode_many(small, ["a", "exit with daemon", "b"]) == [
+        [3],
+        "small ended without a response: exit code 0",
+        [4],
+    ]
+    assert time.monotonic() - began < 15
+
+
+def test_a_program_that_does_not_read_a_long_text_does_not_hold_a_run():
+    tokenizer = start(seconds=1)
+    assert len(encode(tokenizer, "stop reading")) == 12
+    with pytest.raises(EncodeError, match=r"^small did not respond within 1 s$"):
+        encode(tokenizer, "a" * 10_000_000)
+    assert encode(tokenizer, "a") == [3]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to see processes in")
+def test_what_a_program_leaves_in_its_session_ends_with_it(small):
+    with pytest.raises(EncodeError, match=r"^small ended without a response: \d+$") as caught:
+        encode(small, "crash beside a child")
+    stat = Path("/proc", str(caught.value).rpartition(" ")[2], "stat")
+    deadline = time.monotonic() + 10
+    while _runs(stat) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _runs(stat)
+
+
+def _runs(stat: Path) -> bool:
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("text", ["hang", "crash"])
+def test_a_program_that_keeps_failing_ends_the_run_naming_the_program(monkeypatch, text):
+    monkeypatch.setattr(command_process, "MAX_FAILURES", 3)
+    monkeypatch.setattr(command_process, "MAX_LOST_SECONDS", 1.0)
+    tokenizer = start(seconds=0.7)
+    with pytest.raises(GoneError, match=r"small_program\.py: \d requests in a row failed; the last one "):
+        encode_many(tokenizer, [text] * 5)
+
+
+def test_a_program_that_cannot_be_started_again_ends_the_run(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(SCRIPT.read_text())
+    tokenizer = CommandTokenizer(Program([sys.executable, str(script)]))
+    script.unlink()
+    with pytest.raises(GoneError, match=r"program\.py: the program ended without a response: .*No such file"):
+        encode_many(tokenizer, ["a", "crash", "b"])
+
+
+def test_a_response_beyond_the_limit_is_not_read_to_its_end():
+    tokenizer = CommandTokenizer(Program(ARGUMENTS, max_bytes=1 << 20))
     with pytest.raises(EncodeError, match=r"more than 1 MiB, the limit$"):
-        encode(small, "endless line")
-    assert encode(small, "a") == [3]
+        encode(tokenizer, "endless line")
+    assert encode(tokenizer, "a") == [3]
 
 
 @pytest.mark.parametrize(

@@ -126,24 +126,24 @@ def test_a_hang_ends_after_the_given_time(model, library):
     tokenizer = LlamaCppTokenizer(model, library, seconds=0.25)
     # A text that takes seconds; no input is known that takes forever.
     slow, after = encode_many(tokenizer, ["ab" * 8_000_000, "a"])
-    assert slow == "llama.cpp did not answer in time (0.25 s for a text)"
+    assert slow == "llama.cpp did not respond within 0.25 s"
     assert after == [6]
 
 
 def test_a_child_that_was_killed_is_started_again(tiny):
-    first = tiny._child._process
+    first = tiny._program._process._process
     first.kill()
     first.wait()
     assert encode(tiny, "a") == [6]
-    assert tiny._child._process.pid != first.pid
+    assert tiny._program._process._process.pid != first.pid
 
 
 def test_an_interrupted_request_leaves_no_answers_behind(tiny, monkeypatch):
-    def interrupt(child):
+    def interrupt(process, deadline):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(tiny._child), "answer", interrupt)
+        patched.setattr(type(tiny._program._process), "_read_line", interrupt)
         with pytest.raises(KeyboardInterrupt):
             encode(tiny, "b")
     assert encode(tiny, "a") == [6]
@@ -151,7 +151,7 @@ def test_an_interrupted_request_leaves_no_answers_behind(tiny, monkeypatch):
 
 def test_the_child_ends_with_its_tokenizer(model, library):
     tokenizer = LlamaCppTokenizer(model, library)
-    process = tokenizer._child._process
+    process = tokenizer._program._process._process
     del tokenizer
     gc.collect()
     assert process.returncode == 0
@@ -163,7 +163,7 @@ def test_the_child_ends_with_its_parent(model, library):
         "import sys\n"
         "from tokverify.references import load_reference\n"
         "tokenizer = load_reference(f'llama.cpp:{sys.argv[1]}')\n"
-        "print(tokenizer._child._process.pid, flush=True)\n"
+        "print(tokenizer._program._process._process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", code, str(model)]
@@ -269,7 +269,7 @@ def test_a_model_of_another_format_is_converted_to_gguf_first(library):
 def test_its_file_is_there_for_a_new_child_and_gone_in_the_end(library):
     tokenizer = load(Request("", model=SAMPLE.parent / "sample.tokenizer.model")).tokenizer
     path = tokenizer._model
-    tokenizer._child.end()
+    tokenizer.close()
     assert encode(tokenizer, "a")
     assert path.is_file()
     del tokenizer

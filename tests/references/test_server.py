@@ -13,13 +13,13 @@ from support.raw_server import RawServer
 from support.small_model import write_small_model
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
 from tokverify.report.run_summary import vocabularies_differ
-from tokverify.system import http_connection
-from tokverify.system.http_connection import AnswerError
+from tokverify.system import http_pool
+from tokverify.system.http_pool import AnswerError
 from tokverify.texts.vocabulary import compare_vocabularies
 
 SAMPLE = Path(servers.__file__).parents[2] / "sample" / "sample.gguf"
@@ -133,7 +133,9 @@ def test_a_token_without_a_piece_gets_a_placeholder(stand_in):
 
 
 def test_no_server_at_the_address_is_an_error():
-    with pytest.raises(TokverifyError, match=r"^http://127\.0\.0\.1:1: no response \(Connection refused\)$"):
+    with pytest.raises(
+        TokverifyError, match=r"^http://127\.0\.0\.1:1/v1/models: no complete response \(Connection refused\)$"
+    ):
         open_reference("http://127.0.0.1:1")
 
 
@@ -179,7 +181,6 @@ def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, erro
         ((200, {"tokens": [True]}), "the answer contains no list of ids"),
         ((200, {"tokens": [-1]}), "the answer contains no list of ids"),
         ((200, {"tokens": [2**31]}), "the answer contains no list of ids"),
-        (None, r"no response \(Remote end closed connection without response\)"),
     ],
 )
 def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
@@ -189,6 +190,30 @@ def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
         encode(tokenizer, "a")
     del stand_in.answers["/tokenize"]
     assert encode(tokenizer, "a") == [1717]
+
+
+@pytest.mark.parametrize("status", [401, 429, 502, 503, 504])
+def test_what_a_server_answers_to_every_request_ends_the_run(stand_in, status):
+    tokenizer = load(Request(stand_in.address), seconds=0.5).tokenizer
+    stand_in.answers["/tokenize"] = (status, "")
+    with pytest.raises(GoneError, match=rf"^{stand_in.address}/tokenize: HTTP {status}"):
+        encode(tokenizer, "a")
+
+
+def test_a_server_that_closes_every_connection_ends_the_run(stand_in):
+    tokenizer = load(Request(stand_in.address)).tokenizer
+    stand_in.answers["/tokenize"] = None
+    with pytest.raises(GoneError, match=r"/tokenize: no complete response \(Remote end closed connection"):
+        tokenizer.encode_many(["a", "b", "c"], add_special=False, parse_special=True)
+
+
+def test_a_server_that_has_ended_ends_the_run(encoder):
+    with StandIn(encoder) as running:
+        tokenizer = load(Request(running.address)).tokenizer
+    with pytest.raises(GoneError, match=r"/tokenize: no complete response \(Connection refused\)$"):
+        tokenizer.encode_many(["a"] * 100, add_special=False, parse_special=True)
+    with pytest.raises(GoneError, match=r"/detokenize: no complete response"):
+        tokenizer.decode([5])
 
 
 @pytest.mark.parametrize(
@@ -246,7 +271,7 @@ def test_a_response_beyond_the_limit_is_not_read_to_its_end():
 
 
 def test_a_response_that_would_fill_the_memory_is_not_parsed(stand_in, monkeypatch):
-    monkeypatch.setattr(http_connection, "MAX_RESPONSE_MEMORY", 10_000)
+    monkeypatch.setattr(http_pool, "MAX_RESPONSE_MEMORY", 10_000)
     stand_in.answers["/v1/models"] = (200, "[" + "{}," * 1000 + "{}]")
     with pytest.raises(AnswerError, match="the response is not JSON"):
         load(Request(stand_in.address))
@@ -285,7 +310,9 @@ def test_a_configured_address_that_the_environment_names_is_sent_the_key(stand_i
 @pytest.mark.parametrize("key", ["sec\nret", "sec\rret", "secr\u00e9t", "a\tb"])
 def test_a_key_that_no_header_can_contain_is_not_shown(stand_in, monkeypatch, key):
     monkeypatch.setenv("LLAMA_API_KEY", key)
-    with pytest.raises(TokverifyError, match=r"^the API key contains a character that no HTTP header can contain"):
+    with pytest.raises(
+        TokverifyError, match=r"^the API key for http://.* contains a character that no HTTP header can contain"
+    ):
         load(Request(stand_in.address))
 
 

@@ -57,7 +57,7 @@ def slow_headers() -> Parts:
 
 
 def slow_body() -> Parts:
-    return chain([OK + b"Content-Length: 1000000000\r\n\r\n"], repeat(b" "))
+    return chain([OK + b"Content-Length: 10000000\r\n\r\n"], repeat(b" "))
 
 
 def slow_chunks() -> Parts:

@@ -82,6 +82,39 @@ def hang_in_child():
     subprocess.run([sys.executable, "-c", "import time; time.sleep(60)"], check=False)
 
 
+def start_daemon():
+    """Start a process in a session of its own that keeps the pipes of this one."""
+    if not os.fork():
+        os.setsid()
+        time.sleep(40)
+        os._exit(0)
+
+
+def hang_in_daemon():
+    start_daemon()
+    time.sleep(60)
+
+
+def exit_with_daemon():
+    start_daemon()
+    os._exit(0)
+
+
+def crash_beside_a_child():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    sys.stderr.write(f"{child.pid}\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+def stop_reading():
+    """Answer this request, and no further one."""
+    misbehavior.append(stop_reading)
+
+
+misbehavior = []
+
+
 def flood():
     sys.stderr.write("x" * 1_000_000 + "\nthe last line\n")
     os._exit(1)
@@ -101,6 +134,10 @@ MISBEHAVIOR = {
     "crash silently": crash_silently,
     "hang": hang,
     "hang in child": hang_in_child,
+    "hang in daemon": hang_in_daemon,
+    "exit with daemon": exit_with_daemon,
+    "crash beside a child": crash_beside_a_child,
+    "stop reading": stop_reading,
     "flood": flood,
     "endless line": endless_line,
     "no json": no_json,
@@ -119,6 +156,8 @@ def main(arguments):
     replaced = dict(argument.split("=", 1) for argument in arguments)
     for line in sys.stdin:
         print(json.dumps(respond(json.loads(line), replaced)), flush=True)
+        if misbehavior:
+            time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from tempfile import TemporaryFile
-from threading import Thread
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tokverify.report.chat import Rendering
+from tokverify.system.child_process import ChildProcess, FailedError, LateError
 
 SECONDS = 10.0
 _SECONDS_AFTER_TIMEOUT = 1.0
@@ -38,60 +34,48 @@ def render(tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering
         seconds: The time limit for each task; after the first timeout, it is shorter. A template that has made two
             child processes fail is not tried on the remaining tasks, each of which could take as long.
     """
+    child: ChildProcess | None = None
     done: list[Rendering] = []
     failures: dict[str, list[str]] = {task.template: [] for task in tasks}
-    while len(done) < len(tasks):
-        if len(failures[tasks[len(done)].template]) < _MAX_FAILURES:
-            finished, failure = _render_in_child(tasks[len(done) :], seconds)
-            done += finished
-            if not failure:
-                break
-            failures[tasks[len(done)].template].append(failure)
-            seconds = min(seconds, _SECONDS_AFTER_TIMEOUT)
-        done.append(Rendering(error=failures[tasks[len(done)].template][-1]))
+    for task in tasks:
+        failed = failures[task.template]
+        if len(failed) == _MAX_FAILURES:
+            done.append(Rendering(error=failed[-1]))
+            continue
+        try:
+            child = child or _start_child()
+            done.append(_render(child, task, seconds))
+        except FailedError as error:
+            child = None
+            if isinstance(error, LateError):
+                seconds = min(seconds, _SECONDS_AFTER_TIMEOUT)
+            failed.append(_describe(error))
+            done.append(Rendering(error=failed[-1]))
     return done
 
 
-def _render_in_child(tasks: Sequence[Task], seconds: float) -> tuple[list[Rendering], str]:
-    """Render as many tasks as one child process can; return the results, and why it failed if some are missing."""
-    found: list[Rendering] = []
-    failure = ""
-    lines: SimpleQueue[bytes] = SimpleQueue()
-    with _start_child(tasks) as process:
-        reader = Thread(target=_read, args=(process.stdout, lines), daemon=True)
-        reader.start()
-        try:
-            # The template is not to blame if a busy machine takes long to start the child.
-            line = lines.get(timeout=SECONDS)
-            while line and len(found) < len(tasks):
-                if line := lines.get(timeout=seconds):
-                    found.append(Rendering(**json.loads(line)))
-        except Empty:
-            process.kill()
-            failure = "it exceeds the time limit"
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            reader.join()
-    if not failure and len(found) < len(tasks):
-        failure = f"its process exited early with code {process.returncode}; it may need too much memory"
-    return found, failure
+def _render(child: ChildProcess, task: Task, seconds: float) -> Rendering:
+    try:
+        return Rendering(**child.ask("render", task._asdict(), seconds=seconds)["rendering"])
+    except BaseException:
+        child.abort()
+        raise
 
 
-def _start_child(tasks: Sequence[Task]) -> subprocess.Popen[bytes]:
+def _describe(error: FailedError) -> str:
+    if isinstance(error, LateError):
+        return "it exceeds the time limit"
+    return f"its process {error}; it may need too much memory"
+
+
+def _start_child() -> ChildProcess:
     """Start a child process that renders."""
     # -P: no file in the working directory can replace a module. The template is only sent to the child's stdin.
-    command = [sys.executable, "-P", str(_WORKER)]
-    with TemporaryFile() as request:
-        request.write(json.dumps(tasks).encode())
-        request.seek(0)
-        return subprocess.Popen(command, stdin=request, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
-
-
-def _read(output: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Pass on whole lines as they arrive, and an empty one at the end."""
-    for line in output:
-        if line.endswith(b"\n"):
-            lines.put(line)
-    lines.put(b"")
+    child = ChildProcess([sys.executable, "-P", str(_WORKER)])
+    try:
+        # The template is not to blame if a busy machine takes long to start the child.
+        child.ask("hello", {}, seconds=SECONDS)
+    except BaseException:
+        child.abort()
+        raise
+    return child

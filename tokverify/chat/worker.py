@@ -1,8 +1,8 @@
 """Render chat templates in a child process, because a template may loop forever or use up all memory.
 
-It is run by its path. Its standard input is a JSON list of pairs: the source of a template and its variables. It
-writes an empty line once it has read that, and then one line of JSON for each pair: `text`, or an `error` with
-`deliberate`, which is true if the template itself raised it.
+It is run by its path, and reads and writes the JSON Lines of docs/programs.md, with operations of its own: `hello`,
+which only shows that it has started, and `render`, which takes a `template` and its `variables`. The response contains
+as `rendering` either `text`, or an `error` with `deliberate`, which is true if the template itself raised it.
 
 The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): an
 immutable sandbox, `trim_blocks` and `lstrip_blocks`, loop controls, `raise_exception`, `strftime_now`, a `tojson` that
@@ -136,20 +136,16 @@ def _exit_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _write_line(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
-    """Render each task."""
+    """Render until there are no more requests."""
     _limit_memory()
     threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
-    tasks = json.load(sys.stdin)
-    _write_line("")
-    for source, variables in tasks:
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
         _limit_time()
-        _write_line(json.dumps(render(source, variables)))
+        rendering = render(request["template"], request["variables"]) if request["op"] == "render" else None
+        sys.stdout.write(json.dumps({"id": request["id"], "rendering": rendering}) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from tokverify.compare.facts import Facts
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
+from tokverify.errors import GoneError
 from tokverify.report.run import CaseResult, Report, Side
 from tokverify.report.tokenizer_difference import FAIL_ON
+from tokverify.text.wording import plural
 from tokverify.texts.batch import KnownIds
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import Tokenizer, pairs_for_display
@@ -39,7 +41,8 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Report:
     """Compare two tokenizers, and the ids of every case.
 
-    A case that one side cannot encode is an error in the report, not an exception.
+    A case that one side cannot encode is an error in the report, not an exception. If a side stops answering, the
+    report says so, and contains the results until then.
 
     Args:
         actual: The tokenizer under test.
@@ -52,6 +55,9 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         strict: Let cases fail even if limits of llama.cpp explain them.
         facts: What is known about `expected`; by default, as much as it says itself.
         on_progress: Called after each case with the number of cases done and of all.
+
+    Raises:
+        GoneError: If a side stops answering before there is any result.
     """
     from tokverify.version import __version__
 
@@ -61,7 +67,9 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     explainer = explainer_of(actual, facts or Facts(expected), [case.text for case in cases])
     compared = map(explainer.explain, comparison_of(actual, expected, sides).results(cases))
     accepted = map(judge.apply, compared) if judge else compared
-    results = tuple(_watch(accepted, len(cases), max_failures, on_progress))
+    results, gone = _collect(_watch(accepted, len(cases), max_failures, on_progress))
+    if gone:
+        return _describe_incomplete(Report(*sides, None, results, fail_on=tuple(fail_on)), cases, gone)
     report = Report(
         *sides,
         vocabulary=compare_vocabularies(actual, expected) if expected else None,
@@ -76,6 +84,35 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     )
     report = compare_beyond_texts(report, actual, expected)
     return judge.judge_rest(report) if judge else report
+
+
+def _collect(results: Iterable[CaseResult]) -> tuple[tuple[CaseResult, ...], str]:
+    """Return all results, or those until a side stops answering and why it does.
+
+    Raises:
+        GoneError: If there are none until then.
+    """
+    collected: list[CaseResult] = []
+    try:
+        for result in results:
+            collected.append(result)  # noqa: PERF402 - those before an error count
+    except GoneError as error:
+        if not collected:
+            raise
+        return tuple(collected), str(error)
+    return tuple(collected), ""
+
+
+def _describe_incomplete(report: Report, cases: Sequence[Case], gone: str) -> Report:
+    from tokverify.version import __version__
+
+    return replace(
+        report,
+        versions={"tokverify": __version__},
+        suites=digest_suites(cases),
+        not_compared=(f"{len(cases) - len(report.results):,} of {plural(len(cases), 'case')}, and the tokens: {gone}",),
+        gone=gone,
+    )
 
 
 def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:

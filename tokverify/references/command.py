@@ -30,7 +30,6 @@ from tokverify.references.command_protocol import (
 from tokverify.references.piece_bytes import PieceBytes, recognize_storage
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import TokenType
-from tokverify.text.sequence import split_batches
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
 """The environment variable with the commands, one per line, that may be run although a configuration names them."""
 
-_TOKENS_PER_REQUEST = 8192
-_TEXTS_PER_REQUEST = 256
-_CHARACTERS_PER_REQUEST = 1 << 20
+TOKENS_PER_REQUEST = 8192
+"""How many tokens a request asks for."""
 _ATTRIBUTES = {
     TokenType.UNKNOWN: Attribute.UNKNOWN,
     TokenType.USER_DEFINED: Attribute.USER_DEFINED,
@@ -113,13 +111,7 @@ class CommandTokenizer:
         if self.always_parses_special and not parse_special:
             return [UnsupportedError(f"{self.name} always recognizes control tokens in a text")] * len(texts)
         options = {"add_special": add_special, "parse_special": parse_special}
-        problems = [_find_problem(text) for text in texts]
-        valid = [text for text, problem in zip(texts, problems, strict=True) if problem is None]
-        results: list[list[int] | Failure] = []
-        for batch in split_batches(valid, _TEXTS_PER_REQUEST, _CHARACTERS_PER_REQUEST):
-            results += self._program.ask_each(ENCODE, batch, options)
-        encoded = iter(results)
-        return [next(encoded) if problem is None else problem for problem in problems]
+        return self._program.ask_all(ENCODE, texts, list(map(find_problem, texts)), options)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids to bytes.
@@ -185,8 +177,8 @@ class CommandTokenizer:
         ids = range(self.vocab_size)
         listed: list[ListedToken | Failure | None] = []
         try:
-            for start in ids[::_TOKENS_PER_REQUEST]:
-                listed += self._program.ask(LIST_TOKENS, list(ids[start : start + _TOKENS_PER_REQUEST]))
+            for start in ids[::TOKENS_PER_REQUEST]:
+                listed += self._program.ask(LIST_TOKENS, list(ids[start : start + TOKENS_PER_REQUEST]))
         except EncodeError as error:
             raise TokverifyError(f"{self.name} cannot list its tokens ({error})") from error
         return list(map(self._require_listed, listed))
@@ -268,7 +260,8 @@ def _describe_limits(program: Program) -> str:
     return f"the program does not {' and does not '.join(lacking)}" if lacking else ""
 
 
-def _find_problem(text: str) -> EncodeError | None:
+def find_problem(text: str) -> EncodeError | None:
+    """Return why a text cannot be sent, if it cannot."""
     try:
         to_utf8(text)
     except EncodeError as error:

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any
 
-from tokverify.errors import EncodeError, TokverifyError
+from tokverify.errors import EncodeError, GoneError, TokverifyError
 from tokverify.references.command_protocol import VERSION, Failure, Hello, Operation, ResponseError, Result, read_hello
-from tokverify.system.child_process import ChildProcess
-from tokverify.system.json_input import JsonError, parse_json
+from tokverify.system.child_process import MAX_RESPONSE_BYTES, ChildProcess, FailedError
 from tokverify.system.library_error import summary
+from tokverify.text.sequence import split_batches
 
 START_SECONDS = 120.0
 """The limit for starting a program, which may load a model."""
 SECONDS = 60.0
 """The limit for each later response."""
-MAX_RESPONSE_BYTES = 1 << 26
-"""The limit for a response."""
 MAX_FAILURES = 20
 """How many requests in a row may fail before the run ends."""
+MAX_LOST_SECONDS = 300.0
+"""How much time requests that fail in a row may take before the run ends."""
 
-_MAX_MEMORY = 1 << 29
+TEXTS_PER_REQUEST = 256
+"""How many texts, or lists of ids, a request contains at most."""
+CHARACTERS_PER_REQUEST = 1 << 20
+"""How many characters or ids they have together, unless a single one has more."""
+
 _NO_OPTIONS: Mapping[str, object] = {}
-
-
-class FailedError(Exception):
-    """The program ended, took too long, or sent something that does not follow the protocol."""
 
 
 class StartError(TokverifyError):
@@ -51,6 +51,8 @@ class Program:
         arguments: The program and its arguments.
         seconds: The limit for each response after the first.
         environment: Variables to set besides those of this process.
+        max_bytes: The limit for a response.
+        may_crash: Whether it may crash on any text, so that only the time that failures take is limited.
 
     Raises:
         StartError: If the program cannot be started, or does not answer `hello` as the protocol requires.
@@ -62,18 +64,41 @@ class Program:
         *,
         seconds: float = SECONDS,
         environment: Mapping[str, str] | None = None,
+        max_bytes: int = MAX_RESPONSE_BYTES,
+        may_crash: bool = False,
     ) -> None:
         self.command = shlex.join(arguments)
         self._arguments = arguments
         self._environment = environment
+        self._max_bytes = max_bytes
+        self._may_crash = may_crash
         self._seconds = seconds
         self._failures = 0
-        self._number = 0
+        self._lost_seconds = 0.0
         self._process, self.hello = self._start()
 
     def close(self) -> None:
         """End the program; it is restarted when needed."""
         self._process.end()
+
+    def ask_all(
+        self,
+        operation: Operation[Result | Failure],
+        items: Sequence[Sized],
+        problems: Sequence[Failure | None],
+        options: Mapping[str, object] = _NO_OPTIONS,
+    ) -> list[Result | Failure]:
+        """Ask about the items that have no problem, many in one request; the result of the others is their problem.
+
+        Raises:
+            GoneError: As for `ask_each`.
+        """
+        asked = [item for item, problem in zip(items, problems, strict=True) if problem is None]
+        results: list[Result | Failure] = []
+        for batch in split_batches(asked, TEXTS_PER_REQUEST, CHARACTERS_PER_REQUEST):
+            results += self.ask_each(operation, batch, options)
+        rest = iter(results)
+        return [next(rest) if problem is None else problem for problem in problems]
 
     def ask_each(
         self, operation: Operation[Result | Failure], items: Sequence[object], options: Mapping[str, object]
@@ -83,7 +108,7 @@ class Program:
         The result for an item that fails is its error.
 
         Raises:
-            TokverifyError: If the program cannot be restarted, or too many requests in a row have failed.
+            GoneError: If the program cannot be restarted, or too many requests in a row have failed.
         """
         try:
             return self.ask(operation, items, options)
@@ -102,17 +127,18 @@ class Program:
 
         Raises:
             EncodeError: If the program reports an error instead of results; or if it fails, which ends it.
-            TokverifyError: As for `ask_each`.
+            GoneError: As for `ask_each`.
         """
         if not self._process.alive:
             self._restart()
         content = {operation.items: items, **options}
         read = partial(operation.read_all, count=len(items))
+        start = time.monotonic()
         try:
             results = self._read(self._exchange(self._process, operation.name, content, self._seconds), read)
         except FailedError as error:
             self._process.abort()
-            self._count_failure(str(error))
+            self._count_failure(str(error), time.monotonic() - start)
             raise EncodeError(f"{self.hello.name} {error}") from error
         except EncodeError as error:
             raise EncodeError(f"{self.hello.name} {error}") from error
@@ -120,23 +146,28 @@ class Program:
             # Interrupted: the response would be mistaken for that of the next request.
             self._process.abort()
             raise
-        self._failures = 0
+        self._failures, self._lost_seconds = 0, 0.0
         return results
 
-    def _count_failure(self, message: str) -> None:
+    def _count_failure(self, message: str, seconds: float) -> None:
         self._failures += 1
-        if self._failures >= MAX_FAILURES:
-            raise TokverifyError(f"{self.command}: {MAX_FAILURES} requests in a row failed; the last one {message}")
+        self._lost_seconds += seconds
+        are_too_many = self._failures >= MAX_FAILURES and not self._may_crash
+        if are_too_many or self._lost_seconds >= MAX_LOST_SECONDS:
+            raise GoneError(f"{self.command}: {self._failures} requests in a row failed; the last one {message}")
 
     def _restart(self) -> None:
         self.close()
-        self._process, hello = self._start()
+        try:
+            self._process, hello = self._start()
+        except StartError as error:
+            raise GoneError(str(error)) from error
         if hello != self.hello:
-            raise TokverifyError(f"{self.command}: describes itself differently after a restart; it must not change")
+            raise GoneError(f"{self.command}: describes itself differently after a restart; it must not change")
 
     def _start(self) -> tuple[ChildProcess, Hello]:
         try:
-            process = ChildProcess(self._arguments, self._environment)
+            process = ChildProcess(self._arguments, self._environment, self._max_bytes)
         except (OSError, ValueError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
             raise StartError(self.command, f"cannot be started ({reason})") from error
@@ -153,31 +184,7 @@ class Program:
     def _exchange(
         self, process: ChildProcess, operation: str, content: Mapping[str, object], seconds: float
     ) -> Mapping[str, Any]:
-        self._number += 1
-        request = {"id": self._number, "op": operation, **content}
-        with process.limit_time(seconds):
-            process.write(json.dumps(request).encode() + b"\n")
-            line = process.stdout.readline(MAX_RESPONSE_BYTES + 1)
-        if process.timed_out:
-            raise FailedError(f"did not respond within {seconds:g} s")
-        if not line.endswith(b"\n"):
-            self._report_missing_end(process, line)
-        return self._parse(line)
-
-    def _report_missing_end(self, process: ChildProcess, line: bytes) -> None:
-        if len(line) > MAX_RESPONSE_BYTES:
-            raise FailedError(f"sent a response of more than {MAX_RESPONSE_BYTES >> 20} MiB, the limit")
-        raise FailedError(f"ended without a response: {summary(ValueError(process.last_words()))}")
-
-    def _parse(self, line: bytes) -> Mapping[str, Any]:
-        try:
-            response = parse_json(line, max_memory=_MAX_MEMORY)
-        except JsonError as error:
-            raise FailedError(f"sent a line that is not JSON ({error})") from error
-        if not isinstance(response, dict):
-            raise FailedError("sent a line that is not a JSON object")
-        if response.get("id") != self._number:
-            raise FailedError("sent a response whose `id` is not that of the request")
+        response = process.ask(operation, content, seconds=seconds)
         if isinstance(message := response.get("error"), str):
             raise EncodeError(f"reports an error: {summary(ValueError(message))}")
         return response

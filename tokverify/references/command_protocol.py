@@ -162,7 +162,7 @@ def _read_chunks(value: object) -> list[bytes] | Failure:
         return failure
     if not isinstance(value, list):
         raise ResponseError(f"{_show(value)} is neither a list of texts nor an error")
-    return list(map(_require_bytes, value))
+    return list(map(require_bytes, value))
 
 
 def _read_token(value: object) -> ListedToken | None:
@@ -180,8 +180,8 @@ def _read_token(value: object) -> ListedToken | None:
     if not isinstance(type, str) or type not in _TYPES:
         raise ResponseError(f"{_show(type)} is not a type of tokens; use one of {', '.join(_TYPES)}")
     return ListedToken(
-        _require_bytes(value.get("piece")).decode(errors="surrogateescape"),
-        None if represented is None else _require_bytes(represented),
+        require_bytes(value.get("piece")).decode(errors="surrogateescape"),
+        None if represented is None else require_bytes(represented),
         _TYPES[type],
     )
 
@@ -194,7 +194,12 @@ def _read_failure(value: object) -> Failure | None:
     return None
 
 
-def _require_bytes(value: object) -> bytes:
+def require_bytes(value: object) -> bytes:
+    """Read bytes that cannot be replaced by an error.
+
+    Raises:
+        ResponseError: If the value is neither a text nor an object with `base64`.
+    """
     data = _read_bytes(value)
     if not isinstance(data, bytes):
         _reject(value)

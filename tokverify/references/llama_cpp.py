@@ -6,33 +6,36 @@ some inputs.
 
 from __future__ import annotations
 
-import json
+import base64
+import re
+import sys
 import tempfile
 import weakref
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tokverify.engine.attribute import Attribute, types_of
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.references.llama_cpp_library import Library, find_library
-from tokverify.references.llama_cpp_process import Child, DiedError, RefusedError
-from tokverify.references.llama_cpp_worker import (
-    ATTRIBUTES,
-    DECODE,
+from tokverify.references import llama_cpp_worker
+from tokverify.references.command import TOKENS_PER_REQUEST, find_problem
+from tokverify.references.command_process import SECONDS, Program, StartError
+from tokverify.references.command_protocol import (
+    DECODE_IDS,
     ENCODE,
-    EOG_IDS,
-    LENGTH,
-    PIECES,
-    ROLES,
-    TOKEN_BYTES,
+    Failure,
+    Operation,
+    ResponseError,
+    Result,
+    require_bytes,
 )
+from tokverify.references.llama_cpp_library import Library, find_library
+from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.system.library_error import summary
-from tokverify.text.utf8 import to_utf8
 from tokverify.tokenizer import GenerationEnds
 
 CAVEAT = (
@@ -41,6 +44,12 @@ CAVEAT = (
 )
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _LSTRIP, _RSTRIP = 1 << 7, 1 << 8
+_PATIENCE = 5.0
+"""How many seconds after its time limit llama.cpp ends by itself, if nobody ended it."""
+_MAX_RESPONSE_BYTES = 1 << 28
+"""The limit for a response: some 30 million ids of a single text."""
+_ENDED = re.compile(r"^(?:llama\.cpp|the program) ended without a response: (?:what\(\): *)?(?:.*/llama\.cpp/)?")
+_REFUSED = re.compile(r"^(?:llama\.cpp|the program) reports an error: ")
 _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
 
 
@@ -50,7 +59,7 @@ class LlamaCppTokenizer:
     Args:
         model: The GGUF file.
         library: The installed llama.cpp.
-        seconds: The time limit for one text.
+        seconds: The time limit for one request.
     """
 
     name = "llama.cpp"
@@ -58,29 +67,16 @@ class LlamaCppTokenizer:
     adds_special = True
     decodes_as_llama_cpp = True
 
-    def __init__(self, model: Path, library: Library, *, seconds: float = 60.0) -> None:
+    def __init__(self, model: Path, library: Library, *, seconds: float = SECONDS) -> None:
         self._model = model
-        self._library = library
-        self._seconds = seconds
-        self._child = self._start()
-
-    def _start(self) -> Child:
-        arguments = [self._library.path, self._library.vocab_only_at, _SAMPLE, self._model]
-        child = Child([str(argument) for argument in arguments], seconds=self._seconds)
         try:
-            child.answer()
-        except (DiedError, RefusedError) as error:
-            raise self._library.unsupported(f"it fails on a known vocabulary ({summary(error)})") from error
-        try:
-            description = json.loads(child.answer())
-        except RefusedError as error:
-            raise BrokenFileError(f"{self._model}: llama.cpp cannot load it ({summary(error)})") from error
-        except DiedError as error:
-            raise BrokenFileError(f"{self._model}: cannot be loaded: {summary(error)}") from error
-        self.vocab_size: int = description["vocab_size"]
-        self.special_ids: Mapping[str, int] = description["special_ids"]
-        self.flags: Mapping[str, bool] = description["flags"]
-        return child
+            self._program = _start(model, library, seconds)
+        except StartError as error:
+            _require_working(library, seconds)
+            raise BrokenFileError(f"{model}: llama.cpp cannot load it ({_describe(error.reason)})") from error
+        self.vocab_size = self._program.hello.vocab_size
+        self.special_ids = self._program.hello.special_ids
+        self.flags = dict(zip(FLAGS, self._program.ask(_READ_FLAGS, FLAGS), strict=True))
 
     def lists_role(self, role: str) -> bool:
         """Whether `special_ids` has the role if any token has it."""
@@ -88,7 +84,7 @@ class LlamaCppTokenizer:
 
     def close(self) -> None:
         """End the child process; it is restarted when needed."""
-        self._child.end()
+        self._program.close()
 
     def encode(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; if llama.cpp aborts, that is an error of this text alone."""
@@ -100,14 +96,12 @@ class LlamaCppTokenizer:
     def encode_many(
         self, texts: Sequence[str | bytes], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
-        """Encode texts in one round trip, which is much faster; the result for a text that fails is its error.
+        """Encode texts, many in one request, which is much faster; the result for a text that fails is its error.
 
         Bytes need not be valid UTF-8.
         """
-        results: list[bytes | EncodeError] = [_utf8(text) for text in texts]
-        valid = [result for result in results if isinstance(result, bytes)]
-        answers = iter(self._ask(ENCODE, valid, add_special=add_special, parse_special=parse_special))
-        return [result if isinstance(result, EncodeError) else _ids(next(answers)) for result in results]
+        options = {"add_special": add_special, "parse_special": parse_special}
+        return self._ask(ENCODE, list(map(_to_json, texts)), list(map(_find_problem, texts)), options)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids by `llama_detokenize`, special tokens included.
@@ -120,26 +114,34 @@ class LlamaCppTokenizer:
         return decoded
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
-        """Decode lists of ids in one round trip; the result for a list that fails is its error."""
-        results = [self._pack(ids) for ids in all_ids]
-        valid = [result for result in results if isinstance(result, bytes)]
-        answers = iter(self._ask(DECODE, valid))
-        return [result if isinstance(result, EncodeError) else next(answers) for result in results]
+        """Decode lists of ids, many in one request; the result for a list that fails is its error."""
+        return self._ask(DECODE_IDS, list(map(list, all_ids)), list(map(self._find_unknown, all_ids)), {})
 
-    def _pack(self, ids: Sequence[int]) -> bytes | EncodeError:
+    def _find_unknown(self, ids: Sequence[int]) -> EncodeError | None:
         # subtle: llama.cpp would abort on an unknown id.
         unknown = next((id for id in ids if not 0 <= id < self.vocab_size), None)
-        if unknown is None:
-            return array("i", ids).tobytes()
-        return EncodeError(f"llama.cpp has no token with the id {unknown}")
+        return None if unknown is None else EncodeError(f"llama.cpp has no token with the id {unknown}")
+
+    def _ask(
+        self,
+        operation: Operation[Result | Failure],
+        items: Sequence[Sized],
+        problems: Sequence[EncodeError | None],
+        options: Mapping[str, object],
+    ) -> list[Result | EncodeError]:
+        results = self._program.ask_all(operation, items, problems, options)
+        return [
+            EncodeError(_describe(str(each))) if isinstance(each, EncodeError | UnsupportedError) else each
+            for each in results
+        ]
 
     def piece(self, id: int) -> str:
         """Return the stored string that llama.cpp holds; an empty string for an id without a token."""
-        return self._pieces[id] if 0 <= id < self.vocab_size else ""
+        return self._tokens[id].piece if 0 <= id < self.vocab_size else ""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that llama.cpp renders for a token; none for an id without a token."""
-        return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
+        return self._tokens[id].token_bytes if 0 <= id < self.vocab_size else b""
 
     def declared_spec(self) -> TokenizerSpec:
         """Return what the file that llama.cpp has loaded declares."""
@@ -150,7 +152,7 @@ class LlamaCppTokenizer:
     @cached_property
     def attributes(self) -> list[int]:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
-        return array("i", self._listing(ATTRIBUTES)).tolist()
+        return [token.attributes for token in self._tokens]
 
     def token_types(self) -> TokenTypes:
         """Return the effective types by id."""
@@ -159,65 +161,97 @@ class LlamaCppTokenizer:
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the tokens that llama.cpp matches in texts before the model runs, by id."""
         matched = _SPECIAL | Attribute.USER_DEFINED.value
-        listed = enumerate(zip(self._pieces, self.attributes, strict=True))
         return {
-            id: AddedToken(id, piece, bool(flags & _SPECIAL), bool(flags & _LSTRIP), bool(flags & _RSTRIP))
-            for id, (piece, flags) in listed
-            if flags & matched
+            id: AddedToken(
+                id,
+                token.piece,
+                bool(token.attributes & _SPECIAL),
+                bool(token.attributes & _LSTRIP),
+                bool(token.attributes & _RSTRIP),
+            )
+            for id, token in enumerate(self._tokens)
+            if token.attributes & matched
         }
 
     @cached_property
     def eog_ids(self) -> frozenset[int]:
         """The ids that end a generation."""
-        return frozenset(array("i", self._listing(EOG_IDS)))
+        return frozenset(id for id, token in enumerate(self._tokens) if token.ends)
 
     def generation_ends(self) -> GenerationEnds:
         """Return the tokens that end a generation."""
         return GenerationEnds(self.eog_ids, are_all=True)
 
     @cached_property
-    def _pieces(self) -> list[str]:
-        return [piece.decode("utf-8", "surrogateescape") for piece in _unpack(self._listing(PIECES))]
+    def _tokens(self) -> list[_Token]:
+        ids = range(self.vocab_size)
+        try:
+            batches = [ids[start : start + TOKENS_PER_REQUEST] for start in ids[::TOKENS_PER_REQUEST]]
+            return [token for batch in batches for token in self._program.ask(_LIST_TOKENS, list(batch))]
+        except EncodeError as error:
+            raise TokverifyError(f"llama.cpp cannot list its tokens ({_describe(str(error))})") from error
 
-    @cached_property
-    def _token_bytes(self) -> list[bytes]:
-        return list(_unpack(self._listing(TOKEN_BYTES)))
 
-    def _listing(self, operation: bytes) -> bytes:
-        answer = self._ask(operation, [b""])[0]
-        if isinstance(answer, EncodeError):
-            raise TokverifyError(f"llama.cpp cannot list its tokens ({answer})")
-        return answer
+class _Token(NamedTuple):
+    piece: str
+    token_bytes: bytes
+    attributes: int
+    ends: bool
 
-    def _ask(
-        self, operation: bytes, items: Sequence[bytes], *, add_special: bool = False, parse_special: bool = False
-    ) -> list[bytes | EncodeError]:
-        """Send items to the child; after a crash, continue with those it has not reached."""
-        answers: list[bytes | EncodeError] = []
-        while len(answers) < len(items):
-            if not self._child.alive:
-                self.close()
-                self._child = self._start()
-            rest = items[len(answers) :]
-            try:
-                self._child.send(operation, rest, add_special=add_special, parse_special=parse_special)
-                answers += self._answers(len(rest))
-            except BaseException:
-                # Interrupted: the remaining answers would be mistaken for those of the next request.
-                self.close()
-                raise
-        return answers
 
-    def _answers(self, count: int) -> Iterator[bytes | EncodeError]:
-        """Read up to `count` answers; stop if the child dies."""
-        for _ in range(count):
-            try:
-                yield self._child.answer()
-            except RefusedError as error:
-                yield EncodeError(f"llama.cpp: {summary(error)}")
-            except DiedError as error:
-                yield EncodeError(summary(error))
-                return
+def _read_token(value: Any) -> _Token:  # noqa: ANN401 - JSON
+    try:
+        piece, token_bytes = value["piece"], value["bytes"]
+        # Nearly all are strings, and there may be hundreds of thousands.
+        if not isinstance(piece, str):
+            piece = require_bytes(piece).decode("utf-8", "surrogateescape")
+        token_bytes = token_bytes.encode() if isinstance(token_bytes, str) else require_bytes(token_bytes)
+        return _Token(piece, token_bytes, int(value["attributes"]), "ends" in value)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ResponseError(f"a token is not described as expected ({summary(error)})") from error
+
+
+_LIST_TOKENS: Operation[_Token] = Operation("tokens", "ids", "tokens", _read_token)
+_READ_FLAGS: Operation[bool] = Operation("flags", "names", "flags", bool)
+
+
+def _start(model: Path, library: Library, seconds: float) -> Program:
+    arguments = [library.path, library.vocab_only_at, _SAMPLE, model, seconds + _PATIENCE]
+    # Isolated: nothing in the user's environment can replace a standard module.
+    command = [sys.executable, "-I", "-S", llama_cpp_worker.__file__, *map(str, arguments)]
+    return Program(
+        command,
+        seconds=seconds,
+        environment={"GGML_NO_BACKTRACE": "1"},
+        max_bytes=_MAX_RESPONSE_BYTES,
+        may_crash=True,
+    )
+
+
+def _require_working(library: Library, seconds: float) -> None:
+    """Raise an UnsupportedError if llama.cpp fails on a known vocabulary, too."""
+    try:
+        _start(_SAMPLE, library, seconds).close()
+    except StartError as error:
+        raise library.unsupported(f"it fails on a known vocabulary ({_describe(error.reason)})") from error
+
+
+def _describe(reason: str) -> str:
+    """Say in llama.cpp's own words why it ended, without what C++ prints before them, and without the build path."""
+    return _REFUSED.sub("", _ENDED.sub("llama.cpp aborted: ", reason))
+
+
+def _to_json(text: str | bytes) -> str | dict[str, str]:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(text).decode()}
+
+
+def _find_problem(text: str | bytes) -> EncodeError | None:
+    return find_problem(text) if isinstance(text, str) else None
 
 
 def load(request: Request) -> FoundReference:
@@ -281,23 +315,3 @@ def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> Llama
     # Not earlier: after a crash, the child is restarted on the same file.
     weakref.finalize(tokenizer, folder.cleanup)
     return tokenizer
-
-
-def _utf8(text: str | bytes) -> bytes | EncodeError:
-    try:
-        return text if isinstance(text, bytes) else to_utf8(text)
-    except EncodeError as error:
-        return error
-
-
-def _ids(answer: bytes | EncodeError) -> list[int] | EncodeError:
-    return answer if isinstance(answer, EncodeError) else array("i", answer).tolist()
-
-
-def _unpack(data: bytes) -> Iterator[bytes]:
-    """Unpack strings, each of which is preceded by its length."""
-    at = 0
-    while at < len(data):
-        (size,) = LENGTH.unpack_from(data, at)
-        at += LENGTH.size + size
-        yield data[at - size : at]

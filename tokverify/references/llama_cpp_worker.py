@@ -1,34 +1,27 @@
-"""The child process behind `-r llama.cpp`: calls llama.cpp's C functions and answers through a pipe.
+"""The program behind `-r llama.cpp`: calls llama.cpp's C functions, and speaks the protocol of docs/programs.md.
 
 It is run by its path and needs only the standard library, so that it starts fast and only llama.cpp can fail in it.
 Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file with
-which to check that offset, the model, and the time limit for one item in seconds.
+which to check that offset, the model, and after how many seconds a request is certainly given up.
 
-A request is a `HEADER` (operation, add_special, parse_special, number of items), the `LENGTH` of each item, and the
-items. Each item is answered by a `LENGTH` and that many bytes, flushed at once: if llama.cpp aborts, the number of
-answers identifies the item. A negative length is that of an error message. Two answers are sent without a request:
-`CHECKED` once the library behaves as expected, then a description of the loaded vocabulary, as JSON.
+It goes beyond the protocol in three ways: a text may be an object with `base64`, because it need not be UTF-8; a token
+also has `attributes`, and `ends` if it ends a generation; and `flags` tells whether each of `names` is on.
 
 Functions and types are those of llama.cpp's `include/llama.h`.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import json
 import os
 import signal
-import struct
 import sys
 from array import array
 from collections.abc import Callable
 from functools import partial
 from typing import Any, BinaryIO
-
-HEADER = struct.Struct("<c??I")
-LENGTH = struct.Struct("<i")
-CHECKED = b"checked"
-ENCODE, DECODE, PIECES, TOKEN_BYTES, ATTRIBUTES, EOG_IDS = b"e", b"d", b"p", b"b", b"a", b"g"
 
 SAMPLE_TEXT = "Hello  world \N{LLAMA}"
 SAMPLE_IDS = (672, 4, 1733, 305, 371, 1714, 274, 193, 200, 187)
@@ -40,11 +33,12 @@ _MAX_ERRORS = 100
 # Not eot and fim_*: if several texts qualify, llama.cpp takes the first one in a hash table, which is arbitrary.
 ROLES = ("bos", "eos", "sep", "pad", "mask")
 """The roles that llama.cpp exposes."""
-_FLAGS = ("add_bos", "add_eos", "add_sep")
+FLAGS = ("add_bos", "add_eos", "add_sep")
+"""The settings that llama.cpp exposes."""
 
 
 class WorkerError(Exception):
-    """An error whose message is sent as the answer."""
+    """An error whose message is sent as the response."""
 
 
 class _ModelParams(ctypes.Structure):
@@ -109,7 +103,7 @@ def _declare(c: Any) -> None:  # noqa: ANN401 - a CDLL has whatever attributes i
         function.argtypes = [pointer, integer]
     for name in ("n_tokens", *ROLES):
         getattr(c, f"llama_vocab_{name}").argtypes = [pointer]
-    for name in _FLAGS:
+    for name in FLAGS:
         getattr(c, f"llama_vocab_get_{name}").argtypes = [pointer]
         getattr(c, f"llama_vocab_get_{name}").restype = flag
 
@@ -152,23 +146,30 @@ class Vocabulary:
                 return ctypes.string_at(self._text, size)
             self._text = ctypes.create_string_buffer(_required_size(size))
 
-    def listing(self, operation: bytes) -> bytes:
-        """Return the result of an operation for all tokens: strings preceded by their lengths, or an array of int32."""
-        ids = range(self._size)
-        if operation == PIECES:
-            return b"".join(_pack(self._c.llama_vocab_get_text(self._vocab, id)) for id in ids)
-        if operation == TOKEN_BYTES:
-            return b"".join(_pack(self.token_bytes(id)) for id in ids)
-        if operation == ATTRIBUTES:
-            return array("i", (self._c.llama_vocab_get_attr(self._vocab, id) for id in ids)).tobytes()
-        return array("i", (id for id in ids if self._c.llama_vocab_is_eog(self._vocab, id))).tobytes()
-
-    def description(self) -> bytes:
-        """Return the size, the special ids and the flags, as JSON."""
+    def hello(self) -> dict[str, object]:
+        """Describe the vocabulary as the protocol asks for it."""
         ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in ROLES}
-        flags = {name: getattr(self._c, f"llama_vocab_get_{name}")(self._vocab) for name in _FLAGS}
-        known = {role: id for role, id in ids.items() if id >= 0}
-        return json.dumps({"vocab_size": self._size, "special_ids": known, "flags": flags}).encode()
+        return {
+            "protocol": 1,
+            "name": "llama.cpp",
+            "version": "unknown",
+            "vocab_size": self._size,
+            "capabilities": ["add_special", "parse_special", "decode", "tokens"],
+            "special_ids": {role: id for role, id in ids.items() if id >= 0},
+        }
+
+    def token(self, id: int) -> dict[str, object]:
+        """Describe one token."""
+        token: dict[str, object] = {
+            "piece": _to_json(self._c.llama_vocab_get_text(self._vocab, id)),
+            "bytes": _to_json(self.token_bytes(id)),
+            "attributes": self._c.llama_vocab_get_attr(self._vocab, id),
+        }
+        return {**token, "ends": True} if self._c.llama_vocab_is_eog(self._vocab, id) else token
+
+    def flag(self, name: str) -> bool:
+        """Return one of `FLAGS`."""
+        return bool(getattr(self._c, f"llama_vocab_get_{name}")(self._vocab))
 
 
 def _required_size(size: int) -> int:
@@ -178,39 +179,67 @@ def _required_size(size: int) -> int:
     return -size
 
 
-def _pack(data: bytes) -> bytes:
-    return LENGTH.pack(len(data)) + data
+def _to_json(data: bytes) -> object:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
 
 
-def _pack_error(error: Exception) -> bytes:
-    message = str(error).encode(errors="replace")
-    return LENGTH.pack(-len(message)) + message
+def _read_bytes(value: Any) -> bytes:  # noqa: ANN401 - JSON
+    return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])
 
 
-def _write(out: BinaryIO, answer: bytes) -> None:
-    out.write(answer)
-    out.flush()
+def _attempt(function: Callable[[], object]) -> object:
+    try:
+        return function()
+    except WorkerError as error:
+        return {"error": str(error)}
 
 
-def _serve(vocabulary: Vocabulary, requests: BinaryIO, out: BinaryIO, seconds: float) -> None:
-    while header := requests.read(HEADER.size):
-        operation, add_special, parse_special, count = HEADER.unpack(header)
-        lengths = array("i", requests.read(LENGTH.size * count))
-        items = [requests.read(length) for length in lengths]
-        answer = partial(_answer, vocabulary, operation, add_special=add_special, parse_special=parse_special)
-        for item in items:
-            _allow(seconds)
-            _write(out, answer(item))
+def _encode(vocabulary: Vocabulary, text: object, modes: dict[str, bool]) -> list[int]:
+    return array("i", vocabulary.encode(_read_bytes(text), **modes)).tolist()
+
+
+def _decode(vocabulary: Vocabulary, ids: list[int]) -> object:
+    return _to_json(vocabulary.decode(array("i", ids).tobytes()))
+
+
+def _respond(vocabulary: Vocabulary, request: dict[str, Any]) -> dict[str, object]:
+    operation = request["op"]
+    if operation == "hello":
+        return vocabulary.hello()
+    if operation == "encode":
+        modes = {name: request[name] for name in ("add_special", "parse_special")}
+        return {"ids": [_attempt(partial(_encode, vocabulary, text, modes)) for text in request["texts"]]}
+    if operation == "decode":
+        return {"decoded": [_attempt(partial(_decode, vocabulary, ids)) for ids in request["ids"]]}
+    if operation == "flags":
+        return {"flags": list(map(vocabulary.flag, request["names"]))}
+    return {"tokens": list(map(vocabulary.token, request["ids"]))}
+
+
+def _serve(load: Callable[[], Vocabulary], requests: BinaryIO, responses: BinaryIO, seconds: float) -> None:
+    """Load the vocabulary when the first request arrives, and respond until there are no more."""
+    vocabulary: Vocabulary | None = None
+    for line in requests:
+        request = json.loads(line)
+        _allow(seconds if vocabulary else _LOAD_SECONDS)
+        try:
+            vocabulary = vocabulary or load()
+            response = _respond(vocabulary, request)
+        except (WorkerError, OSError, AttributeError) as error:
+            response = {"error": str(error)}
+        responses.write(json.dumps({"id": request["id"], **response}).encode() + b"\n")
+        responses.flush()
         _allow(0)
 
 
-def _answer(vocabulary: Vocabulary, operation: bytes, item: bytes, *, add_special: bool, parse_special: bool) -> bytes:
-    try:
-        if operation == ENCODE:
-            return _pack(vocabulary.encode(item, add_special=add_special, parse_special=parse_special))
-        return _pack(vocabulary.decode(item) if operation == DECODE else vocabulary.listing(operation))
-    except WorkerError as error:
-        return _pack_error(error)
+def _load(library_path: str, vocab_only_at: int, sample: str, model: str) -> Vocabulary:
+    """Load the model, once the library behaves as expected."""
+    library = LoadedLibrary(library_path, vocab_only_at)
+    library.check(sample)
+    return library.load(model)
 
 
 def _allow(seconds: float) -> None:
@@ -238,19 +267,10 @@ def _prepare() -> BinaryIO:
 
 
 def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds: str) -> None:
-    """Check the library, load the model, and answer until there are no more requests."""
-    out = _prepare()
-    _allow(_LOAD_SECONDS)
-    try:
-        library = LoadedLibrary(library_path, int(vocab_only_at))
-        library.check(sample)
-        _write(out, _pack(CHECKED))
-        vocabulary = library.load(model)
-        _write(out, _pack(vocabulary.description()))
-    except (WorkerError, OSError, AttributeError) as error:
-        _write(out, _pack_error(error))
-    else:
-        _serve(vocabulary, sys.stdin.buffer, out, float(seconds))
+    """Serve the vocabulary of a model."""
+    responses = _prepare()
+    load = partial(_load, library_path, int(vocab_only_at), sample, model)
+    _serve(load, sys.stdin.buffer, responses, float(seconds))
 
 
 if __name__ == "__main__":

@@ -125,11 +125,13 @@ def behaves_alike(report: ChangeReport) -> bool:
 def diff_exit_code(report: ChangeReport) -> int:
     """Return 0 if nothing changed, 1 if something did, 2 if no case or no line was compared.
 
-    It is 130 if Ctrl-C stopped the fuzzing.
+    It is 2 as well if a side stopped answering, and 130 if Ctrl-C stopped the fuzzing.
     With `breaking`, only these levels count, and 2 also means that one of them could not be compared.
     """
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         return INTERRUPTED
+    if report.report.gone or (report.fuzzed and report.fuzzed.stop is Stop.GONE):
+        return 2
     if report.breaking:
         # A run in which texts differ has the exit code 1, but here only the levels decide.
         ran = 2 if compares_nothing(report.report) else 0

@@ -23,6 +23,8 @@ class Stop(StrEnum):
     TIME = "time"
     COVERAGE = "coverage"
     INTERRUPTED = "interrupted"
+    GONE = "gone"
+    """A side has stopped answering."""
 
 
 class DifferenceKind(StrEnum):
@@ -137,6 +139,8 @@ class FuzzReport:
     generators: Mapping[str, GeneratorTally]
     """The contribution of each generator, by name."""
     causes: tuple[FuzzCause, ...] = ()
+    gone: str = ""
+    """Why a side has stopped answering, if that ended the run."""
 
 
 def count_compared(fuzzed: FuzzReport) -> int:
@@ -145,9 +149,14 @@ def count_compared(fuzzed: FuzzReport) -> int:
 
 
 def fuzz_exit_code(fuzzed: FuzzReport) -> int:
-    """Return 0 if nothing was found, 1 if something was, 2 if no text could be compared, 130 after Ctrl-C."""
+    """Return 0 if nothing was found, 1 if something was, 2 if no text could be compared, 130 after Ctrl-C.
+
+    It is 2 as well if a side stopped answering.
+    """
     if fuzzed.stop is Stop.INTERRUPTED:
         return INTERRUPTED
+    if fuzzed.stop is Stop.GONE:
+        return 2
     if fuzzed.failing or failing_differences(fuzzed.report) or fails_uncompared(fuzzed.report):
         return 1
     return 0 if count_compared(fuzzed) else 2

@@ -152,6 +152,8 @@ class Report:
     """Suite -> the version of its selected cases: a hash of their texts, options and expectations."""
     stopped_early: bool = False
     """Whether cases were not run because enough others had failed."""
+    gone: str = ""
+    """Why the comparison is incomplete although nobody asked for that: a side has stopped answering."""
     diagnosis: Diagnosis | None = None
     """Why cases fail; None if none does, nobody asked, or it cannot be found out."""
     undiagnosed: str = ""
@@ -169,7 +171,7 @@ class Report:
     def verdict(self) -> Verdict:
         """What the report concludes."""
         compared = {result.status for result in self.results} - {Status.SKIPPED}
-        if not compared:
+        if self.gone or not compared:
             return Verdict.NOT_COMPARABLE
         if self._is_different:
             return Verdict.DIFFERENT

@@ -48,7 +48,7 @@ def run_exit_code(report: Report) -> int:
 
 def compares_nothing(report: Report) -> bool:
     """Check whether nothing was compared."""
-    return report.verdict is Verdict.NOT_COMPARABLE
+    return report.verdict is Verdict.NOT_COMPARABLE and not report.gone
 
 
 def other_side(result: CaseResult) -> str:
@@ -88,4 +88,5 @@ def summarize_run(report: Report) -> Mapping[str, object]:
         "differences": len(report.differences),
         "failing_differences": len(failing_differences(report)),
         "stopped_early": report.stopped_early,
+        "gone": report.gone,
     }

@@ -32,4 +32,4 @@ class Verdict(StrEnum):
     DIFFERENT = "different"
     """Anything else."""
     NOT_COMPARABLE = "not comparable"
-    """Nothing was compared."""
+    """Nothing was compared, or a side stopped answering."""

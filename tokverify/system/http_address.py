@@ -25,8 +25,8 @@ def scheme_advice(location: str) -> str:
     return f"the address of a server begins with {scheme}://: {scheme}://{host}"
 
 
-def origin_of(url: str) -> str:
-    """Return the scheme, host and port of an address.
+def origin_of(url: str, example: str = "https://example.org/model.gguf") -> str:
+    """Return the scheme, host and port of an address; a message about an invalid one shows the example.
 
     Raises:
         TokverifyError: If it is not a valid HTTP address.
@@ -39,7 +39,7 @@ def origin_of(url: str) -> str:
         if parts.username is not None:
             raise TokverifyError(f"an address on {parts.hostname} contains a password; remove it")
     except (KeyError, ValueError):
-        raise TokverifyError(f"{shown(url)!r}: not a valid address, such as https://example.org/model.gguf") from None
+        raise TokverifyError(f"{shown(url)!r}: not a valid address, such as {example}") from None
     return f"{parts.scheme}://{parts.hostname}:{port}"
 
 

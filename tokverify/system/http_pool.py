@@ -1,16 +1,52 @@
-"""Send many requests to one HTTP server at a time, each over a persistent connection of its own."""
+"""Ask an HTTP server for JSON, many requests at a time, and tell a server that is gone from one bad answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from tokverify.system.http_connection import AnswerError, Connection
+from tokverify.errors import GoneError, TokverifyError
+from tokverify.system.http_address import REDIRECTS, origin_of, shown
+from tokverify.system.http_client import ATTEMPTS, Credentials, HttpClient, MalformedError, Response
+from tokverify.system.json_input import JsonError, parse_json
+from tokverify.system.library_error import summary
 
 CONNECTIONS = 8
 """How many requests are sent at a time."""
+MAX_RESPONSE_BYTES = 1 << 26
+"""The limit for a response. 16,384 tokens with their bytes take less than a mebibyte."""
+MAX_RESPONSE_MEMORY = 1 << 29
+"""The limit for the estimated memory of the JSON in a response, in bytes."""
+
+_MAX_QUOTED = 200
+_FIRST_PAUSE = 0.1
+_BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_GONE = _BUSY | {HTTPStatus.UNAUTHORIZED, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT}
+"""What says nothing about a request, because any other one would be answered in the same way."""
+_KEY = "set the environment variable TOKVERIFY_API_KEY or LLAMA_API_KEY"
+_ADVICE: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: f"the server requires an API key; {_KEY}",
+    HTTPStatus.FORBIDDEN: f"access denied; if it requires an API key, {_KEY}",
+    HTTPStatus.TOO_MANY_REQUESTS: f"too many requests, also after {ATTEMPTS - 1} retries; try again later",
+    HTTPStatus.SERVICE_UNAVAILABLE: "the server is not ready; wait until it has loaded its model",
+    **dict.fromkeys(REDIRECTS, "the server redirects to another address; name that one"),
+    HTTPStatus.NOT_FOUND: "the server does not know this path; is it a server of another kind?",
+}
+
+
+class AnswerError(TokverifyError):
+    """The answer to one request is not usable; others may be."""
+
+
+class RefusedError(AnswerError):
+    """The server answered, but not with what was asked for; it is alive, and may be of another kind."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Call(NamedTuple):
@@ -22,22 +58,47 @@ class Call(NamedTuple):
 
 
 class HttpPool:
-    """Connections to the server at an address; the arguments are those of `Connection`."""
+    """Connections to the server at `address`, without any proxy.
+
+    Args:
+        address: Such as `http://127.0.0.1:8080`.
+        seconds: The limit for a request with all its attempts, from the first byte to the last one of the response.
+        key: The key to send with every request.
+
+    Raises:
+        TokverifyError: If the address or the key is not valid.
+    """
 
     def __init__(self, address: str, *, seconds: float, key: str | None = None) -> None:
-        self._open: Callable[[], Connection] = partial(Connection, address, seconds=seconds, key=key)
-        self._first = self._open()
-        self._idle: list[Connection] = []
-        self.address = self._first.address
+        origin = origin_of(address, example="http://127.0.0.1:8080")
+        self.address = shown(address).rstrip("/")
+        self._client = HttpClient(
+            seconds=seconds,
+            patience=seconds,
+            first_pause=_FIRST_PAUSE,
+            passing=_BUSY,
+            credentials=Credentials(origin, key, "API key") if key else None,
+            uses_proxy=False,
+        )
 
     def ask(self, call: Call) -> Any:  # noqa: ANN401 - JSON
         """Return the JSON that the server answers.
 
         Raises:
-            AnswerError: If there is no response, or it contains no JSON.
-            TokverifyError: If the request times out.
+            AnswerError: If the answer to this request is not usable.
+            RefusedError: If the server refuses the request, or the response contains no JSON.
+            GoneError: If the server does not answer, also after several attempts, or refuses requests of any kind.
         """
-        return self._first.ask(call.path, call.content)
+        url = self.address + call.path
+        body = None if call.content is None else json.dumps(call.content).encode()
+        headers = {"Content-Type": "application/json"}
+        try:
+            response = self._client.send(url, max_bytes=MAX_RESPONSE_BYTES, headers=headers, body=body)
+        except MalformedError as error:
+            raise AnswerError(str(error)) from error
+        if response.is_too_large:
+            raise AnswerError(f"{shown(url)}: the response is larger than {MAX_RESPONSE_BYTES >> 20} MiB, the limit")
+        return _parse(response)
 
     def ask_object(self, call: Call) -> dict[str, Any]:
         """Return the JSON object that the server answers.
@@ -54,30 +115,45 @@ class HttpPool:
         """Return what the server answers to each of these calls, in their order.
 
         Raises:
-            TokverifyError: If a request times out; those that were not sent yet are not sent.
+            GoneError: If the server does not answer; calls that were not sent yet are not sent.
         """
         if len(calls) <= 1:
-            return [_answer_or_error(self._first, call) for call in calls]
+            return list(map(self._answer_or_error, calls))
         executor = ThreadPoolExecutor(min(CONNECTIONS, len(calls)))
         try:
-            return list(executor.map(self._ask_in_thread, calls))
+            return list(executor.map(self._answer_or_error, calls))
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _ask_in_thread(self, call: Call) -> Any | AnswerError:  # noqa: ANN401 - JSON
-        # subtle: `pop` and `append` are atomic, so no other thread gets the same connection.
+    def _answer_or_error(self, call: Call) -> Any | AnswerError:  # noqa: ANN401 - JSON
         try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._open()
-        try:
-            return _answer_or_error(connection, call)
-        finally:
-            self._idle.append(connection)
+            return self.ask(call)
+        except AnswerError as error:
+            return error
 
 
-def _answer_or_error(connection: Connection, call: Call) -> Any | AnswerError:  # noqa: ANN401 - JSON
+def _parse(response: Response) -> Any:  # noqa: ANN401 - JSON
+    content, reason = _parse_answer(response.data)
+    if response.status == HTTPStatus.OK and content is not None:
+        return content
+    message = _error_message(content)
+    problem = summary(ValueError(message))[:_MAX_QUOTED] if message else reason
+    advice = f"{shown(response.url)}: HTTP {response.status}: {_ADVICE.get(response.status, problem)}"
+    raise GoneError(advice) if response.status in _GONE else RefusedError(advice, response.status)
+
+
+def _parse_answer(data: bytes) -> tuple[Any, str]:
+    """Return the content of an answer, None if there is none, and what to say if it does not explain a refusal."""
     try:
-        return connection.ask(call.path, call.content)
-    except AnswerError as error:
-        return error
+        content = parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
+    except JsonError:
+        return None, "the response is not JSON"
+    return content, "the response is null" if content is None else "the response does not say why"
+
+
+def _error_message(content: object) -> object:
+    """Return the reason in the answer to a refused request: servers differ in where they put it."""
+    if not isinstance(content, dict):
+        return None
+    error = content.get("error") or content.get("message") or content.get("detail")
+    return error.get("message") if isinstance(error, dict) else error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from itertools import compress, count
 from operator import ne
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+_Text = TypeVar("_Text", bound=Sized)
 
 
 def common_length(left: Sequence[object], right: Sequence[object]) -> int:
@@ -28,7 +29,7 @@ def thin_out(items: Sequence[_Item], most: int) -> Sequence[_Item]:
     return items[:: max(-(-len(items) // most), 1)]
 
 
-def split_batches(texts: Sequence[str], max_texts: int, max_characters: int) -> Iterator[Sequence[str]]:
+def split_batches(texts: Sequence[_Text], max_texts: int, max_characters: int) -> Iterator[Sequence[_Text]]:
     """Split texts into batches of limited size; a text that is longer than a batch may be has one of its own."""
     start = characters = 0
     for at, text in enumerate(texts):

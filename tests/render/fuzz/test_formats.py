@@ -81,7 +81,7 @@ def test_the_json_contains_everything(hostile):
     document = json.loads(FORMATS["fuzz"]["json"](hostile, RenderOptions()))
     assert list(document) == [
         "schema_version", "kind", "summary", "report", "strings", "failing", "skipped", "unlisted", "stop", "notes",
-        "coverage", "generators", "causes",
+        "coverage", "generators", "causes", "gone",
     ]  # fmt: skip
     assert document["summary"]["strings"] == 2000
     assert document["summary"]["failing"] == document["generators"]["pieces"]["failing"] > 0

@@ -1,5 +1,6 @@
 """`https://.../model.gguf`: a plain server that knows nothing about models."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from huggingface_hub import constants
 from support.fake_hub import COMMIT, Server, send_file, serving, status
 from support.gguf_maker import make_gguf, string
 from support.huge_model import write_huge
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.sources.gguf.declaration import read_declaration
 from tokverify.sources.stores import remote_file
 from tokverify.sources.stores.location import find_model, is_stored
@@ -201,3 +202,50 @@ def test_a_file_that_is_not_there_needs_no_cache(server, monkeypatch):
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     assert find_sibling(f"{server.address}/model.gguf", ["tokenizer.json"], is_offline=False) is None
+
+
+def send_little(handler, path: Path, count: int) -> None:
+    """Answer a range with so many bytes of it."""
+    first, _ = handler.requested_range()
+    with path.open("rb") as file:
+        file.seek(first)
+        part = file.read(count)
+    span = f"bytes {first}-{first + len(part) - 1}/{path.stat().st_size}"
+    handler.send(206, part, Content_Range=span, ETag='"one"')
+
+
+def test_a_server_that_sends_one_byte_at_a_time_is_given_up(server, files, metadata):
+    server.answer = lambda handler: send_little(handler, files / "model.gguf", 1)
+    with pytest.raises(
+        GoneError, match=r"model\.gguf: the server has sent only 512 bytes in 512 requests; download the"
+    ):
+        find_model(f"{server.address}/model.gguf")
+    assert len(server.requests) == remote_file.MAX_REQUESTS
+
+
+def test_a_server_that_takes_too_long_is_given_up_and_continued(server, files, metadata, monkeypatch):
+    address = f"{server.address}/model.gguf"
+    is_calm = threading.Event()
+
+    def answer(handler):
+        if len(server.requests) > 3:
+            is_calm.wait(20)
+        send_little(handler, files / "model.gguf", 20_000)
+
+    server.answer = answer
+    with monkeypatch.context() as patched:
+        patched.setattr(remote_file, "MAX_SECONDS", 1.0)
+        with pytest.raises(GoneError, match=r"model\.gguf: no complete response within 0\.\d+ s"):
+            find_model(address)
+    sent = server.sent
+    is_calm.set()
+    assert sent == 3 * 20_000
+    assert len(read_declaration(find_model(address).path).spec.tokens) == TOKENS
+    assert server.sent < metadata + 2 * 20_000
+
+
+def test_pauses_that_a_server_asks_for_are_limited_together(server, metadata, pauses):
+    server.faults.extend([status(503, Retry_After="20")] * 9)
+    with pytest.raises(GoneError, match=r"HTTP 503 Service Unavailable: asks for a pause of 20 s; try again later$"):
+        find_model(f"{server.address}/model.gguf")
+    assert pauses == [20.0]

@@ -12,6 +12,7 @@ from tokverify.commands.cli.case_options import ASPECTS_HELP, fail_on_option
 from tokverify.commands.cli.options import model_argument, reference_option, report_options, seed_option, texts_option
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.stream import write_gone
 from tokverify.render.kinds import FORMATS, present
 
 _TEXTS = 2000
@@ -61,4 +62,5 @@ def _check(options: ConformanceOptions) -> int:
             options=options.as_recorded(),
             on_progress=progress.update,
         )
+    write_gone(report.gone)
     return write_reports(options, present("run", report))

@@ -27,7 +27,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import FuzzLine
-from tokverify.commands.cli.stream import write_stderr
+from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -146,6 +146,7 @@ def _fuzz(options: FuzzOptions) -> int:
         elapsed = time.monotonic() - start
         rate = report.strings / max(elapsed, 1e-9)
         write_stderr(f"{report.strings:,} texts in {elapsed:.1f} s, {rate:,.0f} per second")
+    write_gone(report.gone)
     exit_code = write_reports(options, present("fuzz", report))
     if options.save:
         _save(options, report, options.save)

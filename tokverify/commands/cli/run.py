@@ -31,6 +31,7 @@ from tokverify.commands.cli.output import write_reports
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.run_options import RunOptions
 from tokverify.commands.cli.several import check_several
+from tokverify.commands.cli.stream import write_gone
 from tokverify.commands.project.trust import OPTION
 from tokverify.render.kinds import FORMATS, present
 from tokverify.sources.stores.location import find_models
@@ -107,4 +108,5 @@ def _run(options: RunOptions) -> int:
     options.check()
     with ProgressBar(enabled=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
+    write_gone(report.gone)
     return write_reports(options, present("run", report), files)

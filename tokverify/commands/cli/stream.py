@@ -11,7 +11,7 @@ from typing import NoReturn, TextIO
 
 import click
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.render.options import RenderOptions
 from tokverify.system.ci import escape_for_log
 from tokverify.text.visible import visible_message
@@ -78,6 +78,12 @@ def write_error(error: TokverifyError, prefix: str = "") -> None:
     """Write an error to stderr, one line for each complaint."""
     for complaint in error.complaints:
         write_stderr(f"error: {truncate(visible_message(prefix + complaint), _MAX_COMPLAINT)}")
+
+
+def write_gone(reason: str) -> None:
+    """Write to stderr why a side has stopped answering, if one has: a report in a file may not be read by a person."""
+    if reason:
+        write_error(GoneError(reason))
 
 
 def _fit(text: str, stream: TextIO) -> str:

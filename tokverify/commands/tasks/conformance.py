@@ -61,6 +61,8 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
     report = verify_model(
         opened, found, cases, fail_on=fail_on, diagnose=True, options=options, on_progress=on_progress
     )
+    if report.gone:
+        return report
     repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in _spread(cases, _REPEATED)]
     results = (*report.results, *check_consistency(found.tokenizer, repeated))
     return replace(report, results=results)

@@ -19,7 +19,7 @@ from tokverify.compare.fuzz.earlier import EarlierFailures
 from tokverify.compare.fuzz.explained import Explained, ExplainingChange
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport, Stop
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -112,7 +112,11 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         earlier.write(_samples_to_keep(fuzzed, plan.earlier))
     versions = {**fuzzed.report.versions, **opened.versions, **found.versions}
     report = replace(fuzzed.report, options=dict(options or {}), versions=versions, fail_on=tuple(fail_on))
-    report = compare_beyond_texts(report, opened.tokenizer, found.tokenizer)
+    try:
+        if not fuzzed.gone:
+            report = compare_beyond_texts(report, opened.tokenizer, found.tokenizer)
+    except GoneError as error:
+        fuzzed = replace(fuzzed, stop=Stop.GONE, gone=str(error))
     if found.found.is_rebuilt and isinstance(opened, OpenedModel):
         report = add_rule_findings(report, opened)
     if diagnose and fuzzed.causes and isinstance(opened, OpenedReference):
@@ -126,7 +130,7 @@ def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[
         if cause.kind is not DifferenceKind.SKIPPED:
             yield Sample(result.case.text, result.add_special, result.parse_special)
             yield from (Sample(text.text, text.add_special, text.parse_special) for text in cause.others)
-    if fuzzed.unlisted or fuzzed.stop is Stop.INTERRUPTED:
+    if fuzzed.unlisted or fuzzed.stop in {Stop.INTERRUPTED, Stop.GONE}:
         yield from earlier
 
 
@@ -134,8 +138,10 @@ def explain_results(model: OpenedModel, reference: OpenedReference, results: Seq
     """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
     from tokverify.repair.diagnosis import Facts, diagnose
 
-    shipped = verify_tokenizers(model.encoder, reference.tokenizer, load_cases()).results
-    matching = [result for result in shipped if result.status is Status.MATCH]
+    shipped = verify_tokenizers(model.encoder, reference.tokenizer, load_cases())
+    if shipped.gone:
+        raise GoneError(shipped.gone)
+    matching = [result for result in shipped.results if result.status is Status.MATCH]
     facts = Facts(reference.tokenizer, reference.path)
     found = diagnose(model.spec, facts, [*results, *matching], encoder=model.encoder)
     if found is None:

@@ -25,6 +25,7 @@ from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.compare.facts import Facts
+from tokverify.errors import GoneError
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side
 from tokverify.report.run_summary import count_decode_differences, failing_differences, has_failing_case
@@ -107,11 +108,14 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     versions = {**report.versions, **opened.versions, **versions}
     report = replace(report, options=dict(options or {}), versions=versions)
     is_differing = has_failing_case(report) or failing_differences(report) or count_decode_differences(report)
-    if not diagnose or not is_differing:
+    if report.gone or not diagnose or not is_differing:
         return report
     if isinstance(opened, OpenedReference):
         return replace(report, undiagnosed=explain_missing_diagnosis(opened))
-    return _diagnose(report, opened, found, thorough=thorough)
+    try:
+        return _diagnose(report, opened, found, thorough=thorough)
+    except GoneError as error:
+        return replace(report, undiagnosed=str(error), gone=str(error))
 
 
 def explain_missing_diagnosis(model: OpenedReference) -> str:
@@ -229,6 +233,8 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
         on_progress=on_progress,
     )
     failures.update(report)
+    if request.update_baseline and report.gone:
+        raise GoneError(f"{report.gone}; the baseline was not changed")
     if baseline and request.baseline and request.update_baseline:
         return update_baseline(report, baseline, request.baseline, request.reason)
     return RunResult(report, {})

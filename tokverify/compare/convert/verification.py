@@ -11,7 +11,7 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
@@ -117,6 +117,8 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     report = verify_tokenizers(
         trial.actual, trial.expected, plan.cases, sides=sides, on_progress=lambda done, _: plan.report_progress(done)
     )
+    if report.gone:
+        raise GoneError(report.gone)
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
     unexplained = explainer.unexplained(differing)

@@ -12,7 +12,7 @@ from tokverify.compare.diff.consequences import find_consequences
 from tokverify.compare.diff.example import add_examples
 from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import EncodeError, GoneError, UnsupportedError
 from tokverify.report.consequence import Level
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.report.fuzz import FuzzProgress
@@ -52,6 +52,8 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     parts, not_compared = compare_parts(old, new)
     texts = [replace(case, expect={}) for case in cases]
     report = verify_tokenizers(new.tokenizer, old.tokenizer, texts, sides=sides)
+    if report.gone:
+        raise GoneError(report.gone)
     # The parts are compared above, and in more detail.
     report = replace(report, differences=(), not_compared=())
     effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)

@@ -14,11 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.cause import Causes
-from tokverify.compare.fuzz.explained import Explain, Explained, merge_explained
+from tokverify.compare.fuzz.explained import Explain, Explained, MergedCauses, merge_explained
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.fuzz.worker import BatchResult, Worker, start_worker, work_on_batch
 from tokverify.compare.side import side_of
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import (
     DifferenceKind,
     FuzzProgress,
@@ -59,6 +59,8 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
 ) -> FuzzReport:
     """Try texts until a limit of the plan or Ctrl-C ends the run; either way, return what was found.
 
+    The same holds if a side stops answering; the report then says why.
+
     Args:
         actual: The tokenizer under test.
         expected: The reference.
@@ -87,6 +89,8 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
                 break
     except KeyboardInterrupt:
         stop = Stop.INTERRUPTED
+    except GoneError as error:
+        stop = run.note_gone(error)
     finally:
         batches.close()
     return run.report(sides or (side_of(actual), side_of(expected)), stop, explain)
@@ -122,6 +126,7 @@ class _Run:
         self._causes = Causes(self._trial)
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0
+        self._gone = ""
         self._made: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
 
@@ -179,10 +184,20 @@ class _Run:
             self._skipped += 1
         else:
             self._failed[name] += 1
-        if self._is_late:
+        if self._is_late or self._gone:
             self._causes.unlisted.append(outcome.sample)
-        else:
+            return
+        try:
             self._causes.add(outcome, name)
+        except GoneError as error:
+            # The difference was seen before; it cannot be shrunk anymore.
+            self.note_gone(error)
+            self._causes.unlisted.append(outcome.sample)
+
+    def note_gone(self, error: GoneError) -> Stop:
+        """Note that a side has stopped answering."""
+        self._gone = str(error)
+        return Stop.GONE
 
     @property
     def _seconds(self) -> float:
@@ -195,6 +210,8 @@ class _Run:
     @property
     def reason_to_stop(self) -> Stop | None:
         """The limit that has been reached, if any."""
+        if self._gone:
+            return Stop.GONE
         if self._plan.coverage is not None and ratio(self._counter.pieces) >= self._plan.coverage:
             return Stop.COVERAGE
         return Stop.TIME if self._is_late else None
@@ -208,8 +225,12 @@ class _Run:
         """Build the report."""
         from tokverify.version import __version__
 
-        explained = self._explain(stop, explain)
-        causes, unlisted = merge_explained(self._trial, self._causes.listed, self._causes.unlisted, explained.changes)
+        explained, stop = self._explain(stop, explain)
+        try:
+            causes, unlisted = self._merge(explained)
+        except GoneError as error:
+            stop = self.note_gone(error)
+            causes, unlisted = self._merge(Explained(None))
         return FuzzReport(
             report=Report(
                 *sides,
@@ -227,12 +248,21 @@ class _Run:
             coverage=self._counter.coverage,
             generators={name: GeneratorTally(self._made[name], self._failed[name]) for name in self._tallied},
             causes=tuple(cause.to_report() for cause in causes),
+            gone=self._gone,
         )
 
     @property
     def _tallied(self) -> list[str]:
         return [EARLIER, *self._names] if self._plan.earlier else self._names
 
-    def _explain(self, stop: Stop, explain: Explain) -> Explained:
+    def _merge(self, explained: Explained) -> MergedCauses:
+        return merge_explained(self._trial, self._causes.listed, self._causes.unlisted, explained.changes)
+
+    def _explain(self, stop: Stop, explain: Explain) -> tuple[Explained, Stop]:
         results = [cause.result for cause in self._causes.listed if cause.outcome.kind in _DIAGNOSED]
-        return explain(results) if results and stop is not Stop.INTERRUPTED else Explained(None)
+        if not results or stop in {Stop.INTERRUPTED, Stop.GONE}:
+            return Explained(None), stop
+        try:
+            return explain(results), stop
+        except GoneError as error:
+            return Explained(None), self.note_gone(error)

@@ -8,8 +8,7 @@ from typing import Any
 
 from tokverify.errors import UnsupportedError
 from tokverify.references.reference import shown_name
-from tokverify.system.http_connection import RefusedError
-from tokverify.system.http_pool import Call, HttpPool
+from tokverify.system.http_pool import Call, HttpPool, RefusedError
 
 _MODELS = "/v1/models"
 _OVMS_MODELS = "/v3/models"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.system.http_connection import AnswerError
+from tokverify.system.http_pool import AnswerError
 from tokverify.text.utf8 import to_utf8
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from tokverify.references.reference import FoundReference, shown_name
 from tokverify.references.servers.detection import describe_model
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.spec import MAX_TOKENS
-from tokverify.system.http_connection import AnswerError
-from tokverify.system.http_pool import Call, HttpPool
+from tokverify.system.http_pool import AnswerError, Call, HttpPool
 
 CAVEAT = "the server exposes neither which tokens are special nor their pieces, only the bytes that it renders for them"
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from tokverify.errors import UnsupportedError
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
-from tokverify.system.http_connection import AnswerError, RefusedError
-from tokverify.system.http_pool import Call, HttpPool
+from tokverify.system.http_pool import AnswerError, Call, HttpPool, RefusedError
 
 _PATHS = ("/v3/tokenize", "/v1/tokenize")
 

@@ -15,8 +15,7 @@ from tokverify.errors import EncodeError
 from tokverify.references.servers.affixes import LETTER, AddingTokenizer
 from tokverify.references.servers.http_tokenizer import is_list_of_ids
 from tokverify.references.servers.vllm import VllmTokenizer
-from tokverify.system.http_connection import RefusedError
-from tokverify.system.http_pool import Call
+from tokverify.system.http_pool import Call, RefusedError
 from tokverify.text.sequence import split_batches
 
 _TEXTS_PER_REQUEST = 256

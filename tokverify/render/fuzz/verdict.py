@@ -15,6 +15,7 @@ _STOPS = {
     Stop.TIME: "until the time limit",
     Stop.COVERAGE: "until the requested coverage was reached",
     Stop.INTERRUPTED: "until interrupted",
+    Stop.GONE: "until a side stopped answering",
 }
 
 
@@ -40,8 +41,8 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append("failing because not everything was compared")
     if not count_compared(fuzzed):
         parts.append("nothing was compared")
-    if fuzzed.stop is Stop.INTERRUPTED:
-        parts.append("interrupted")
+    if ended := {Stop.INTERRUPTED: "interrupted", Stop.GONE: f"incomplete: {fuzzed.gone}"}.get(fuzzed.stop):
+        parts.append(ended)
     return "; ".join(parts)
 
 

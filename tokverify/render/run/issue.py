@@ -187,7 +187,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     yield from _diagnosis_issues(report)
     yield from _limit_issues(report)
     yield from difference_issues(report)
-    if fails_uncompared(report) or compares_nothing(report):
+    if fails_uncompared(report) or compares_nothing(report) or report.gone:
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")

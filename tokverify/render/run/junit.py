@@ -73,7 +73,7 @@ def _aspect_test(aspect: Aspect, report: Report) -> Element:
 
 def _gap_tests(report: Report) -> Iterator[Element]:
     """Yield a test for each thing that was not compared, skipped unless that makes the run fail."""
-    tag = "failure" if fails_uncompared(report) else "skipped"
+    tag = "failure" if fails_uncompared(report) else "error" if report.gone else "skipped"
     yield from uncompared_tests(report.not_compared, _TOKENIZERS, tag)
 
 

@@ -37,6 +37,8 @@ def verdict(report: Report) -> str:
         parts.append(vocabularies)
     if fails_uncompared(report):
         parts.append("failing because not everything was compared")
+    if report.gone:
+        return "; ".join([*parts, f"incomplete: {report.gone}"])
     if report.stopped_early:
         parts.append("stopped early, the rest was not run")
     if report.baseline and report.baseline.fixed:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.system.http_client import HttpClient, Response, describe_status
 
 MAX_BYTES = 1 << 28
@@ -16,6 +17,10 @@ LEAST_BYTES = 1 << 17
 """The least number of bytes to request."""
 MOST_BYTES = 1 << 21
 """The largest number of bytes to request at once."""
+MAX_REQUESTS = 512
+"""The limit for the requests about one file. Reading all metadata up to the limit takes about 150."""
+MAX_SECONDS = 600.0
+"""The limit for the time that one file takes; what was read until then is kept, so that the next run continues."""
 
 _SHARE = 6
 _WINDOW = 1 << 20
@@ -54,6 +59,8 @@ class RemoteFile:
         self._url = self._direct_url = url
         self._name = name
         self._explain = explain or self._describe
+        self._until = time.monotonic() + MAX_SECONDS
+        self._requests_left = MAX_REQUESTS
         self._expected_end = 0
         self._direct_etag: str | None = None
         self.data = bytearray()
@@ -126,10 +133,10 @@ class RemoteFile:
         """Append the next `length` bytes to the data, or fewer at the end of the file or if the server sends fewer."""
         start = len(self.data)
         headers = {"Range": f"bytes={start}-{start + length - 1}", "Accept-Encoding": "identity"}
-        response = self._client.get(self._direct_url, max_bytes=length, headers=headers)
+        response = self._get(self._direct_url, length, headers)
         if response.status in _EXPIRED and self._direct_url != self._url:
             # A signed address that the first one redirects to is valid for a limited time.
-            response = self._client.get(self._url, max_bytes=length, headers=headers)
+            response = self._get(self._url, length, headers)
         version, data = self._parse(response, start, length)
         if self.version is None:
             self.version = version
@@ -138,6 +145,21 @@ class RemoteFile:
             raise TokverifyError(f"{self._name}: changed while it was read; try again")
         self._direct_url, self._direct_etag = response.url, response.headers.get("etag")
         self.data += data
+
+    def _get(self, url: str, length: int, headers: Mapping[str, str]) -> Response:
+        """Send a request, within the limits for all requests about this file."""
+        self._requests_left -= 1
+        if self._requests_left < 0:
+            raise GoneError(
+                f"{self._name}: the server has sent only {len(self.data):,} bytes in {MAX_REQUESTS} requests; "
+                "download the file"
+            )
+        if time.monotonic() >= self._until:
+            raise GoneError(
+                f"{self._name}: the server has sent only {len(self.data):,} bytes in {MAX_SECONDS:g} s; "
+                "try again to continue, or download the file"
+            )
+        return self._client.get(url, max_bytes=length, headers=headers, until=self._until)
 
     def _parse(self, response: Response, start: int, length: int) -> tuple[Version, bytes]:
         headers = response.headers
