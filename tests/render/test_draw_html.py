@@ -165,3 +165,11 @@ def test_a_long_lane_says_how_much_it_lacks():
     root = read(Section([Details("x", [Alignment(difference, "expected", fold=False)])]))
     assert len(root.xpath("//span[@class='token actual']")) == 100
     assert root.xpath("//span[@class='nothing']/text()") == ["50 more"]
+
+
+def test_the_tokens_of_very_many_entries_are_lines():
+    alignment = Alignment(compare(tokens("a"), tokens("b")), "expected", fold=False)
+    root = read(Section([Details(f"x{number}", [alignment]) for number in range(203)]))
+    entries = root.xpath("//details[contains(@class, 'entry')]")
+    assert [len(entry.xpath(".//div[@role='group']")) for entry in entries] == [*[1] * 200, *[0] * 3]
+    assert entries[-1].xpath(".//pre/span/text()") == ["- actual    97 a", "+ expected  98 b"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tokverify.render.case_text import alignment_lines
 from tokverify.render.document import (
     Alignment,
     Block,
+    Code,
     Column,
     Details,
     Document,
@@ -31,6 +33,7 @@ from tokverify.tokenizer import Token
 _MAX_ROWS = 1000
 _MAX_OPEN_ROWS = 60
 _MAX_OPEN = 5
+_MAX_DRAWN = 200
 _CONTEXT = 4
 _MIN_FOLDED = 12
 _MAX_COLUMNS = 300
@@ -135,11 +138,18 @@ def _fill(card: _Card, blocks: Iterable[Block]) -> None:
 
 
 def _to_entry(details: Details, index: int) -> _Entry:
-    """Open the first entries with a label, and short tables."""
+    """Open the first entries with a label, and short tables; after very many, tokens are lines of text."""
     title = _read_title(details.title)
     blocks = for_format(details.blocks, "html")
+    if index >= _MAX_DRAWN:
+        blocks = [_to_lines(block) if isinstance(block, Alignment) else block for block in blocks]
     is_short = all(isinstance(block, Table) and len(block.rows) <= _MAX_OPEN_ROWS for block in blocks)
     return _Entry(title, details.hint, blocks, is_open=is_short or (bool(title.label) and index < _MAX_OPEN))
+
+
+def _to_lines(alignment: Alignment) -> Code:
+    """Write an alignment as text, which takes a tenth of the room."""
+    return Code(list(alignment_lines(alignment.difference, alignment.other)), "diff")
 
 
 def _read_title(inline: Inline) -> _Title:
