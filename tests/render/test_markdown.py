@@ -1,19 +1,21 @@
 """The Markdown formats, read by a parser of Markdown: nothing that a text holds may become anything but text."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.hostile_audit import hostile_audit
-from support.hostile_chat import hostile_chat
-from support.hostile_corpus import hostile_corpus
-from support.hostile_finding import hostile_change, hostile_fuzz
-from support.hostile_stats import hostile_stats
+from support.document_reading import texts_of
+from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from support.markdown_reading import check_plain, tokens
-from tokverify.render.kinds import FORMATS
+from tokverify.render.document import Style, exact, message, spans
+from tokverify.render.draw_markdown import to_markdown
+from tokverify.render.kinds import FORMATS, describe
 from tokverify.render.markdown_text import block, cell_code, code, details, prose, table
 from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
@@ -51,16 +53,81 @@ def test_markdown_keeps_blocks_unchanged(lines: list[str]):
     assert fence.content == "".join(f"{line}\n" for line in lines)
 
 
-def test_markdown_contains_no_unintended_syntax():
-    write = FORMATS["run"]["markdown"]
-    for text in (
-        write(hostile_report(), RenderOptions()),
-        write(hostile_report(), RenderOptions(verbose=True)),
-        FORMATS["audit"]["markdown"](hostile_audit(), RenderOptions()),
-        FORMATS["chat"]["markdown"](hostile_chat(), RenderOptions(verbose=True)),
-        FORMATS["stats"]["markdown"](hostile_stats(), RenderOptions(verbose=True)),
-    ):
-        check_plain(text)
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("kind", REPORTS)
+def test_markdown_contains_no_unintended_syntax(kind: str, verbose: bool):
+    check_plain(FORMATS[kind]["markdown"](REPORTS[kind](), RenderOptions(verbose=verbose)))
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("kind", REPORTS)
+def test_markdown_says_what_the_document_says(kind: str, verbose: bool):
+    options = RenderOptions(verbose=verbose)
+    report = REPORTS[kind]()
+    text = FORMATS[kind]["markdown"](report, options)
+    shown = "".join("".join(shown_texts(text)).split())
+    said = list(texts_of(describe(kind, report, options), "markdown"))
+    assert [each for each in said if "".join(each.split()) not in shown] == []
+    # An asterisk or a backtick that the document does not contain is one that the parser did not understand.
+    own = "".join(said) + "".join(title_and_verdict(kind, report))
+    for character in "*`":
+        assert shown.count(character * 2) <= "".join(own.split()).count(character * 2)
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_the_rows_of_tables_are_as_long_as_their_heads(kind: str):
+    for cells in tables(FORMATS[kind]["markdown"](REPORTS[kind](), RenderOptions(verbose=True))):
+        assert cells
+        assert len(set(cells)) == 1
+
+
+def shown_texts(text: str) -> Iterator[str]:
+    """Yield what a reader sees, of folded blocks both the title and the content."""
+    for token in tokens(text):
+        if token.type in {"text", "code_inline", "fence"}:
+            yield token.content
+        elif token.type == "html_block":
+            yield unescape(re.sub("<[^<>]*>", "", token.content))
+
+
+def title_and_verdict(kind: str, report: object) -> Iterator[str]:
+    document = describe(kind, report, RenderOptions())
+    yield from (span.text for span in spans(document.title))
+    yield visible_message(document.verdict)
+
+
+def tables(text: str) -> Iterator[list[int]]:
+    """Yield for each table how many cells its rows have, as they are written."""
+    for lines in re.findall(r"(?:^\|.*\|\n)+", re.sub(r"(?ms)^(`{3,}).*?^\1$", "", text), flags=re.M):
+        yield [len(re.findall(r"(?<!\\)(?:\\\\)*\|", without_code(line))) for line in lines.splitlines()]
+
+
+def without_code(line: str) -> str:
+    """Leave out code, in which a backslash before `|` escapes it, however many stand before."""
+    return re.sub(r"(?<!\\)(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([message("ERROR ", Style.BAD), message("affixes: ", Style.STRONG), message("why")], "**ERROR affixes:** why"),
+        ([message(" a ", Style.STRONG), "b"], " **a** b"),
+        ([message("[a]", Style.STRONG), "b"], "\\[a\\]b"),
+        (["b", message("[a]", Style.STRONG)], "b\\[a\\]"),
+        ([message("", Style.STRONG), message("  ", Style.STRONG)], "  "),
+        ([message("a:", Style.STRONG), exact("b")], "**a:**`b`"),
+        ([exact("a", Style.STRONG), exact("b")], "`ab`"),
+    ],
+)
+def test_emphasis_is_understood(spans, expected: str):
+    assert to_markdown(spans) == expected
+
+
+@given(st.lists(st.tuples(ANY, st.sampled_from(list(Style))), max_size=4))
+def test_emphasis_never_shows_its_asterisks(parts: list[tuple[str, Style]]):
+    written = to_markdown(["x ", *(message(text, style) for text, style in parts), " x"])
+    seen = "".join(token.content for token in tokens(written) if token.type == "text")
+    assert seen == f"x {''.join(visible_message(text) for text, _ in parts)} x"
 
 
 def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
@@ -73,21 +140,9 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     assert "\n\nthe limit was reached after 5 changes; not tried: merges\n\n" in text
 
 
-@pytest.mark.parametrize(
-    ("formats", "report"),
-    [
-        (FORMATS["run"], hostile_report()),
-        (FORMATS["audit"], hostile_audit()),
-        (FORMATS["diff"], hostile_change()),
-        (FORMATS["chat"], hostile_chat()),
-        (FORMATS["fuzz"], hostile_fuzz()),
-        (FORMATS["stats"], hostile_stats()),
-        (FORMATS["corpus"], hostile_corpus()),
-    ],
-    ids=["run", "audit", "change", "chat", "fuzz", "stats", "corpus"],
-)
-def test_a_summary_holds_what_fits(formats, report):
-    write = formats["markdown"]
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_summary_holds_what_fits(kind: str):
+    report, write = REPORTS[kind](), FORMATS[kind]["markdown"]
     whole = write(report, RenderOptions())
     size = len(whole.encode())
     assert write(report, RenderOptions(limit=size)) == whole

@@ -42,7 +42,7 @@ def take_phone(page: Page) -> None:
 
 
 def take_audit(page: Page) -> None:
-    page.locator(".finding details").first.evaluate("details => { details.open = true; }")
+    page.locator(".entry details").first.evaluate("details => { details.open = true; }")
     page.screenshot(path=IMAGES / "html-audit.png")
 
 

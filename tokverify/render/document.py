@@ -1,14 +1,14 @@
-"""The document model: what a report says to a person, described once and drawn by `table` and `markdown`.
+"""The document model: what a report says to a person, described once and drawn by `table`, `markdown` and `html`.
 
-A kind of report describes itself as a `Document`. `tokverify.render.draw_table` and `tokverify.render.draw_markdown`
-draw one. Texts enter through `message` or `exact`, which escape them once; a plain string in an inline text must be a
+A kind of report describes itself as a `Document`, which `tokverify.render.draw_table`, `draw_markdown` and `draw_html`
+draw. Texts enter through `message` or `exact`, which escape them once; a plain string in an inline text must be a
 constant or a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -47,6 +47,8 @@ class Span:
     style: Style = Style.PLAIN
     is_code: bool = False
     """Whether every character counts, as in a token or a path."""
+    share: float | None = None
+    """How full a bar before the text is, from 0 to 1; only `html` draws it. None for no bar."""
 
 
 Inline: TypeAlias = "str | Span | Sequence[str | Span]"
@@ -66,6 +68,16 @@ def exact(text: str | bytes, style: Style = Style.PLAIN) -> Span:
 def code(text: str, style: Style = Style.PLAIN) -> Span:
     """Show a name that people copy, such as a path or a command."""
     return Span(visible_message(text), style, is_code=True)
+
+
+def bar(text: str, part: float, whole: float, style: Style = Style.BAD) -> Span:
+    """Show a number after a bar that is full if `part` is `whole`."""
+    return Span(visible_message(text), style, share=part / whole if whole else 0.0)
+
+
+def with_code(text: str) -> list[Span]:
+    """Show sentences of a manual, in which names stand between backticks."""
+    return [Span(visible_message(part), is_code=index % 2 == 1) for index, part in enumerate(text.split("`")) if part]
 
 
 def shorten(text: str | bytes) -> list[Span]:
@@ -191,17 +203,20 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What most people need not read in full: `markdown` folds it away, `table` shows it below its title."""
+    """What most people need not read in full: `markdown` and `html` fold it, `table` shows it below its title."""
 
     title: Inline
     blocks: Sequence[Block]
     hint: Inline = ()
-    """What `markdown` adds to the title, as the blocks are folded away."""
+    """What `markdown` and `html` add to the title, as the blocks are folded away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Blocks for one format, where the other shows the same in another place or lacks the room."""
+    """Blocks for one format, where the others show the same in another place or lack the room.
+
+    `html` also draws what is for `markdown`, unless blocks beside it are for `html`.
+    """
 
     format: str
     blocks: Sequence[Block]
@@ -236,6 +251,12 @@ class Document:
     """Selects the mark before the title, and the style of the verdict unless that is given."""
     sections: Iterable[Section]
     """The content above the verdict; a generator where it is large, since `present` asks for the verdict only."""
+    outcome: tuple[str, str] = ("", "")
+    """The verdict in a word or two, and what the exit code means; only `html` shows them."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """What the user asked for; only `html` shows it, as it does `versions`."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Library -> version."""
     verdict_style: Style | None = None
     reminder: Sequence[Command] = ()
     """Commands from the content that `table` repeats above the verdict if the report is longer than a screen."""
@@ -252,6 +273,9 @@ def verdict_style(document: Document) -> Style:
 
 def for_format(blocks: Iterable[Block], format: str) -> list[Block]:
     """Return the blocks that a format draws."""
+    blocks = list(blocks)
+    if format == "html" and not any(isinstance(block, Only) and block.format == "html" for block in blocks):
+        format = "markdown"
     shown: list[Block] = []
     for block in blocks:
         if isinstance(block, Only):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokverify.render import markdown_text
@@ -48,14 +49,24 @@ def draw_markdown(document: Document, options: RenderOptions) -> str:
 
 def to_markdown(inline: Inline, *, in_cell: bool = False) -> str:
     """Return an inline text as Markdown; within a cell of a table, `|` is escaped."""
-    return "".join(_draw_span(span, in_cell=in_cell) for span in spans(inline))
+    drawn = ""
+    shown = [span for span in spans(inline) if span.text or span.is_code]
+    runs = [(kind, "".join(span.text for span in run)) for kind, run in groupby(shown, key=_kind)]
+    for (kind, text), (next_kind, following) in pairwise([*runs, ("", "")]):
+        if kind == "code":
+            drawn += markdown_text.cell_code(text) if in_cell else markdown_text.code(text)
+        elif kind == "strong":
+            drawn += markdown_text.strong(text, drawn[-1:], "`" if next_kind == "code" else following[:1])
+        else:
+            drawn += escaped(text)
+    return drawn
 
 
-def _draw_span(span: Span, *, in_cell: bool) -> str:
+def _kind(span: Span) -> str:
+    """Tell what a span becomes; neighbors of one kind become one, as their delimiters would merge."""
     if span.is_code:
-        return markdown_text.cell_code(span.text) if in_cell else markdown_text.code(span.text)
-    text = escaped(span.text)
-    return f"**{text}**" if span.style in _STRONG and text else text
+        return "code"
+    return "strong" if span.style in _STRONG else "plain"
 
 
 def _draw_sections(sections: Iterable[Section]) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """All kinds of reports that can be written in several formats, and their formats.
 
-Everything that writes a format is imported when it is used, so that the command line starts quickly.
+Every kind is written in every format. What differs between kinds is a `Document` for people and a list of issues for
+CI systems; a few kinds have a page or JUnit suites of their own. All of this is imported when it is used, so that the
+command line starts quickly.
 """
 
 from __future__ import annotations
@@ -8,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
+    from tokverify.render.ci import CiReport
     from tokverify.render.document import Document
 
 Format: TypeAlias = Callable[[Any, RenderOptions], str]
@@ -33,82 +35,200 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
 }
 """Suffix of a file name -> the formats that such a file can hold, the one that it holds by default first."""
 
-# GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
-_REQUIRES_PLACES = frozenset({"gitlab", "sarif"})
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What the formats need to know about a kind of report."""
+
+    describe: Callable[[Any, RenderOptions], Document]
+    to_ci_report: Callable[[Any], CiReport]
+    page: Callable[[Any], str] | None = None
+    """Writes a page that shows more than the document."""
+    junit: Callable[[Any], str] | None = None
+    """Writes suites with more tests than one for each issue."""
 
 
-def _build_formats(package: str, *, page: bool = False, junit: bool = False, ci: bool = False) -> dict[str, Format]:
-    """Return the formats of a kind of report, by name: `table`, `json`, `markdown`, and those that are chosen.
+def _run() -> _Kind:
+    from tokverify.render.run import describe, html, issue, junit
 
-    The modules of `package` contain the functions: `describe.describe`, `html.render`, `junit.render` and
-    `issue.to_ci_report`.
-    """
-    formats: dict[str, Format] = {
-        "table": partial(_render_table, package),
-        "json": _render_json,
-        "markdown": partial(_render_markdown, package),
-    }
-    for name, has_it in (("html", page), ("junit", junit)):
-        if has_it:
-            formats[name] = partial(_render_alone, package, name)
-    return formats | {name: partial(_render_for_ci, package, name) for name in CI_FORMATS if ci}
+    return _Kind(describe.describe, issue.to_ci_report, html.render, junit.render)
 
 
-def _render_table(package: str, report: object, options: RenderOptions) -> str:
+def _check() -> _Kind:
+    from tokverify.render.check import describe, issue, junit
+
+    return _Kind(describe.describe, issue.to_ci_report, junit=junit.render)
+
+
+def _chat() -> _Kind:
+    from tokverify.render.chat import describe, issue, junit
+
+    return _Kind(describe.describe, issue.to_ci_report, junit=junit.render)
+
+
+def _fuzz() -> _Kind:
+    from tokverify.render.fuzz import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _diff() -> _Kind:
+    from tokverify.render.diff import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _audit() -> _Kind:
+    from tokverify.render.audit import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _stats() -> _Kind:
+    from tokverify.render.stats import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _stream() -> _Kind:
+    from tokverify.render.stream import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _canonical() -> _Kind:
+    from tokverify.render.canonical import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _corpus() -> _Kind:
+    from tokverify.render.corpus import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _fix() -> _Kind:
+    from tokverify.render.fix import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _convert() -> _Kind:
+    from tokverify.render.convert import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _learn() -> _Kind:
+    from tokverify.render.learn import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _versions() -> _Kind:
+    from tokverify.render.versions import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+def _report_diff() -> _Kind:
+    from tokverify.render.report_diff import describe, issue
+
+    return _Kind(describe.describe, issue.to_ci_report)
+
+
+_KINDS: Mapping[str, Callable[[], _Kind]] = {
+    "run": _run,
+    "check": _check,
+    "fuzz": _fuzz,
+    "diff": _diff,
+    "audit": _audit,
+    "chat": _chat,
+    "stats": _stats,
+    "stream": _stream,
+    "canonical": _canonical,
+    "corpus": _corpus,
+    "fix": _fix,
+    "convert": _convert,
+    "learn": _learn,
+    "versions": _versions,
+    "report diff": _report_diff,
+}
+"""Name of a kind -> a function that imports what writes it."""
+
+
+def describe(kind: str, report: object, options: RenderOptions) -> Document:
+    """Describe a report of a kind for people."""
+    return _KINDS[kind]().describe(report, options)
+
+
+def _write_table(kind: str, report: object, options: RenderOptions) -> str:
     from tokverify.render.draw_table import draw_table
 
-    return draw_table(_describe(package, report, options), options)
+    return draw_table(describe(kind, report, options), options)
 
 
-def _render_markdown(package: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_markdown import draw_markdown
-
-    return draw_markdown(_describe(package, report, options), options)
-
-
-def _describe(package: str, report: object, options: RenderOptions) -> Document:
-    document: Document = _load(package, "describe").describe(report, options)
-    return document
-
-
-def _render_json(report: object, options: RenderOptions) -> str:  # noqa: ARG001 - all formats take options
+def _write_json(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     from tokverify.report.codec import encode
 
     return encode(report)
 
 
-def _render_alone(package: str, name: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001
-    return str(_load(package, name).render(report))
+def _write_markdown(kind: str, report: object, options: RenderOptions) -> str:
+    from tokverify.render.draw_markdown import draw_markdown
+
+    return draw_markdown(describe(kind, report, options), options)
 
 
-def _render_for_ci(package: str, name: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.ci import place_issues
+def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
+    """Write a page; it folds what few people read, so it leaves out nothing."""
+    from tokverify.render.draw_html import draw_html
 
-    stand_in = options.stand_in if name in _REQUIRES_PLACES else ""
-    issues = place_issues(_load(package, "issue").to_ci_report(report), options.root, stand_in)
-    return str(_load("ci", name).render(issues))
+    found = _KINDS[kind]()
+    return found.page(report) if found.page else draw_html(found.describe(report, RenderOptions(verbose=True)))
 
 
-def _load(package: str, module: str) -> Any:  # noqa: ANN401 - a module
-    return import_module(f"tokverify.render.{package}.{module}")
+def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
+    from tokverify.render.draw_junit import draw_junit
 
+    found = _KINDS[kind]()
+    return found.junit(report) if found.junit else draw_junit(kind, found.to_ci_report(report))
+
+
+def _write_github(kind: str, report: object, options: RenderOptions) -> str:
+    from tokverify.render.ci import github, place_issues
+
+    return github.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, ""))
+
+
+# GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
+def _write_gitlab(kind: str, report: object, options: RenderOptions) -> str:
+    from tokverify.render.ci import gitlab, place_issues
+
+    return gitlab.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
+
+
+def _write_sarif(kind: str, report: object, options: RenderOptions) -> str:
+    from tokverify.render.ci import place_issues, sarif
+
+    return sarif.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
+
+
+_WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
+    "table": _write_table,
+    "json": _write_json,
+    "markdown": _write_markdown,
+    "html": _write_html,
+    "junit": _write_junit,
+    "github": _write_github,
+    "gitlab": _write_gitlab,
+    "sarif": _write_sarif,
+}
+"""Name of a format -> the function that writes a report of a kind in it."""
 
 FORMATS: Mapping[str, Mapping[str, Format]] = {
-    "run": _build_formats("run", page=True, junit=True, ci=True),
-    "check": _build_formats("check", page=True, junit=True, ci=True),
-    "fuzz": _build_formats("fuzz", page=True, junit=True, ci=True),
-    "diff": _build_formats("diff", page=True, junit=True, ci=True),
-    "audit": _build_formats("audit", page=True, ci=True),
-    "chat": _build_formats("chat", page=True, junit=True, ci=True),
-    "stats": _build_formats("stats", page=True),
-    "stream": _build_formats("stream", page=True, junit=True, ci=True),
-    "canonical": _build_formats("canonical", page=True, junit=True, ci=True),
-    "corpus": _build_formats("corpus", page=True, junit=True, ci=True),
-    "fix": _build_formats("fix"),
-    "convert": _build_formats("convert"),
-    "learn": _build_formats("learn"),
-    "versions": _build_formats("versions"),
-    "report diff": _build_formats("report_diff"),
+    kind: {name: partial(write, kind) for name, write in _WRITERS.items()} for kind in _KINDS
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
@@ -129,6 +249,6 @@ class Presentation:
 
 def present(kind: str, report: object) -> Presentation:
     """Bind a report to its formats."""
-    document = _describe(kind.replace(" ", "_"), report, RenderOptions())
-    formats = {name: partial(render, report) for name, render in FORMATS[kind].items()}
+    document = describe(kind, report, RenderOptions())
+    formats = {name: partial(write, report) for name, write in FORMATS[kind].items()}
     return Presentation(formats, visible_message(document.verdict), document.exit_code)

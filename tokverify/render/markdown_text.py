@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from string import punctuation
 from typing import TYPE_CHECKING
 
 from tokverify.text.visible import visible_message
@@ -29,7 +30,7 @@ def document(heading: str, verdict: str, sections: Iterable[str], options: Rende
 
     The heading is Markdown, the verdict is plain text.
     """
-    top = [f"## {heading}\n", f"**{prose(verdict)}**\n"]
+    top = [f"## {heading}\n", f"{strong(visible_message(verdict))}\n"]
     return _join(top if options.quiet else chain(top, sections), options.limit)
 
 
@@ -62,6 +63,26 @@ def prose(text: str) -> str:
 def escaped(shown: str) -> str:
     """Write a text that has passed `visible`."""
     return _SPECIAL.sub(r"\\\g<0>", shown)
+
+
+def strong(shown: str, before: str = "", after: str = "") -> str:
+    """Write a text that has passed `visible` in bold, between two characters of the text around it.
+
+    subtle: asterisks beside a space, or between punctuation and a letter, delimit nothing and would be shown; such a
+    text stays plain.
+    """
+    bare = shown.strip(" ")
+    start, end = shown[: len(shown) - len(shown.lstrip(" "))], shown[len(shown.rstrip(" ")) :]
+    opens = start or bare[:1].isalnum() or _is_edge(before)
+    closes = end or bare[-1:].isalnum() or _is_edge(after)
+    if not (bare and bare == bare.strip() and opens and closes):
+        return escaped(shown)
+    return f"{start}**{escaped(bare)}**{end}"
+
+
+def _is_edge(character: str) -> bool:
+    """Check whether asterisks beside a character delimit emphasis, whatever is on their other side."""
+    return character in {"", " ", *punctuation}
 
 
 def code(shown: str) -> str:

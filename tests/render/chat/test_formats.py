@@ -1,6 +1,7 @@
 """The formats of tried chat templates, of a report whose every text tries to break out."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import jsonschema
@@ -12,11 +13,13 @@ from support.ci_reading import check_visible, runner_reads
 from support.hostile_chat import hostile_chat, text_difference
 from support.make_golden import MARKUP
 from support.paths import DATA
+from tokverify.render.case_text import shortened
 from tokverify.render.chat.issue import CHAT_CHECKS, UNCHECKED_CHECK
 from tokverify.render.chat.verdict import verdict
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
-from tokverify.report.chat import ChatReport, Template, count_findings
+from tokverify.report.chat import ChatReport, Template, count_findings, message_texts
+from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
 
@@ -197,22 +200,15 @@ def test_sarif_is_valid_and_explains_every_kind():
 
 def test_the_page_shows_findings_and_texts():
     root = lxml.html.fromstring(written("html"))
-    assert [article.get("data-severity") for article in root.iter("article")] == [
-        *["ERROR"] * 3,
-        "WARNING",
-        *["INFO"] * 2,
-    ]
-    marked = root.xpath("//p[contains(@class, 'line actual')]//mark/text()")
-    assert any(text.startswith("same") for text in marked)
-    assert root.xpath("//p[@class='folded']/text()") == ["… 19 equal lines …"]
+    findings = Counter(section.get("data-label") for section in root.xpath("//section[@data-label]"))
+    assert findings == {severity.name: count_findings(hostile_chat(), severity) for severity in Severity}
+    marked = root.xpath("//span[@class='line actual']/text()")
+    assert any("same" in text for text in marked)
     content = root.text_content()
-    assert "actual cannot encode it: " in content
+    assert "19 equal lines" in content
+    assert "cannot be encoded: " in content
     assert "refuses: " in content
-
-
-def test_severities_are_those_of_the_report():
-    counts = {severity: count_findings(hostile_chat(), severity) for severity in Severity}
-    labels = lxml.html.fromstring(written("html")).xpath("//button[@data-severity]//text()")
-    assert " ".join(labels).split() == [
-        word for severity in reversed(Severity) for word in (str(counts[severity]), severity.name)
-    ]
+    assert all(CHAT_KINDS[finding.kind].summary in content for finding in hostile_chat().findings)
+    messages = [text for each in hostile_chat().conversations for _, text in message_texts(each.messages)]
+    assert messages
+    assert all(shortened(text) in content for text in messages)

@@ -125,7 +125,7 @@ def test_a_fuzzing_run_that_fails_because_something_was_not_compared_says_so_in_
     )
     assert fuzz_exit_code(fuzzed) == 1
     formats = {name: FORMATS["fuzz"][name](fuzzed, RenderOptions()) for name in ("junit", "github", "sarif")}
-    assert etree.fromstring(formats["junit"].encode()).get("failures") == "2"
+    assert etree.fromstring(formats["junit"].encode()).get("failures") == "3"
     assert formats["github"].count("::error ") == 2
     assert formats["sarif"].count('"level": "error",\n          "message"') == 2
 

@@ -125,28 +125,35 @@ def test_an_empty_text_in_a_proof_is_named():
 
 def test_junit_has_a_test_for_everything_that_is_compared():
     root = etree.fromstring(written("junit", replace(hostile_change(), breaking=())).encode())
-    assert [suite.get("name") for suite in root] == ["parts", "hostile", "expect", "found", "fuzz", "corpus"]
-    parts, corpus = root[0], root[-1]
-    assert [test.get("name") for test in parts.iter("testcase")] == ["tokens", "types", "not compared, 1"]
-    assert [child.tag for test in parts.iter("testcase") for child in test] == ["failure", "failure", "skipped"]
-    assert "and 1,000 more" in parts.find(".//testcase[@name='types']/failure").text
-    assert corpus.find(".//failure").get("message").startswith("99.90% of 1,000 lines")
+    assert [suite.get("name") for suite in root] == ["hostile", "expect", "found", "diff"]
+    tests = {test.get("name"): test[0] for test in root[-1].iter("testcase")}
+    assert {name: found.tag for name, found in tests.items()} == {
+        "changed: tokens": "failure",
+        "changed: types": "failure",
+        "not listed": "system-out",
+        "changed: corpus": "failure",
+        "decoding": "skipped",
+        "not compared": "skipped",
+        "verdict": "failure",
+    }
+    assert "and 1,090 more" in tests["changed: types"].text
+    assert tests["changed: corpus"].get("message").startswith("99.90% of 1,000 lines")
 
 
-def test_junit_with_breaking_has_a_test_for_each_level_and_skips_the_parts():
+def test_junit_with_breaking_has_a_test_for_each_level_that_is_not_valid_and_no_failing_part():
     root = etree.fromstring(written("junit", hostile_change()).encode())
-    levels, parts = root[0], root[1]
-    assert [test.get("name") for test in levels.iter("testcase")] == ["vocabulary", "special", "ids", "text", "cost"]
-    assert (levels.get("failures"), parts.get("failures"), parts.get("skipped")) == ("2", "0", "3")
+    failures = [test.get("name") for test in root[-1].iter("testcase") if test.find("failure") is not None]
+    assert failures == ["broken: vocabulary", "not compared: special", "changed: corpus", "verdict"]
 
 
 def test_junit_without_changes_has_no_failure():
     report = report_of(result("a", "x"), effect=Effect(9, 0, 9, 0, 5, 5))
     root = etree.fromstring(written("junit", report).encode())
-    assert (root.get("tests"), root.get("failures")) == ("3", "0")
-    assert root.find(".//system-out").text == "no part differs"
-    skipped = etree.fromstring(written("junit", replace(report, parts=(TOKENS,), behavior_only=True)).encode())
-    assert (skipped[0].get("failures"), skipped[0].get("skipped")) == ("0", "1")
+    assert (root.get("tests"), root.get("failures")) == ("2", "0")
+    assert "no part differs" in root.find(".//testcase[@name='verdict']/system-out").text
+    accepted = etree.fromstring(written("junit", replace(report, parts=(TOKENS,), behavior_only=True)).encode())
+    assert accepted.get("failures") == "0"
+    assert accepted.find(".//testcase[@name='changed: tokens']/system-out") is not None
 
 
 # Formats for people

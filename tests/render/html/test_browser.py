@@ -267,11 +267,22 @@ def test_a_command_that_cannot_be_copied_is_selected(open_page):
     assert page.evaluate("String(getSelection())") == page.inner_text("code.command >> nth=0")
 
 
-def test_a_message_says_that_no_finding_is_left(open_page):
-    page = open_page("audit")
-    assert not page.locator("#nothing").is_visible()
+def test_entries_are_filtered_by_label_and_by_text(open_page):
+    page = open_page("change")
+    entries = page.locator(".entry")
+    count = entries.count()
+    assert shown(page) == f"{count} of {count} entries shown"
+    button = page.locator("button[data-label=ERROR]")
+    button.click()
+    errors = page.locator(".entry[data-label=ERROR]").count()
+    assert 0 < errors < count
+    assert button.inner_text() == f"{errors} ERROR"
+    assert page.locator(".entry:visible").count() == errors
+    button.click()
     page.fill("#search", "no such text")
-    assert page.inner_text("#nothing") == "No finding passes all filters."
+    assert shown(page) == f"0 of {count} entries shown"
+    page.fill("#search", "/LONG")
+    assert 0 < page.locator(".entry:visible").count() < count
 
 
 def test_a_message_says_that_no_case_is_left_and_how_to_show_all(open_page):
@@ -314,31 +325,6 @@ def test_names_of_suites_and_causes_show_their_cases(open_page):
     assert shown(page) == "24 of 657 cases shown"
     page.click("text=Show its cases")
     assert shown(page) == "83 of 657 cases shown"
-
-
-def test_the_causes_of_a_fuzzing_run_show_their_texts(open_page):
-    page = open_page("fuzz")
-    causes = page.locator("section[aria-labelledby=found] tbody tr")
-    assert causes.count() == len(hostile_fuzz().causes)
-    causes.nth(1).locator("button").click()
-    assert shown(page) == f"{page.locator('#list > .case').count()} of {causes.count()} cases shown"
-    assert focused(page, "element => element.id") == "search"
-
-
-def test_the_examples_of_a_corpus_are_filtered_by_cause(open_page):
-    page = open_page("corpus")
-    assert shown(page).endswith("of 6 cases shown")
-    label = page.locator("#cause option", has_text="bos-missing").inner_text()
-    page.select_option("#cause", label=label)
-    assert shown(page) == "1 of 6 cases shown"
-
-
-def test_each_kind_of_change_shows_its_cases(open_page):
-    page = open_page("change")
-    first = page.locator("section[aria-labelledby=examples] tbody tr").first
-    count = first.locator("b").inner_text()
-    first.locator("button").click()
-    assert shown(page).startswith(f"{count} of ")
 
 
 def test_long_lists_are_unfolded_on_request(open_page):
@@ -453,13 +439,24 @@ def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
 
 def test_the_words_in_narrow_columns_stay_whole_on_a_phone(open_page):
     page = open_page("change", width=360, height=700)
-    lines = page.locator(".consequences tbody :is(th, td:nth-child(2))").evaluate_all(
+    cells = page.locator(
+        "section:has(h2:text('What the change invalidates')) tbody td:is(:nth-child(1), :nth-child(3))"
+    )
+    lines = cells.evaluate_all(
         "cells => cells.map(cell => { const range = document.createRange();"
-        " range.selectNodeContents(cell.querySelector('.badge') ?? cell);"
-        " return range.getClientRects().length; })"
+        " range.selectNodeContents(cell.querySelector('span') ?? cell); return range.getClientRects().length; })"
     )
     assert lines
     assert set(lines) == {1}
+
+
+def test_equal_tokens_are_unfolded_on_request(open_page):
+    page = open_page("change")
+    page.evaluate("document.querySelectorAll('.entry').forEach(entry => { entry.open = true; })")
+    run = page.locator("details.run").first
+    assert not run.locator(".token").first.is_visible()
+    run.locator("summary").click()
+    assert run.locator(".token").first.is_visible()
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])

@@ -9,30 +9,16 @@ from dataclasses import replace
 import lxml.html
 import pytest
 
-from support.hostile_audit import hostile_audit
-from support.hostile_canonical import hostile_canonical
-from support.hostile_chat import hostile_chat
-from support.hostile_check import hostile_check
-from support.hostile_corpus import hostile_corpus
-from support.hostile_finding import hostile_change, hostile_fuzz, present_change, present_fuzz
-from support.hostile_stats import hostile_stats
-from support.hostile_stream import hostile_stream
+from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from tokverify.case import Case
-from tokverify.compare.checks import RULES
-from tokverify.compare.diff.example import add_examples
-from tokverify.render.diff.html import render as write_change
 from tokverify.render.html.page import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import causes
 from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
-from tokverify.report.audit import AuditReport
-from tokverify.report.check import CheckReport, ModelCheck, Part
-from tokverify.report.diagnosis import Diagnosis, Explanation, Repair
-from tokverify.report.diff import ChangeReport
-from tokverify.report.finding import Finding, Severity
+from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
 from tokverify.report.run_summary import can_match
 from tokverify.texts.alignment import compare, compare_decoded
@@ -47,55 +33,8 @@ def run_page(report: Report | None = None) -> str:
     return FORMATS["run"]["html"](report or hostile_report(), RenderOptions())
 
 
-def audit_page(report: AuditReport | None = None) -> str:
-    return FORMATS["audit"]["html"](report or hostile_audit(), RenderOptions())
-
-
-def fuzz_page() -> str:
-    return present_fuzz().formats["html"](RenderOptions())
-
-
-def change_page() -> str:
-    return present_change().formats["html"](RenderOptions())
-
-
-def chat_page() -> str:
-    return FORMATS["chat"]["html"](hostile_chat(), RenderOptions())
-
-
-def stats_page() -> str:
-    return FORMATS["stats"]["html"](hostile_stats(), RenderOptions())
-
-
-def corpus_page() -> str:
-    return FORMATS["corpus"]["html"](hostile_corpus(), RenderOptions())
-
-
-def hostile_check_page() -> str:
-    return FORMATS["check"]["html"](hostile_check(), RenderOptions())
-
-
-def stream_page() -> str:
-    return FORMATS["stream"]["html"](hostile_stream(), RenderOptions())
-
-
-def canonical_page() -> str:
-    return FORMATS["canonical"]["html"](hostile_canonical(), RenderOptions())
-
-
-PAGES = [
-    run_page,
-    audit_page,
-    fuzz_page,
-    change_page,
-    chat_page,
-    hostile_check_page,
-    stats_page,
-    corpus_page,
-    stream_page,
-    canonical_page,
-]
-WITHOUT_CASES = (audit_page, chat_page, hostile_check_page, stats_page, stream_page)
+def page_of(kind: str) -> str:
+    return FORMATS[kind]["html"](REPORTS[kind](), RenderOptions())
 
 
 def report_of(*results: CaseResult, diagnosis: Diagnosis | None = None) -> Report:
@@ -122,9 +61,9 @@ A, B, AB = token(1, b"a"), token(2, b"b"), token(3, b"ab")
 # One file, and nothing gets in or out
 
 
-@pytest.mark.parametrize("make", PAGES)
-def test_a_page_refers_to_nothing_outside(make):
-    root = lxml.html.fromstring(make())
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_page_refers_to_nothing_outside(kind):
+    root = lxml.html.fromstring(page_of(kind))
     links = {
         value
         for element in root.iter()
@@ -133,13 +72,13 @@ def test_a_page_refers_to_nothing_outside(make):
     }
     assert links
     assert all(link.startswith("#") or link == "data:," for link in links)
-    assert "url(" not in make()
-    assert "@import" not in make()
+    assert "url(" not in page_of(kind)
+    assert "@import" not in page_of(kind)
 
 
-@pytest.mark.parametrize("make", PAGES)
-def test_a_page_allows_its_own_style_and_script_only(make):
-    root = lxml.html.fromstring(make())
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_page_allows_its_own_style_and_script_only(kind):
+    root = lxml.html.fromstring(page_of(kind))
     policy = root.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
     parts = dict(part.split(" ", 1) for part in policy.split("; "))
     assert parts["default-src"] == "'none'"
@@ -152,12 +91,12 @@ def digest(element) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(element.text.encode()).digest()).decode()}'"
 
 
-@pytest.mark.parametrize("make", PAGES)
-def test_hostile_text_adds_no_element_and_no_handler(make):
-    root = lxml.html.fromstring(make())
+@pytest.mark.parametrize("kind", REPORTS)
+def test_hostile_text_adds_no_element_and_no_handler(kind):
+    root = lxml.html.fromstring(page_of(kind))
     names = {element.tag for element in root.iter() if isinstance(element.tag, str)}
     assert not names & {"img", "iframe", "object", "embed", "base", "link:stylesheet", "x"}
-    assert len(root.xpath("//script")) == (1 if make in WITHOUT_CASES else 2)
+    assert len(root.xpath("//script")) == (2 if kind == "run" else 1)
     assert not [name for element in root.iter() for name in element.attrib if name.startswith("on") or name == "style"]
 
 
@@ -208,67 +147,6 @@ def test_quiet_does_not_shorten_the_page():
     assert FORMATS["run"]["html"](hostile_report(), RenderOptions(quiet=True)) == run_page()
 
 
-def test_an_audit_shows_each_finding_with_its_manual():
-    finding = Finding(
-        Severity.ERROR, "two  spaces", ids=(4, 5, 6), keys=("k",), code="TV101", name="duplicate",
-        remedy=Repair(remark="do this"),
-    )  # fmt: skip
-    report = AuditReport(findings=(finding,), rules=(RULES["TV101"].manual,), source="m.gguf")
-    root = lxml.html.fromstring(audit_page(report))
-    article = " ".join(root.xpath("//article")[0].text_content().split("\n"))
-    assert "ERROR TV101 duplicate" in article
-    assert "two  spaces" in article
-    assert "4-6" in article
-    assert "do this" in article
-    assert root.xpath("//article//h4/text()") == [
-        "What it does",
-        "Why it is bad",
-        "Example",
-        "How to repair",
-        "Threads",
-    ]
-    assert root.xpath("//article/details//code")
-
-
-def test_a_finding_whose_rule_is_unknown_has_no_manual():
-    finding = Finding(Severity.INFO, "m", code="TV999", name="gone")
-    assert "TV999 gone" in audit_page(AuditReport(findings=(finding,), source="m.gguf"))
-
-
-def checked(report: Report) -> CheckReport:
-    return CheckReport(models=(ModelCheck(name="small", source="a.gguf", parts=(Part.RUN,), run=report),))
-
-
-def compared(report: CheckReport) -> list[str]:
-    section = lxml.html.fromstring(FORMATS["check"]["html"](report, RenderOptions())).get_element_by_id("compared")
-    return [" ".join(part.text_content().split()) for part in section.getparent().iter("h3", "dt", "dd")]
-
-
-def test_a_check_names_what_was_compared_with_what():
-    report = checked(report_of(result_of("s/a", Status.MATCH)))
-    assert compared(report) == ["small", "actual", "a, a.gguf", "expected", "b, b.json"]
-
-
-def test_a_check_without_a_comparison_names_the_file():
-    model = ModelCheck(name="small", source="a.gguf", parts=(Part.AUDIT,))
-    assert compared(CheckReport(models=(model,))) == ["small", "model", "a.gguf"]
-
-
-def test_a_check_shows_the_diagnosis_with_its_repair():
-    page = lxml.html.fromstring(FORMATS["check"]["html"](checked(hostile_report()), RenderOptions()))
-    assert "makes 1 of 10 failing cases match" in page.text_content()
-    assert page.xpath("//ol[@class='explanations']")
-    assert not page.xpath("//button[@data-cause]")
-
-
-@pytest.mark.parametrize(("count", "folded"), [(20, 0), (21, 1), (90, 70)])
-def test_a_check_folds_all_but_the_first_findings(count: int, folded: int):
-    report = report_of(*(result_of(f"s/{number}", Status.ERROR) for number in range(count)))
-    page = lxml.html.fromstring(FORMATS["check"]["html"](checked(report), RenderOptions()))
-    assert len(page.xpath("//section//details//li")) == folded
-    assert len(page.xpath("//section[@aria-labelledby='part-1']//li")) == count
-
-
 def test_equal_vocabularies_were_compared():
     report = replace(report_of(), vocabulary=VocabularyDifference(5, 5))
     assert "5 tokens on both sides, all with the same bytes" in run_page(report)
@@ -286,39 +164,6 @@ def test_long_lists_of_tokens_that_one_side_lacks_are_folded():
         ("tokens that only expected has (1)", True),
     ]
     assert len(tables[1].xpath(".//tbody/tr")) == 50
-
-
-def test_the_page_of_a_fuzzing_run_shows_how_many_strings_showed_each_cause():
-    root = lxml.html.fromstring(fuzz_page())
-    causes = root.xpath("//section[@aria-labelledby='found']//tbody/tr")
-    shown = [int(row.xpath("string(.//b)").replace(",", "")) for row in causes]
-    assert shown == sorted((cause.strings for cause in hostile_fuzz().causes), reverse=True)
-    tried = root.xpath("//section[@aria-labelledby='tried']")[0].text_content()
-    assert "2,000 texts, as many as requested" in tried
-    assert "compared with add_special turned off" in tried
-
-
-def test_the_page_of_a_comparison_shows_parts_effect_and_all_cases():
-    root = lxml.html.fromstring(change_page())
-    parts = root.xpath("//section[@aria-labelledby='parts']/details")
-    assert [part.xpath("string(summary)") for part in parts] == ["tokens: 1 moved, 1 removed", "types: 1,100 changed"]
-    assert [part.get("open") is not None for part in parts] == [True, False]
-    assert "100 more are in the json format" in parts[1].text_content()
-    assert "99.90%" in root.xpath("//section[@aria-labelledby='effect']")[0].text_content()
-    held = json.loads(root.xpath("//script[@id='data']")[0].text)
-    both = [*hostile_change().report.results, *hostile_fuzz().report.results]
-    assert len(held["cases"]) == len(both)
-
-
-def test_cases_that_change_alike_share_a_cause():
-    results = [result_of(f"s/{id}", Status.ERROR, message=message) for id, message in zip("abc", "xxy", strict=True)]
-    report = add_examples(ChangeReport((), report_of(*results)))
-    held = json.loads(lxml.html.fromstring(write_change(report)).xpath("//script[@id='data']")[0].text)
-    assert [[held["causes"][n] for n in case["causes"]] for case in held["cases"]] == [
-        ["like s/a", "cannot be encoded"],
-        ["like s/a", "cannot be encoded"],
-        ["like s/c", "cannot be encoded"],
-    ]
 
 
 def test_two_reports_may_have_cases_of_one_name():

@@ -14,6 +14,7 @@ from tokverify.render.document import (
     Document,
     Fields,
     Inline,
+    Only,
     Paragraph,
     Section,
     Span,
@@ -21,14 +22,16 @@ from tokverify.render.document import (
     Table,
     code,
     message,
+    with_code,
 )
 from tokverify.render.severity import SEVERITY_STYLES
-from tokverify.report.audit import AuditReport, WaivedFinding, audit_exit_code
-from tokverify.report.finding import Finding
+from tokverify.report.audit import AuditReport, WaivedFinding, audit_exit_code, fails_audit
+from tokverify.report.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {0: "Passed", 1: "Failed"}
 _MAX_RANGES = 12
 
 
@@ -39,19 +42,30 @@ def describe(report: AuditReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=audit_exit_code(report),
         sections=_describe_sections(report, verbose=options.verbose),
+        outcome=_describe_outcome(report),
+        options=report.options,
+        versions=report.versions,
     )
+
+
+def _describe_outcome(report: AuditReport) -> tuple[str, str]:
+    exit_code = audit_exit_code(report)
+    severities = [severity.name for severity in reversed(Severity) if fails_audit(severity, report)]
+    found = "at least one finding" if exit_code else "no finding"
+    meaning = f"{found} has severity {' or '.join(severities)}" if severities else "no finding makes the audit fail"
+    return _OUTCOMES[exit_code], meaning
 
 
 def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Section]:
     yield Section([Fields(list(_describe_sides(report)))])
     for finding in report.findings:
-        yield Section(list(_describe_finding(finding, verbose=verbose)), heading=_title(finding))
+        yield Section([*_describe_finding(finding, verbose=verbose), _explain(finding, report)], _title(finding))
     if report.waived:
-        yield Section([_describe_waived(waived, verbose=verbose) for waived in report.waived], "Waived")
+        yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Waived")
     if report.unused_waivers:
         yield Section([_list_unused(report)], "Waivers that no longer accept anything", Style.WARNING)
     if report.not_evaluated:
-        yield Section([_list_not_evaluated(report)], "Not evaluated")
+        yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
 
 
 def _describe_sides(report: AuditReport) -> Iterator[tuple[str, Inline]]:
@@ -88,9 +102,19 @@ def _describe_finding(finding: Finding, *, verbose: bool) -> Iterator[Block]:
         yield Paragraph([lead, message(finding.remedy.remark, style)])
 
 
-def _describe_waived(waived: WaivedFinding, *, verbose: bool) -> Block:
+def _explain(finding: Finding, report: AuditReport) -> Block:
+    """Return the manual of the rule, for a page, which has room for it."""
+    rule = next((rule for rule in report.rules if rule.code == finding.code), None)
+    if rule is None:
+        return Only("html", [])
+    manual = [Fields([(section.heading, with_code(section.text)) for section in rule.sections])]
+    return Only("html", [Details(["About this rule: ", *with_code(rule.summary)], manual)])
+
+
+def _describe_waived(waived: WaivedFinding, report: AuditReport, *, verbose: bool) -> Block:
     reason = message(f"{waived.waiver.reason} ({waived.waiver.place})")
     blocks = [Paragraph(["accepted: ", reason]), *_describe_finding(waived.finding, verbose=verbose)]
+    blocks.append(_explain(waived.finding, report))
     return Details(_title(waived.finding), blocks)
 
 
@@ -99,9 +123,9 @@ def _list_unused(report: AuditReport) -> Block:
     return Table([Column("rule"), Column("waiver"), Column("reason")], rows)
 
 
-def _list_not_evaluated(report: AuditReport) -> Block:
+def _list_not_evaluated(report: AuditReport, *, verbose: bool) -> Block:
     by_reason: dict[str, list[str]] = {}
     for rule in report.not_evaluated:
-        by_reason.setdefault(rule.reason, []).append(rule.code)
+        by_reason.setdefault(rule.reason, []).append(f"{rule.code} {rule.name}" if verbose else rule.code)
     rows = [(message(", ".join(codes)), message(reason)) for reason, codes in by_reason.items()]
     return Table([Column("rules"), Column("reason")], rows)

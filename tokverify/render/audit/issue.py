@@ -22,6 +22,13 @@ def to_ci_report(report: AuditReport) -> CiReport:
         verdict=verdict(report),
         exit_code=audit_exit_code(report),
         skipped=[f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated],
+        properties={
+            "model": report.source,
+            "fingerprint": report.fingerprint or "",
+            "reference": report.reference or "",
+            "caveat": report.caveat,
+        },
+        evaluated={rule.code for rule in report.rules} - {rule.code for rule in report.not_evaluated},
     )
 
 

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.canonical.verdict import verdict
-from tokverify.render.document import Column, Document, Inline, Section, Style, Table, message
+from tokverify.render.document import (
+    Column,
+    Document,
+    Heading,
+    Inline,
+    Only,
+    Paragraph,
+    Section,
+    Style,
+    Table,
+    bar,
+    message,
+)
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.sections import sides_section
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, canonical_exit_code
@@ -14,6 +26,12 @@ from tokverify.text.wording import percentage
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
+
+_OUTCOMES = {
+    0: ("Canonical", "all sequences are the encoding of their own text"),
+    1: ("Deviating", "a sequence is not the encoding of its own text"),
+    2: ("Nothing compared", "the log contains no ids"),
+}
 
 
 def describe(checked: CanonicalReport, options: RenderOptions) -> Document:
@@ -23,6 +41,9 @@ def describe(checked: CanonicalReport, options: RenderOptions) -> Document:
         verdict=verdict(checked),
         exit_code=canonical_exit_code(checked),
         sections=_describe_sections(checked, verbose=options.verbose),
+        outcome=_OUTCOMES[canonical_exit_code(checked)],
+        options=checked.report.options,
+        versions=checked.report.versions,
     )
 
 
@@ -30,6 +51,9 @@ def _describe_sections(checked: CanonicalReport, *, verbose: bool) -> Iterator[S
     yield sides_section(checked.report, verbose=verbose)
     if checked.causes:
         yield Section([_tabulate_causes(checked)])
+    if checked.report.results:
+        yield Section([Only("html", [Heading("Examples")])])
+        yield Section([Only("html", [Paragraph("Actual is the encoding of the text, expected are the logged ids.")])])
     for result in checked.report.results:
         yield Section([case_details(result, verbose=verbose)])
 
@@ -38,7 +62,7 @@ def _tabulate_causes(checked: CanonicalReport) -> Table:
     rows: list[list[Inline]] = [
         [
             message(count.cause, Style.STRONG),
-            message(f"{count.sequences:,}", Style.ACTUAL),
+            bar(f"{count.sequences:,}", count.sequences, checked.deviating, Style.ACTUAL),
             percentage(count.sequences, checked.sequences),
             message(DEVIATIONS[count.cause]),
         ]

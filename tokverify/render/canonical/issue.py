@@ -8,6 +8,7 @@ from tokverify.render.canonical.verdict import verdict
 from tokverify.render.case_text import alignment_lines, headline
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
+from tokverify.render.run.junit import properties_of
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
@@ -26,16 +27,17 @@ def to_ci_report(checked: CanonicalReport) -> CiReport:
         checks=CANONICAL_CHECKS,
         verdict=verdict(checked),
         exit_code=canonical_exit_code(checked),
+        properties=properties_of(checked.report, verdict(checked)),
     )
 
 
-def describe_count(count: DeviationCount, checked: CanonicalReport) -> str:
+def _describe_count(count: DeviationCount, checked: CanonicalReport) -> str:
     """Describe how many sequences a cause explains."""
     share = percentage(count.sequences, checked.sequences)
     return f"{plural(count.sequences, 'sequence')} ({share}): {DEVIATIONS[count.cause]}"
 
 
-def example_lines(count: DeviationCount, checked: CanonicalReport) -> Iterator[str]:
+def _example_lines(count: DeviationCount, checked: CanonicalReport) -> Iterator[str]:
     """Yield the examples of a cause: the line of the log, the text, and both tokenizations."""
     for result in checked.report.results:
         if result.case.id in count.cases:
@@ -50,7 +52,7 @@ def _issue(count: DeviationCount, checked: CanonicalReport) -> Issue:
         check="canonical-deviation",
         level=Level.ERROR,
         title=f"deviation: {count.cause}",
-        message=join_lines([describe_count(count, checked), *example_lines(count, checked)]),
+        message=join_lines([_describe_count(count, checked), *_example_lines(count, checked)]),
         path=checked.report.expected.source,
         line=first.line if first else 1,
         key=f"{checked.report.expected.source}\0{count.cause}",

@@ -17,6 +17,7 @@ from tokverify.render.document import (
     Details,
     Document,
     Fields,
+    Heading,
     Only,
     Paragraph,
     Section,
@@ -26,9 +27,10 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.severity import SEVERITY_STYLES
-from tokverify.report.chat import chat_exit_code
+from tokverify.report.chat import chat_exit_code, findings_for, message_texts
 from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     _Line = tuple[str, Inline]
 
 _LINE_STYLES = {ACTUAL: Style.ACTUAL, EXPECTED: Style.EXPECTED}
+_OUTCOMES = {
+    0: ("Passed", "nothing worse than INFO was found"),
+    1: ("Failed", "an error or a warning was found"),
+}
 _INDENT = 2
 _MIN_WIDTH = 20
 # A template may write a million characters, which would take minutes to draw.
@@ -54,6 +60,9 @@ def describe(report: ChatReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=chat_exit_code(report),
         sections=_describe_sections(report, options),
+        outcome=_OUTCOMES[chat_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
     )
 
 
@@ -65,6 +74,7 @@ def _describe_sections(report: ChatReport, options: RenderOptions) -> Iterator[S
         yield _describe_finding(finding, several=len(report.templates) > 1, verbose=options.verbose)
     if report.not_checked:
         yield Section([Bullets([message(reason) for reason in report.not_checked])], "Not checked")
+    yield Section([Only("html", [Heading("Conversations")])])
     yield from _describe_texts_for_markdown(report, verbose=options.verbose)
 
 
@@ -88,8 +98,7 @@ def _describe_side(role: str, side: Side) -> Iterator[_Line]:
 
 def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> Section:
     title: Inline = [
-        Span(finding.severity.name, SEVERITY_STYLES[finding.severity]),
-        " ",
+        Span(f"{finding.severity.name} ", SEVERITY_STYLES[finding.severity]),
         message(finding.kind, Style.STRONG),
     ]
     lines: list[_Line] = [("template", message(finding.template))] if several else []
@@ -97,16 +106,19 @@ def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> 
     if finding.conversations:
         count = plural(len(finding.conversations), "conversation")
         lines.append(("in", message(f"{count}: {', '.join(finding.conversations)}", Style.DIM)))
+    about = CHAT_KINDS[finding.kind]
     if finding.severity > Severity.INFO:
-        lines.append(("repair", message(CHAT_KINDS[finding.kind].repair)))
+        lines.append(("repair", message(about.repair)))
     hint: list[_Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in WITH_TEXTS and not verbose else []
     )
     return Section(
         [
-            Only("table", [Details(title, [Fields([*lines, *hint])])]),
-            Only("markdown", [Paragraph(title), Fields(lines)]),
-        ]
+            Only("table", [Fields([*lines, *hint])]),
+            Only("markdown", [Fields(lines)]),
+            Only("html", [Fields([*lines, ("meaning", message(about.summary))])]),
+        ],
+        title,
     )
 
 
@@ -191,15 +203,39 @@ def _describe_texts_for_markdown(report: ChatReport, *, verbose: bool) -> Iterat
         if template.difference:
             texts = template.actual or "", template.expected or ""
             source = list(difference_lines(*texts, template.difference, fold=not verbose))
-            yield _fold_away(["The source of the template ", message(template.name)], source)
+            title: Inline = ["The source of the template ", message(template.name)]
+            yield Section([Only("markdown", [Details(title, [Code(source, "diff")])])])
     for result in report.results:
         if verbose or result.text_difference or result.difference:
-            note = conversation_of(result, report).note
-            lines = [f"catches: {message(note).text}"] if note else []
-            lines += result_lines(result, fold=not verbose)
-            state = "different text: " if result.text_difference else "different ids: " if result.difference else ""
-            yield _fold_away([state, *_describe_title(result, report)], lines)
+            yield Section(
+                [
+                    Only("markdown", [_fold_away(result, report, verbose=verbose)]),
+                    Only("html", [_describe_for_page(result, report)]),
+                ]
+            )
 
 
-def _fold_away(title: Inline, lines: list[str]) -> Section:
-    return Section([Only("markdown", [Details(title, [Code(lines, "diff")])])])
+def _fold_away(result: RenderedConversation, report: ChatReport, *, verbose: bool) -> Details:
+    note = conversation_of(result, report).note
+    lines = [f"catches: {message(note).text}"] if note else []
+    lines += result_lines(result, fold=not verbose)
+    state = "different text: " if result.text_difference else "different ids: " if result.difference else ""
+    return Details([state, *_describe_title(result, report)], [Code(lines, "diff")])
+
+
+def _describe_for_page(result: RenderedConversation, report: ChatReport) -> Details:
+    """Show a conversation, what was found in it, and what both sides write."""
+    conversation = conversation_of(result, report)
+    lines: list[_Line] = [("catches", message(conversation.note))] if conversation.note else []
+    for role, text in message_texts(conversation.messages):
+        lines.append((visible_message(role), Span(shortened(text), is_code=True)))
+    if result.actual_ids is not None or result.expected_ids is not None:
+        lines.append(("tokens", _describe_counts(result)))
+    for role, refusal in (("actual", result.actual_refusal), ("expected", result.expected_refusal)):
+        if refusal:
+            lines.append((role, message(f"cannot be encoded: {refusal}", Style.CAVEAT)))
+    found = sorted(findings_for(report, result), key=lambda finding: finding.severity, reverse=True)
+    label = [Span(f"{found[0].severity.name} ", SEVERITY_STYLES[found[0].severity])] if found else []
+    kinds = ", ".join(dict.fromkeys(finding.kind for finding in found))
+    blocks: list[Block] = [Fields(lines), Code(list(result_lines(result)), "diff")]
+    return Details([*label, *_describe_title(result, report)], blocks, hint=message(kinds))

@@ -12,21 +12,31 @@ from tokverify.render.document import (
     VERDICT_STYLES,
     Column,
     Document,
+    Fields,
+    Heading,
     Inline,
+    Only,
     Paragraph,
     Section,
     Span,
     Style,
     Table,
+    code,
     message,
 )
 from tokverify.render.run.describe import describe as describe_run
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, part_exit_code
 from tokverify.report.run import Status
+from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {
+    0: ("Passed", "everything that was checked agrees or is accepted"),
+    1: ("Failed", "a part of the check fails"),
+    2: ("Not checked", "a part of the check could not be performed"),
+}
 _FOLDED = "parts in which everything agrees are shown with -v"
 
 
@@ -37,22 +47,30 @@ def describe(report: CheckReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=check_exit_code(report),
         sections=_describe_sections(report, options),
+        outcome=_OUTCOMES[check_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
     )
 
 
 def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[Section]:
+    columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
+    outcome = Table(columns, list(_outcome_rows(report)))
+    files = Fields([(visible_message(model.name), code(model.source)) for model in report.models])
+    yield Section([Only("markdown", [outcome]), Only("html", [outcome, files])], "Outcome")
     folded = 0
     for model in report.models:
         for part in model.parts:
             if not options.verbose and not _has_news(model, part):
                 folded += part_exit_code(model, part) is not None
             elif document := _describe_part(model, part, options):
-                yield Section([Paragraph(message(f"{model.name}: {part}", Style.STRONG))])
+                title = message(f"{model.name}: {part}", Style.STRONG)
+                yield Section([Only("table", [Paragraph(title)]), Only("markdown", [Heading(title.text)])])
                 yield from document.sections
     # Last, since people see the end of a terminal's output first.
-    columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
-    notes = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
-    yield Section([Table(columns, list(_outcome_rows(report))), *notes], "Outcome")
+    note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
+    yield Section([Only("table", [outcome, *note])], "Outcome")
+    yield Section([Only("markdown", note)])
 
 
 def _has_news(model: ModelCheck, part: Part) -> bool:
@@ -82,7 +100,7 @@ def _describe_part(model: ModelCheck, part: Part, options: RenderOptions) -> Doc
 def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:
     for model in report.models:
         for part in model.parts:
-            code = part_exit_code(model, part)
-            style = Style.DIM if code is None else VERDICT_STYLES.get(code, Style.WARNING)
+            exit_code = part_exit_code(model, part)
+            style = Style.DIM if exit_code is None else VERDICT_STYLES.get(exit_code, Style.WARNING)
             outcome = message(part_word(model, part), style)
             yield [message(model.name), str(part), outcome, message(part_verdict(model, part))]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from tokverify.render.ci.issue import Check, Issue
 
 
@@ -25,6 +27,14 @@ class CiReport:
     exit_code: int
     skipped: Iterable[str] = ()
     """Sentences on what could not be checked."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What was compared with what, for `junit`; not escaped yet."""
+    evaluated: Collection[str] = ()
+    """The ids of checks that `junit` lists as tests that pass if they have no issue."""
+    suites: Callable[[Mapping[str, str]], Iterable[Element]] = lambda properties: ()  # noqa: ARG005
+    """Make the suites that `junit` has beside that of the issues, such as those of cases, with these properties."""
+    tested: Collection[str] = ()
+    """The ids of the checks whose issues are tests in these suites."""
 
 
 def place_issues(report: CiReport, root: str, stand_in: str) -> CiReport:

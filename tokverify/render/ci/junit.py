@@ -1,4 +1,4 @@
-"""Elements of JUnit's XML, from which the `junit` format of each kind of report is built.
+"""Elements of JUnit's XML, of which the `junit` format consists.
 
 Only elements and attributes from the schema of Jenkins' xUnit plugin (`junit-10.xsd`) are used, as all CI systems know
 them.

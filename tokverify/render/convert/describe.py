@@ -46,6 +46,10 @@ _LOST = {
     "gguf": "not expressible in GGUF, or different in llama.cpp",
     "tokenizers": "not expressible in a tokenizer.json",
 }
+_OUTCOMES = {
+    0: ("Converted", "the file was written"),
+    1: ("Not written", "texts would differ in a way that is not accepted"),
+}
 _SHOWN = 5
 _FAILING = frozenset([Status.MISMATCH, Status.ERROR])
 
@@ -58,6 +62,9 @@ def describe(conversion: Conversion, options: RenderOptions) -> Document:
         verdict=verdict(conversion),
         exit_code=conversion_exit_code(conversion),
         sections=_describe_sections(conversion, verbose=options.verbose),
+        outcome=_OUTCOMES[conversion_exit_code(conversion)],
+        options=conversion.report.options,
+        versions=conversion.report.versions,
         verdict_style=style if conversion.written else Style.BAD,
     )
 

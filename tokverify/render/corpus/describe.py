@@ -6,7 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.render.corpus.verdict import describe_throughput, format_bytes, list_coverage, verdict
-from tokverify.render.document import Column, Document, Fields, Inline, Only, Section, Style, Table, message
+from tokverify.render.document import (
+    Column,
+    Document,
+    Fields,
+    Heading,
+    Inline,
+    Only,
+    Section,
+    Style,
+    Table,
+    bar,
+    message,
+)
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
 from tokverify.report.corpus import CorpusExample, CorpusReport, GroupCount, corpus_exit_code
@@ -15,6 +27,11 @@ from tokverify.text.wording import list_items, percentage, plural
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {
+    0: ("Passed", "all documents compared agree, or no more differ than accepted"),
+    1: ("Failed", "more documents differ than accepted"),
+    2: ("Incomplete", "something could not be read, or was not compared"),
+}
 _MAX_ROWS = 20
 _MAX_PLACES = 3
 
@@ -26,6 +43,9 @@ def describe(verified: CorpusReport, options: RenderOptions) -> Document:
         verdict=verdict(verified),
         exit_code=corpus_exit_code(verified),
         sections=_describe_sections(verified, verbose=options.verbose),
+        outcome=_OUTCOMES[corpus_exit_code(verified)],
+        options=verified.report.options,
+        versions=verified.report.versions,
     )
 
 
@@ -44,6 +64,8 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
         if groups:
             yield Section([_tabulate_groups(heading, groups, verbose=verbose)])
     yield from diagnosis_sections(verified.report, verbose=verbose)
+    if verified.examples:
+        yield Section([Only("html", [Heading("Examples")])])
     examples = zip(verified.examples, verified.report.results, strict=True)
     for example, result in examples:
         yield Section([case_details(result, verbose=verbose, more=list(_example_lines(example)))])
@@ -65,7 +87,7 @@ def _tabulate_causes(verified: CorpusReport) -> Table:
     rows: list[list[Inline]] = [
         [
             message(cause.cause, Style.STRONG),
-            message(f"{cause.documents:,}", Style.ACTUAL),
+            bar(f"{cause.documents:,}", cause.documents, verified.differing, Style.ACTUAL),
             percentage(cause.documents, verified.documents),
             message(cause.meaning),
         ]
@@ -88,12 +110,19 @@ def _tabulate_groups(heading: str, groups: Sequence[GroupCount], *, verbose: boo
     worst = sorted(groups, key=lambda group: (group.differing + group.unreadable, group.documents), reverse=True)
     shown = groups if verbose or len(groups) <= _MAX_ROWS + 1 else worst[:_MAX_ROWS]
     rows: list[list[Inline]] = [
-        [message(group.name), f"{group.documents:,}", _count(group.differing), _count(group.unreadable)]
+        [message(group.name), f"{group.documents:,}", _count_differing(group), _count(group.unreadable)]
         for group in shown
     ]
     left_out = len(groups) - len(shown)
     columns = [Column(heading), *(Column(name, is_number=True) for name in ("documents", "differ", "unreadable"))]
     return Table(columns, rows, f"{left_out:,} more, shown with -v" if left_out else "")
+
+
+def _count_differing(group: GroupCount) -> Inline:
+    """Show how many documents differ, with a bar for their share."""
+    if not group.differing:
+        return message("-", Style.DIM)
+    return bar(f"{group.differing:,}", group.differing, group.documents, Style.ACTUAL)
 
 
 def _count(count: int) -> Inline:

@@ -9,6 +9,7 @@ from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level, join_lines
 from tokverify.render.corpus.verdict import describe_cause, verdict
 from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
+from tokverify.render.run.junit import properties_of
 from tokverify.report.corpus import CauseCount, CorpusReport, UnreadableGroup, corpus_exit_code
 from tokverify.report.run_summary import other_side
 from tokverify.text.visible import visible_message
@@ -30,6 +31,7 @@ def to_ci_report(verified: CorpusReport) -> CiReport:
         verdict=verdict(verified),
         exit_code=corpus_exit_code(verified),
         skipped=map(visible_message, verified.notes),
+        properties=properties_of(verified.report, verdict(verified)),
     )
 
 
@@ -48,13 +50,13 @@ def _cause_issue(cause: CauseCount, verified: CorpusReport, level: Level) -> Iss
         check="corpus-difference",
         level=level,
         title=f"difference: {cause.cause}",
-        message=join_lines([describe_cause(cause, verified), *example_lines(cause, verified)]),
+        message=join_lines([describe_cause(cause, verified), *_example_lines(cause, verified)]),
         path=verified.report.actual.source,
         key=f"{verified.report.actual.name}\0{cause.cause}",
     )
 
 
-def example_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
+def _example_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
     """Yield the examples of a cause: where each was found, its text, what the judge says, and both tokenizations."""
     for example, result in zip(verified.examples, verified.report.results, strict=True):
         if example.case in cause.cases:

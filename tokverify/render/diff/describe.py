@@ -22,6 +22,7 @@ from tokverify.render.document import (
     Details,
     Document,
     Fields,
+    Heading,
     Inline,
     Names,
     Only,
@@ -30,20 +31,28 @@ from tokverify.render.document import (
     Span,
     Style,
     Table,
+    bar,
     exact,
     message,
 )
+from tokverify.render.fuzz.describe import cause_sections, tried_sections
 from tokverify.render.fuzz.verdict import verdict as fuzz_verdict
 from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.sections import suites_section
-from tokverify.report.diff import ChangeReport, Example, Part, diff_exit_code, new_side, old_side
+from tokverify.report.diff import ChangeReport, Effect, Example, Part, diff_exit_code, new_side, old_side
 from tokverify.report.run import Side
 from tokverify.report.run_summary import FAILING
-from tokverify.text.wording import plural
+from tokverify.text.wording import percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {
+    0: ("Nothing changed", "no text was found that the two encode differently, and no part differs that must not"),
+    1: ("Changed", "parts differ, or texts were found that the two encode differently"),
+    2: ("Nothing compared", "no text could be compared"),
+    130: ("Interrupted", "Ctrl-C stopped the fuzzing; this shows what was found until then"),
+}
 _MAX_EXAMPLES = 10
 _MAX_CHANGES = {"table": 10, "markdown": 50}
 
@@ -55,6 +64,9 @@ def describe(report: ChangeReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=diff_exit_code(report),
         sections=_describe_sections(report, verbose=options.verbose),
+        outcome=_OUTCOMES[diff_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
     )
 
 
@@ -64,14 +76,23 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
     if report.not_compared:
         yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
     yield from consequence_sections(report)
+    yield Section([Only("html", [Heading("Parts")])])
     for part in report.parts:
         yield Section([_describe_part(part, verbose=verbose)])
+    if not report.parts:
+        yield Section([Only("html", [Paragraph("No part differs.")])])
     if report.effect:
-        yield Section([Fields([("corpus", message(summarize_effect(report.effect)))])])
+        yield Section([Only("html", [Heading("Effect on the corpus")])])
+        sentence = Fields([("corpus", message(summarize_effect(report.effect)))])
+        yield Section([sentence, Only("html", [_tabulate_effect(report.effect)])])
+    yield Section([Only("html", [Heading("Cases")])])
     yield suites_section(report.report, verbose=verbose)
     yield from _describe_cases(report, verbose=verbose)
     if report.fuzzed:
+        yield Section([Only("html", [Heading("Found by fuzzing")])])
         yield Section([Fields([("fuzzed", message(fuzz_verdict(report.fuzzed)))])])
+        yield from (Section([Only("html", section.blocks)]) for section in tried_sections(report.fuzzed))
+        yield from cause_sections(report.fuzzed)
         yield from case_sections(report.fuzzed.report, verbose=verbose, heading="generated text")
 
 
@@ -85,6 +106,16 @@ def _side_lines(role: str, side: Side) -> Iterator[tuple[str, Inline]]:
 def _describe_part(part: Part, *, verbose: bool) -> Block:
     tables = [Only(format, [_list_changes(part, None if verbose else limit)]) for format, limit in _MAX_CHANGES.items()]
     return Details(Span(summarize_part(part), Style.STRONG), tables)
+
+
+def _tabulate_effect(effect: Effect) -> Table:
+    """Show which shares of a corpus change; the other formats have them in a sentence."""
+    counts = {"lines": (effect.changed_lines, effect.lines), "bytes": (effect.changed_bytes, effect.bytes)}
+    rows: list[list[Inline]] = [
+        [name, bar(percentage(part, whole), part, whole, Style.ACTUAL), f"{part:,} of {whole:,}"]
+        for name, (part, whole) in counts.items()
+    ]
+    return Table([Column("of the corpus"), Column("changes", is_number=True), Column("")], rows)
 
 
 def _list_changes(part: Part, limit: int | None) -> Table:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
 from tokverify.render.diff.consequence import consequence_lines, counted_consequences
 from tokverify.render.diff.verdict import cause_lines, change_lines, summarize_effect, summarize_part, verdict
-from tokverify.render.fuzz.issue import FINDING_CHECKS, finding_issues
+from tokverify.render.fuzz.issue import CASE_CHECKS, FINDING_CHECKS, finding_issues
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
+from tokverify.render.run.junit import case_suites
 from tokverify.report.consequence import Outcome
 from tokverify.report.diff import ChangeReport, Part, diff_exit_code, new_side, old_side
 from tokverify.text.visible import visible_message
 
-CHANGE_CHECKS = (
-    Check("changed-part", "part", "A part of the tokenizer changed.", Level.ERROR),
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_CASE_CHECKS = (
     Check("change-mismatch", "mismatch", "A text is encoded differently than before.", Level.ERROR),
     Check("change-error", "error", "Only one of the versions can encode a text.", Level.ERROR),
+)
+CHANGE_CHECKS = (
+    Check("changed-part", "part", "A part of the tokenizer changed.", Level.ERROR),
+    *_CASE_CHECKS,
     *FINDING_CHECKS,
     Check("changed-corpus", "corpus", "Texts of the corpus are encoded differently than before.", Level.ERROR),
     DECODING_CHECK,
@@ -32,8 +41,25 @@ _MAX_CHANGES = 10
 def to_ci_report(report: ChangeReport) -> CiReport:
     """Return what CI systems show of a comparison."""
     return CiReport(
-        issues=list_issues(report), checks=CHANGE_CHECKS, verdict=verdict(report), exit_code=diff_exit_code(report)
+        issues=list_issues(report),
+        checks=CHANGE_CHECKS,
+        verdict=verdict(report),
+        exit_code=diff_exit_code(report),
+        properties={
+            "old": old_side(report).source,
+            "new": new_side(report).source,
+            "sides": "actual is new, expected is old",
+        },
+        suites=partial(_suites, report),
+        tested={check.id for check in (*_CASE_CHECKS, *CASE_CHECKS)},
     )
+
+
+def _suites(report: ChangeReport, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield the suites of the cases, and one of the causes that fuzzing found."""
+    yield from case_suites(report.report, properties)
+    if report.fuzzed:
+        yield from case_suites(report.fuzzed.report, properties)
 
 
 def list_issues(report: ChangeReport) -> Iterator[Issue]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     _Line = tuple[str, Inline]
 
+_OUTCOMES = {
+    0: ("Repaired", "every comparison with the reference agrees"),
+    1: ("Not repaired", "a comparison with the reference still finds a difference"),
+}
 _SET_TYPES = (
     "import gguf; t = gguf.GGUFReader({file}, 'r+').fields['tokenizer.ggml.token_type']; "
     "[t.parts[t.data[i]].fill(v) for a, b, v in {ranges} for i in range(a, b + 1)]"
@@ -40,7 +44,13 @@ def describe(report: FixReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=fix_exit_code(report),
         sections=_describe_sections(report, verbose=options.verbose),
+        outcome=_describe_outcome(report),
     )
+
+
+def _describe_outcome(report: FixReport) -> tuple[str, str]:
+    word, meaning = _OUTCOMES[fix_exit_code(report)]
+    return word if report.repair or fix_exit_code(report) else "Nothing to repair", meaning
 
 
 def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]:

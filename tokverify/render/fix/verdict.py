@@ -14,13 +14,14 @@ def verdict(report: FixReport) -> str:
         return f"{'repaired' if report.after else 'nothing to repair'}: every comparison agrees{unknown}"
     failing = (report.after or report.before).fail
     left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
-    left += [_describe_check(check, is_written=report.after is not None) for check in remaining(report)]
+    left += [describe_check(check, is_written=report.after is not None) for check in remaining(report)]
     if report.repair and report.repair.inferred_tokens and report.after:
         left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
     return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"
 
 
-def _describe_check(check: FixCheck, *, is_written: bool) -> str:
+def describe_check(check: FixCheck, *, is_written: bool) -> str:
+    """Say how many differences a check still finds; the name has not passed `visible` yet."""
     if check.name == UNCONFIRMED:
         return f"{check.name} remain"
     return f"{plural(check.after if is_written else check.before, 'difference')} in {check.name}"

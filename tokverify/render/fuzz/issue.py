@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Check, Issue, Level
@@ -15,18 +17,27 @@ from tokverify.render.run.issue import (
     uncompared_issues,
     uncompared_notes,
 )
+from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
 from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
-from tokverify.report.run import Status
+from tokverify.report.run import Report, Status
 from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
-FINDING_CHECKS = (
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+CASE_CHECKS = (
     Check("fuzz-mismatch", "mismatch", "The two sides encode a generated text to different ids.", Level.ERROR),
     Check("fuzz-error", "error", "Only one side can encode a generated text.", Level.ERROR),
     Check(
         "fuzz-decoding", "decoding", "The two sides decode the ids of a generated text to different bytes.", Level.ERROR
     ),
+)
+"""The ways in which a generated text can fail."""
+
+FINDING_CHECKS = (
+    *CASE_CHECKS,
     Check("fuzz-unlisted", "unlisted", "Generated texts do not match, and their causes are not listed.", Level.NOTE),
 )
 """The kinds of issues that fuzzing finds."""
@@ -43,7 +54,16 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
         verdict=verdict(fuzzed),
         exit_code=fuzz_exit_code(fuzzed),
         skipped=[*uncompared_notes(fuzzed.report), *map(visible_message, fuzzed.notes)],
+        properties=properties_of(fuzzed.report, verdict(fuzzed)),
+        suites=partial(_suites, fuzzed.report),
+        tested={check.id for check in (*CASE_CHECKS, *TOKENIZER_CHECKS, UNCOMPARED_CHECK)},
     )
+
+
+def _suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield a suite on how the tokenizers differ, and a suite with a test for each cause."""
+    yield from tokenizer_suites(report, properties)
+    yield from case_suites(report, properties)
 
 
 def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tokverify.text.visible import visible_message
 
-_CODE = re.compile("`([^`]+)`")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
@@ -35,15 +36,16 @@ def page(template: str, scripts: Iterable[str], context: Mapping[str, object], *
 @cache
 def _environment() -> Environment:
     """Make the environment, which keeps the compiled templates."""
-    environment = Environment(
+    # Here, as a report in another format needs no templates.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
         autoescape=True,
         loader=FunctionLoader(lambda name: str(_resource(name))),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["with_code"] = _with_code
-    return environment
 
 
 def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -72,8 +74,3 @@ def _policy(style: str, script: str, *, is_served: bool) -> str:
 
 def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _with_code(text: str) -> Markup:
-    """Write text between backticks as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before

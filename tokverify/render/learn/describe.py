@@ -33,6 +33,10 @@ _ORIGINS = {
     Origin.IDS: "revealed by ids",
     Origin.CONVENTION: "by convention, and agrees with the ids",
 }
+_OUTCOMES = {
+    0: ("Learned", "all generated texts have the same ids"),
+    1: ("Learned in part", "a generated text has other ids"),
+}
 _SHOWN = 12
 
 
@@ -43,6 +47,8 @@ def describe(learning: Learning, options: RenderOptions) -> Document:
         verdict=verdict(learning),
         exit_code=learning_exit_code(learning),
         sections=_describe_sections(learning, verbose=options.verbose),
+        outcome=_OUTCOMES[learning_exit_code(learning)],
+        versions=learning.versions,
         verdict_style=Style.WARNING if learning.differing else Style.GOOD,
     )
 
@@ -104,11 +110,11 @@ def _name_flags(token: LearnedToken) -> str:
 
 def _tabulate_examples(learning: Learning) -> Table:
     rows: list[list[Inline]] = [
-        [exact(example.text), _format_ids(example.expected), _format_ids(example.actual)]
-        for example in learning.examples
+        [exact(example.text), format_ids(example.expected), format_ids(example.actual)] for example in learning.examples
     ]
     return Table([Column("encoded differently"), Column("reference"), Column("learned")], rows)
 
 
-def _format_ids(ids: tuple[int, ...] | None) -> str:
+def format_ids(ids: tuple[int, ...] | None) -> str:
+    """Write ids, or that there are none."""
     return "cannot be encoded" if ids is None else " ".join(map(str, ids))

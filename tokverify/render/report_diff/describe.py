@@ -53,6 +53,10 @@ _COUNTED_DIFFERENCES = {
     DifferenceChangeKind.FIXED: "fixed difference",
     DifferenceChangeKind.VANISHED: "vanished difference",
 }
+_OUTCOMES = {
+    0: ("Passed", "nothing fails that did not fail before"),
+    1: ("Failed", "something fails that did not fail before"),
+}
 _STYLES = {
     CaseChangeKind.FAILED: Style.BAD,
     CaseChangeKind.NEW_FAILED: Style.BAD,
@@ -75,6 +79,7 @@ def describe(diff: ReportDiff, options: RenderOptions) -> Document:  # noqa: ARG
         verdict=verdict(diff),
         exit_code=report_diff_exit_code(diff),
         sections=_sections(diff),
+        outcome=_OUTCOMES[report_diff_exit_code(diff)],
     )
 
 
@@ -138,12 +143,17 @@ def _identity(side: Side) -> str:
 
 def _change_lines(change: CaseChange) -> Iterator[Inline]:
     yield message(change.case, Style.STRONG)
+    yield from (message(text, Style.DIM) for text in change_texts(change))
+
+
+def change_texts(change: CaseChange) -> Iterator[str]:
+    """Yield what is to be said about a change besides the name of the case, not escaped yet."""
     if change.edited:
-        yield message("the case itself was changed", Style.DIM)
+        yield "the case itself was changed"
     if change.old and change.kind in {CaseChangeKind.CHANGED, CaseChangeKind.STATUS, CaseChangeKind.IDS}:
-        yield message(f"before: {_describe_outcome(change.old)}", Style.DIM)
+        yield f"before: {_describe_outcome(change.old)}"
     if change.new and change.kind not in {CaseChangeKind.FIXED, CaseChangeKind.NEW}:
-        yield message(f"now: {_describe_outcome(change.new)}", Style.DIM)
+        yield f"now: {_describe_outcome(change.new)}"
 
 
 def _describe_outcome(outcome: CaseOutcome) -> str:

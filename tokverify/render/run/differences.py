@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import known_text
-from tokverify.render.document import Fields, Inline, Section, Span, Style, code, message
+from tokverify.render.document import Fields, Inline, Section, Span, Style, message
 from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.run_summary import failing_differences
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
@@ -42,8 +42,7 @@ def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterat
     severity = Span(f"{difference.severity.name} ", SEVERITY_STYLES[difference.severity])
     aspect = message(f"{difference.aspect}: ", Style.STRONG)
     style = Style.DIM if effect == SHOWN else Style.PLAIN
-    # Code in `markdown`, where the escapes of quoted tokens would otherwise be escaped again.
-    yield effect, [severity, aspect, code(difference.message, style)]
+    yield effect, [severity, aspect, message(difference.message, style)]
     if difference.known:
         yield "", message(f"accepted: {known_text(difference.known)}", Style.NOTICE)
     yield from (("", message(refusal, Style.NOTICE)) for refusal in difference.refusals)

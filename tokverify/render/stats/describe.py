@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.render.column import GAP
@@ -12,6 +13,7 @@ from tokverify.render.document import (
     Details,
     Document,
     Fields,
+    Heading,
     Only,
     Paragraph,
     Section,
@@ -51,30 +53,48 @@ _SIZES = (
     Column("characters", is_number=True),
     Column("words", is_number=True),
 )
+_OUTCOMES = {
+    0: ("Measured", "every tokenizer can encode all texts"),
+    1: ("Not all measured", "a tokenizer cannot encode one of the texts"),
+}
 _COUNTS = tuple(Column(name, is_number=True) for name in ("tokens", "/byte", "/character", "/word"))
 
 
 def describe(stats: StatsReport, options: RenderOptions) -> Document:
     """Describe statistics; with `verbose`, each language and indentation, and the digests of the tokenizers."""
     return Document(
-        title="tokverify stats",
+        title=["tokverify stats: ", message(", ".join(measured.name for measured in stats.tokenizers))],
         verdict=verdict(stats),
         exit_code=stats_exit_code(stats),
         sections=_describe_sections(stats, options),
+        outcome=_OUTCOMES[stats_exit_code(stats)],
+        options=stats.options,
+        versions=stats.versions,
     )
 
 
 def _describe_sections(stats: StatsReport, options: RenderOptions) -> Iterator[Section]:
     yield Section([Fields(list(_describe_tokenizers(stats, verbose=options.verbose)))])
+    yield _head("Tokens by text")
     yield from _describe_texts(stats, options.width)
+    yield _head("Numbers, spaces and languages")
     yield Section([_tabulate_measurements(stats.tokenizers, verbose=options.verbose)])
     yield Section([Only("table", [_tabulate_longest(stats.tokenizers)])])
+    yield _head("The longest tokens")
     for measured in stats.tokenizers:
         title = [Span("The longest tokens of "), message(measured.name)]
         yield Section([Only("markdown", [Details(title, [_tabulate_longest([measured])])])])
-    for failure in list_failures(stats):
-        yield Section([Paragraph(message(failure, Style.ACTUAL))])
+    failures = list_failures(stats)
+    if failures:
+        yield _head("Not encoded")
+    yield from (Section([Paragraph(message(failure, Style.ACTUAL))]) for failure in failures)
+    yield _head("How to read this")
     yield Section([Bullets([message(remark, Style.DIM) for remark in stats.remarks])])
+
+
+def _head(heading: str) -> Section:
+    """Begin a part of a page; the other formats tell the parts apart without that."""
+    return Section([Only("html", [Heading(heading)])])
 
 
 def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
@@ -91,7 +111,7 @@ def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[tuple
 def _describe_texts(stats: StatsReport, width: int) -> Iterator[Section]:
     """Show sizes and counts in one table, or in two if a terminal has no room for one."""
     styled = _tabulate_texts(stats, style=Style.CAVEAT)
-    yield Section([Only("markdown", [_tabulate_texts(stats, style=Style.PLAIN)])])
+    yield Section([Only("markdown", [_tabulate_texts(stats, style=Style.NOTICE)])])
     if _measure_width(styled) <= width:
         yield Section([Only("table", [styled])])
     else:
@@ -111,12 +131,16 @@ def _measure_width(table: Table) -> int:
 
 def _tabulate_texts(stats: StatsReport, style: Style) -> Table:
     several = len(stats.tokenizers) > 1
+    most = max((count.per_byte or 0.0 for texts in stats.texts for count in texts.counts), default=0.0)
     rows: list[_Row] = []
     for texts in stats.texts:
         for index, count in enumerate(texts.counts):
             sizes = [""] * len(_SIZES) if index else _list_sizes(texts)
             name = [message(count.name)] if several else []
-            rows.append([*sizes, *name, *_list_counts(count, style)])
+            tokens, by_byte, *others = _list_counts(count, style)
+            if count.per_byte is not None:
+                by_byte = replace(by_byte, share=count.per_byte / most if most else 0.0)
+            rows.append([*sizes, *name, tokens, by_byte, *others])
     names = (Column("tokenizer"),) if several else ()
     return Table((*_SIZES, *names, *_COUNTS), rows)
 
@@ -125,7 +149,7 @@ def _list_sizes(texts: MeasuredTexts) -> _Row:
     return [str(texts.kind), message(texts.name), *format_sizes(texts)]
 
 
-def _list_counts(count: TokenCount, style: Style) -> _Row:
+def _list_counts(count: TokenCount, style: Style) -> list[Span]:
     # A text that is unknown as a whole is one token, which looks like a good result.
     return [Span(cell, style if count.unknown else Style.PLAIN) for cell in format_count(count)]
 

@@ -15,6 +15,11 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {
+    0: ("Passed", "all texts decoded id by id equal those decoded at once"),
+    1: ("Failed", "a text decoded id by id differs from the text decoded at once"),
+    2: ("Nothing streamed", "some side could not stream any text"),
+}
 _SHOWN = 10
 
 
@@ -25,6 +30,9 @@ def describe(report: StreamReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=stream_exit_code(report),
         sections=_describe_sides(report, verbose=options.verbose),
+        outcome=_OUTCOMES[stream_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
     )
 
 

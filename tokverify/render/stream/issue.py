@@ -25,6 +25,7 @@ def to_ci_report(report: StreamReport) -> CiReport:
         verdict=verdict(report),
         exit_code=stream_exit_code(report),
         skipped=list(_skipped(report)),
+        properties={"sides": "; ".join(f"{side.side.source}, by {side.method}" for side in report.sides)},
     )
 
 

@@ -15,6 +15,11 @@ from tokverify.text.wording import plural, truncate
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
 
+_OUTCOMES = {
+    0: ("Passed", "the model agrees with every version"),
+    1: ("Failed", "the model differs from a version"),
+    2: ("Not compared", "a version could not be tried"),
+}
 _SHOWN = 20
 _MAX_IDS = 8
 _MAX_TEXT = 30
@@ -30,6 +35,9 @@ def describe(report: VersionsReport, options: RenderOptions) -> Document:
         verdict=verdict(report),
         exit_code=versions_exit_code(report),
         sections=_sections(report, verbose=options.verbose),
+        outcome=_OUTCOMES[versions_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
     )
 
 

@@ -1,0 +1,244 @@
+"""Draw a document as a page: the `html` format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tokverify.render.case_text import alignment_lines
+from tokverify.render.document import (
+    Alignment,
+    Block,
+    Code,
+    Column,
+    Details,
+    Document,
+    Fields,
+    Heading,
+    Inline,
+    Section,
+    Span,
+    Style,
+    Table,
+    for_format,
+    spans,
+)
+from tokverify.render.html.page import page, version_list
+from tokverify.report.diagnosis import command_line
+from tokverify.report.difference import NO_TOKEN
+from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import plural
+from tokverify.tokenizer import Token
+
+_MAX_ROWS = 1000
+_MAX_OPEN_ROWS = 60
+_MAX_OPEN = 5
+_MAX_DRAWN = 200
+_CONTEXT = 4
+_MIN_FOLDED = 12
+_MAX_COLUMNS = 300
+_MAX_LANE = 100
+
+
+def draw_html(document: Document) -> str:
+    """Draw a document; everything in it is on the page."""
+    first, _, others = document.verdict.partition("; ")
+    word, meaning = document.outcome
+    subject = _plain(document.title)
+    cards = _list_cards(document.sections)
+    context = {
+        "title": f"{subject}: {word.lower()}",
+        "subject": subject,
+        "outcome": word,
+        "exit_code": document.exit_code,
+        "exit_meaning": meaning,
+        "verdict": visible_message(first),
+        "reservations": visible_message(others),
+        "sides": [],
+        "cards": cards,
+        "has_tokens": any(isinstance(block, _Entry) and _has_tokens(block) for card in cards for block in card.blocks),
+        "options": list(_list_options(document.options)),
+        "versions": version_list(document.versions),
+        "spans": spans,
+        "blocks_of": lambda details: for_format(details.blocks, "html"),
+        "kind_of": lambda block: type(block).__name__,
+        "group_lines": _group_lines,
+        "cut_rows": _cut_rows,
+        "lay_out": _lay_out,
+        "line_of": lambda command: visible_message(command_line(command)),
+        "count_cases": lambda names: plural(len(names), "case"),
+        "visible_message": visible_message,
+        "max_open_rows": _MAX_OPEN_ROWS,
+    }
+    return page("html/document.html.jinja", ["html/page.js", "html/filter.js"], context)
+
+
+def _plain(inline: Inline) -> str:
+    return "".join(span.text for span in spans(inline))
+
+
+def _list_options(options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, value in options.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield visible_message(name), visible_message(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    """A title, whose first word may be a label such as `ERROR`, by which readers filter."""
+
+    label: str
+    style: Style
+    text: Sequence[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is folded below a title."""
+
+    title: _Title
+    hint: Inline
+    blocks: Sequence[Block]
+    is_open: bool
+
+
+@dataclass(slots=True)
+class _Card:
+    """A part of the page with a frame of its own."""
+
+    title: _Title | None
+    blocks: list[Block | _Entry]
+    takes_more: bool
+    """Whether sections without a heading that follow belong to it."""
+
+
+def _list_cards(sections: Iterable[Section]) -> list[_Card]:
+    """Group sections: those without a heading share a card, up to one that begins with a heading."""
+    cards: list[_Card] = []
+    for section in sections:
+        blocks = for_format(section.blocks, "html")
+        if not blocks:
+            continue
+        first = blocks[0]
+        if not section.heading and isinstance(first, Heading):
+            blocks = blocks[1:]
+            cards.append(_Card(_read_title(first.text), [], takes_more=not blocks))
+        elif section.heading or not (cards and cards[-1].takes_more):
+            title = _read_title(section.heading) if section.heading else None
+            cards.append(_Card(title, [], takes_more=title is None))
+        _fill(cards[-1], blocks)
+    return cards
+
+
+def _fill(card: _Card, blocks: Iterable[Block]) -> None:
+    """Add blocks to a card; what is folded is an entry, unless the card itself is one."""
+    is_entry = card.title is not None and bool(card.title.label)
+    for block in blocks:
+        card.blocks.append(_to_entry(block, len(card.blocks)) if isinstance(block, Details) and not is_entry else block)
+
+
+def _to_entry(details: Details, index: int) -> _Entry:
+    """Open the first entries with a label, and short tables; after very many, tokens are lines of text."""
+    title = _read_title(details.title)
+    blocks = for_format(details.blocks, "html")
+    if index >= _MAX_DRAWN:
+        blocks = [_to_lines(block) if isinstance(block, Alignment) else block for block in blocks]
+    is_short = all(isinstance(block, Table) and len(block.rows) <= _MAX_OPEN_ROWS for block in blocks)
+    return _Entry(title, details.hint, blocks, is_open=is_short or (bool(title.label) and index < _MAX_OPEN))
+
+
+def _to_lines(alignment: Alignment) -> Code:
+    """Write an alignment as text, which takes a tenth of the room."""
+    return Code(list(alignment_lines(alignment.difference, alignment.other)), "diff")
+
+
+def _read_title(inline: Inline) -> _Title:
+    first, *others = spans(inline)
+    label = first.text.strip()
+    if others and label.isupper() and first.style not in {Style.PLAIN, Style.DIM}:
+        return _Title(label, first.style, others)
+    return _Title("", Style.PLAIN, [first, *others])
+
+
+def _has_tokens(entry: _Entry) -> bool:
+    return any(isinstance(block, Alignment) for block in entry.blocks)
+
+
+def _group_lines(fields: Fields) -> list[tuple[str, list[Inline]]]:
+    """Return each label with its lines."""
+    groups: list[tuple[str, list[Inline]]] = []
+    for label, line in fields.lines:
+        if label or not groups:
+            groups.append((label, []))
+        groups[-1][1].append(line)
+    return groups
+
+
+def _cut_rows(table: Table) -> tuple[Sequence[Sequence[tuple[Column, Inline]]], str]:
+    """Return the cells of each row with their columns, and what is left out."""
+    left_out = len(table.rows) - _MAX_ROWS
+    note = f"{left_out:,} more, all of them in -f json" if left_out > 0 else table.left_out
+    rows = [list(zip(table.columns, row, strict=True)) for row in table.rows[:_MAX_ROWS]]
+    return rows, note
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A token as it is shown."""
+
+    id: str
+    piece: str
+    bytes: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """Tokens of both sides, one above the other, that represent the same part of a text."""
+
+    differs: bool
+    text: str
+    actual: Sequence[_Shown]
+    expected: Sequence[_Shown]
+    left_out: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """Equal tokens that are shown on a click."""
+
+    count: int
+    columns: Sequence[_Lanes]
+
+
+def _lay_out(alignment: Alignment) -> list[_Lanes | _Folded]:
+    """Return the columns of an alignment, of which the middle of a long run of equal ones is folded."""
+    columns: list[_Lanes | _Folded] = []
+    for block in alignment.difference.blocks:
+        if not block.equal:
+            columns.append(_to_lanes(block.actual, block.expected, differs=True))
+            continue
+        pairs = list(zip(block.actual, block.expected, strict=True))
+        equal = [_to_lanes([actual], [expected], differs=False) for actual, expected in pairs[:_MAX_COLUMNS]]
+        if len(pairs) <= _MIN_FOLDED:
+            columns += equal
+            continue
+        columns += equal[:_CONTEXT]
+        columns.append(_Folded(len(pairs) - 2 * _CONTEXT, equal[_CONTEXT : len(pairs) - _CONTEXT]))
+        columns += [_to_lanes([actual], [expected], differs=False) for actual, expected in pairs[-_CONTEXT:]]
+    return columns
+
+
+def _to_lanes(actual: Sequence[Token], expected: Sequence[Token], *, differs: bool) -> _Lanes:
+    data, other = (b"".join(token.token_bytes for token in side) for side in (actual, expected))
+    return _Lanes(
+        differs,
+        visible(data) if data == other else "",
+        list(map(_show, actual[:_MAX_LANE])),
+        list(map(_show, expected[:_MAX_LANE])),
+        (max(0, len(actual) - _MAX_LANE), max(0, len(expected) - _MAX_LANE)),
+    )
+
+
+def _show(token: Token) -> _Shown:
+    id = "none" if token.id == NO_TOKEN else str(token.id)
+    return _Shown(id, visible(token.piece) or "(no piece)", token.token_bytes.hex(" ") or "none")
