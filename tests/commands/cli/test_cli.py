@@ -174,6 +174,8 @@ TABLE = [
     (["inspect", MODEL, "-q"], 2, [], ["--quiet needs --texts"]),
     (["inspect", MODEL, "--texts", "shipped"], 0, ["English", "numbers below 1,000"], []),
     (["inspect", MODEL, "--texts", "{tmp}/crlf.txt", "-r", REFERENCE], 0, ["sample.tokenizer.model"], []),
+    (["inspect", MODEL, "--texts", "{tmp}/*.txt", "-f", "json"], 1, ["crlf.txt", "latin1.txt"], []),
+    (["inspect", MODEL, "--texts", "{tmp}/*.none"], 2, [], ["no file matches"]),
     (["inspect", MODEL, "--texts", "shipped", "--tokens", "5"], 2, [], ["--tokens has no effect with --texts"]),
     (["inspect", MODEL, "--texts", "shipped", "--texts", "{tmp}/crlf.txt"], 2, [], ["use either `shipped` or"]),
     (["chat", MODEL], 2, [], ["the model has no chat template", "with -r, name a reference that has a template"]),

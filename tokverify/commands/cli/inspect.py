@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from glob import has_magic, iglob
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,8 @@ _SHIPPED = "shipped"
     multiple=True,
     type=PATH,
     metavar="FILE",
-    help="Show how many tokens the text in this file needs, or `shipped` for samples of many kinds. Can be repeated.",
+    help="Show how many tokens the text in this file needs, or in those that match a pattern; or `shipped` for samples"
+    " of many kinds. Can be repeated.",
 )
 @report_options(FORMATS["stats"])
 @json_flag
@@ -90,7 +93,18 @@ def _show(
 def _measure(options: dict[str, Any]) -> int:
     from tokverify.commands.cli.stats import StatsOptions, measure_texts
 
-    files = tuple(file for file in options["files"] if str(file) != _SHIPPED)
-    if files and len(files) < len(options["files"]):
+    named = [file for file in options["files"] if str(file) != _SHIPPED]
+    if named and len(named) < len(options["files"]):
         raise click.UsageError(f"--texts: use either `{_SHIPPED}` or your own files")
+    files = tuple(path for file in named for path in _expand(file))
     return measure_texts(StatsOptions(**{**options, "model": str(options["model"]), "files": files}))
+
+
+def _expand(file: Path) -> Sequence[Path]:
+    """Return the files that a pattern matches, in order; any other path stands for itself."""
+    if file.exists() or not has_magic(str(file)):
+        return [file]
+    found = sorted(filter(Path.is_file, map(Path, iglob(str(file), recursive=True))))  # noqa: PTH207 - may be absolute
+    if not found:
+        raise click.UsageError(f"--texts: no file matches {file}")
+    return found
