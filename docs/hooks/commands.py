@@ -45,7 +45,7 @@ def page(group: click.Group) -> str:
 def _describe_subcommands(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        if command is None:
+        if command is None or command.hidden:
             continue
         own = click.Context(command, info_name=name, parent=context)
         yield f"{'#' * level} tokverify {own.command_path.partition(' ')[2]}\n"

@@ -181,6 +181,8 @@ def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Co
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command
+        if command.hidden:
+            continue
         yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from every_command(command, f"{path} {name}")

@@ -15,11 +15,26 @@ from tokverify.render.kinds import SUFFIXES
 MODEL = str(SAMPLE / "sample.gguf")
 
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
+    "--add-special": {
+        "default": "a corpus is trained on with the tokens around its documents",
+        "help": "each command says which tokens",
+    },
     "--fail-on": {"help": "each command says what can fail"},
     "--format": {"type": "a report has only the formats that can express it"},
+    "--ids": {
+        "is_flag": "`encode` chooses a part of its output",
+        "multiple": "a log has the ids in one or several fields",
+        "metavar": "a log has the ids in a field",
+        "help": "`encode` writes ids, and `corpus` reads them",
+    },
     "--jobs": {
         "default": "a corpus uses all processors, since each process needs little memory",
         "show_default": "the number of processors is not known in advance",
+    },
+    "--judge": {
+        "type": "`run` takes only its MODEL as the judge, `corpus` any third tokenizer",
+        "metavar": "a choice shows its values",
+        "help": "each command says what is judged",
     },
     "--output": {
         "type": "a command rejects names that promise something other than its result",
@@ -28,18 +43,32 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "help": "each command says what its result is",
     },
     "--reference": {
+        "multiple": "`run` and `inspect` compare with several",
         "required": "`learn` has no MODEL, and `conformance` is about the reference",
         "help": "each command says what it does with the reference",
     },
-    "--texts": {"default": "as many as suit the command; `fuzz` is limited by time", "type": "`fuzz` needs one text"},
+    "--texts": {
+        "default": "as many as suit the command; `fuzz` is limited by time",
+        "type": "`fuzz` needs one text, and `inspect` counts the tokens of files",
+        "multiple": "`inspect` reads several files",
+        "metavar": "`inspect` reads files",
+        "show_default": "`inspect` needs none",
+        "help": "`inspect` counts the tokens of these texts",
+    },
+    "--time": {"help": "`diff` fuzzes only on request"},
     "--vocab-size": {"show_default": "each algorithm has the size that is usual for it"},
 }
 """Option -> what may differ between commands, and why."""
 
 BEGINNINGS = {
+    "--add-special": "Add BOS and EOS as ",
     "--fail-on": "What fails: the lowest severity of ",
     "--output": "Write the result to this ",
+    "--ids": "",
+    "--judge": "",
     "--reference": "The reference ",
+    "--texts": "",
+    "--time": "Fuzz for this time",
 }
 """Option -> how its help begins in every command, where the rest differs."""
 

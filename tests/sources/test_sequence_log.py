@@ -40,7 +40,7 @@ def test_the_fields_with_ids_are_joined(write, line, fields, ids, boundaries):
         ("{", (), r"line 1 is not JSON \(.*\); write one object per line$"),
         ("[1]", (), "line 1 is not a JSON object"),
         ("\udcff", (), "line 1 is not JSON"),
-        ('{"text": "x"}', (), r"line 1 has none of ids, .*prompt_ids \+ response_ids.*; name its fields with --field"),
+        ('{"text": "x"}', (), r"line 1 has none of ids, .*prompt_ids \+ response_ids.*; name its fields with --ids"),
         ('{"ids": "x"}', (), "line 1: 'ids' is not a list of ids"),
         ('{"ids": [true]}', (), "line 1: 'ids' is not a list of ids"),
         ('{"ids": [-1]}', (), "line 1: 'ids' is not a list of ids"),

@@ -17,7 +17,8 @@ class TriedVersion:
     """The reference in one environment."""
 
     environment: str
-    """The packages that were requested, separated by spaces; empty for those that are installed with tokverify."""
+    """The packages that were requested, separated by spaces; empty for those that are installed with tokverify. If the
+    report varies the reference, its location instead."""
     run: Report | None = None
     """The comparison of the model with the reference in this environment."""
     error: str = ""
@@ -32,6 +33,8 @@ class VersionsReport:
     """The tokenizer under test."""
     tried: tuple[TriedVersion, ...]
     """What is installed first, then the environments in the order in which they were requested."""
+    varies_reference: bool = False
+    """Whether each of `tried` is another reference, and not the same one in another environment."""
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -79,14 +79,12 @@ def _choose_fields(path: Path, number: int, content: dict[str, Any]) -> Sequence
     present = [names for names in FIELDS if content.keys() >= set(names)]
     if not present:
         known = ", ".join(" + ".join(names) for names in FIELDS)
-        raise UnfitContentError(path, number, f"line {number} has none of {known}; name its fields with --field")
+        raise UnfitContentError(path, number, f"line {number} has none of {known}; name its fields with --ids")
     return max(present, key=len)
 
 
 def _read_ids(path: Path, number: int, content: dict[str, Any], field: str) -> list[int]:
     ids = content.get(field)
     if not isinstance(ids, list) or not all(type(id) is int and 0 <= id <= _MAX_ID for id in ids):
-        raise UnfitContentError(
-            path, number, f"line {number}: {field!r} is not a list of ids; name another with --field"
-        )
+        raise UnfitContentError(path, number, f"line {number}: {field!r} is not a list of ids; name another with --ids")
     return ids

@@ -44,7 +44,12 @@ TABLE = [
     ([BROKEN, "--waivers", "{tmp}/bad.yaml"], 2, [], ["bad.yaml:1: a waiver has no reason"]),
     ([BROKEN, "--waivers", "{tmp}/absent.yaml"], 2, [], ["cannot read the waivers"]),
     ([BROKEN, "-f", "json"], 1, ['"code": "TV120"', '"severity": "ERROR"', '"exit_code": 1'], []),
-    ([BROKEN, "-o", "{tmp}/out.json"], 1, [], ["1 error; 14 rules not evaluated; the report is in"]),
+    (
+        [BROKEN, "-o", "{tmp}/out.json"],
+        1,
+        [],
+        ["1 error; 14 rules not evaluated", "with a reference; the report is in"],
+    ),
     ([BROKEN, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),
     (["{tmp}/good.yaml"], 2, [], ["not a GGUF file"]),

@@ -20,7 +20,7 @@ BAD_SUITE = "cases:\n- id: a\n  text: 1\n- id: a\n  text: b\n"
 
 # Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files created below.
 TABLE = [
-    (["--help"], 0, ["run", "demo", "encode", "decode", "cases", "Exit codes"], []),
+    (["--help"], 0, ["Verify:", "run", "demo", "cases", "Exit codes"], []),
     (["--version"], 0, [__version__], []),
     ([], 2, [], ["Usage:"]),
     (["nonsense"], 2, [], ["No such command"]),
@@ -75,7 +75,36 @@ TABLE = [
     (["run", ""], 2, [], ["the name is empty"]),
     (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
-    (["run", "{tmp}/bad.yaml"], 2, [], ["error: {tmp}/bad.yaml"]),
+    (["run", "{tmp}/bad.yaml"], 2, [], ["{tmp}/bad.yaml is a suite of cases and not a MODEL; name it with --cases"]),
+    (["run", MODEL, "--no-reference"], 0, ["35 rules: ", "; nothing was compared with a reference\n"], []),
+    (["run", BROKEN, "--no-reference"], 1, ["ERROR TV120"], []),
+    (["run", BROKEN, "--no-reference", "--ignore", "TV120", "-q"], 0, ["; nothing was compared with a reference"], []),
+    (["run", MODEL, "--no-reference", "-r", REFERENCE], 2, [], ["use either -r or --no-reference"]),
+    (["run", MODEL, "--no-reference", "--cases", "shipped"], 2, [], ["--cases has no effect with --no-reference"]),
+    (["run", MODEL, "--no-reference", "-f", "junit"], 2, [], ["this report cannot be written as junit"]),
+    (["run", BROKEN, "-r", REFERENCE, "--select", "TV2", "-q"], 1, ["11 rules: 1 error"], []),
+    (["run", MODEL, "--ignore", "TV120"], 2, [], ["--ignore needs --no-reference or --select"]),
+    (["run", "--explain", "TV101"], 0, ["missing-pre-tokenizer"], []),
+    (["run", MODEL, "--streaming", "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
+    (["run", MODEL, "--streaming", "--no-reference"], 2, [], ["use either --no-reference or --select, or --streaming"]),
+    (["run", MODEL, "--no-resume"], 2, [], ["--resume/--no-resume needs --streaming"]),
+    (
+        ["run", MODEL, "-r", REFERENCE, "-r", "rebuilt", "--suite", "seed"],
+        0,
+        ["the same ids with 2 of 2 references"],
+        [],
+    ),
+    (
+        ["run", BROKEN, "-r", REFERENCE, "-r", "rebuilt", "-r", "{tmp}/absent.json", "--suite", "seed"],
+        2,
+        ["the same ids with 1 of 3 references;", "sample.tokenizer.model differs; ", "absent.json: no such file"],
+        [],
+    ),
+    (["run", MODEL, "-r", REFERENCE, "-r", "rebuilt", "--lf"], 2, [], ["has no effect with several references"]),
+    (["run", MODEL, "-r", REFERENCE, "-r", "env:tokenizers==1"], 2, [], ["only a tokenizer.json and transformers:"]),
+    (["run", MODEL, "-r", REFERENCE, "--judge", "model", "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
+    (["run", MODEL, "--judge", "model"], 2, [], ["--judge model tests an engine; name it with -r"]),
+    (["run", MODEL, "--texts", "9"], 2, [], ["--texts needs --judge model"]),
     (["fuzz", MODEL, "-r", REFERENCE, "--generator", "digits", "--texts", "300"], 0, ["nothing found"], []),
     (
         ["corpus", MODEL, "-r", REFERENCE, "{tmp}/absent.parquet"],
@@ -117,11 +146,10 @@ TABLE = [
     (["cases", "check"], 0, ["no errors"], []),
     (["cases", "check", "{tmp}/good.yaml"], 0, ["hint: ", "1 case in 1 suite: no errors"], []),
     (["cases", "check", "{tmp}/bad.yaml"], 2, [], ["error: ", "bad.yaml:3: ", "bad.yaml:4: "]),
-    (["audit", BROKEN], 1, ["ERROR TV120"], []),
+    (["audit", BROKEN], 1, ["ERROR TV120"], ["`tokverify audit` is now `tokverify run MODEL --no-reference`"]),
     (["fix", MODEL, "--dry-run"], 0, ["repair  none needed"], []),
-    (["fix", MODEL], 2, [], ["name the file to write with -o"]),
     (["convert", REFERENCE, "-o", "{tmp}/made.gguf", "--texts", "0"], 0, ["written; it gives the same ids"], []),
-    (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
+    (["stream", MODEL, "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], ["is now `tokverify run MODEL --str"]),
     (["stream", MODEL, "--suite", "none"], 2, [], ["none"]),
     (
         ["versions", MODEL, "-r", REFERENCE, "--env", "tokenizers==1"],
@@ -129,25 +157,46 @@ TABLE = [
         [],
         ["only a tokenizer.json and transformers:"],
     ),
-    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
+    (["learn", "-r", REFERENCE, "-o", "{tmp}/l.gguf", "--texts", "9", "-q"], 0, ["generated texts"], []),
+    (["convert", "-r", REFERENCE, "-o", "{tmp}/c.gguf", "--texts", "9"], 0, ["declared", "generated texts"], []),
+    (["convert", "-r", REFERENCE, "-o", "{tmp}/c.json"], 2, [], ["c.json will be a GGUF file; end its name in .gguf"]),
+    (["convert", "-r", REFERENCE, "-o", "{tmp}/d.gguf", "--strict"], 2, [], ["--strict has no effect with -r"]),
+    (["convert", MODEL, "-r", REFERENCE, "-o", "{tmp}/d.gguf"], 2, [], ["IN has no effect with -r"]),
+    (["convert", MODEL, "--ids-only", "-o", "{tmp}/d.json"], 2, [], ["--ids-only needs -r"]),
+    (["convert", "-o", "{tmp}/d.gguf"], 2, [], ["name the tokenizer file IN, or with -r a reference to learn"]),
     (["learn", "-r", REFERENCE, "-o", "{tmp}/good.yaml"], 2, [], ["good.yaml: already exists", "--force"]),
     (["learn", "-o", "{tmp}/other.gguf"], 2, [], ["Missing option '-r'"]),
     (["convert", MODEL, "-o", "{tmp}/other.gguf"], 2, [], ["is already a GGUF file"]),
     (["inspect", MODEL], 0, ["2,000 tokens"], []),
+    (["inspect", MODEL, "-f", "json"], 0, ['"tokens"'], []),
+    (["inspect", MODEL, "--json"], 0, ['"tokens"'], []),
+    (["inspect", MODEL, "-f", "html"], 2, [], ["-f html needs --texts"]),
+    (["inspect", MODEL, "-q"], 2, [], ["--quiet needs --texts"]),
+    (["inspect", MODEL, "--texts", "shipped"], 0, ["English", "numbers below 1,000"], []),
+    (["inspect", MODEL, "--texts", "{tmp}/crlf.txt", "-r", REFERENCE], 0, ["sample.tokenizer.model"], []),
+    (["inspect", MODEL, "--texts", "{tmp}/*.txt", "-f", "json"], 1, ["crlf.txt", "latin1.txt"], []),
+    (["inspect", MODEL, "--texts", "{tmp}/*.none"], 2, [], ["no file matches"]),
+    (["inspect", MODEL, "--texts", "shipped", "--tokens", "5"], 2, [], ["--tokens has no effect with --texts"]),
+    (["inspect", MODEL, "--texts", "shipped", "--texts", "{tmp}/crlf.txt"], 2, [], ["use either `shipped` or"]),
     (["chat", MODEL], 2, [], ["the model has no chat template", "with -r, name a reference that has a template"]),
     (["diff", MODEL, f"gguf:{MODEL}", "-k", "seed/*"], 0, ["no part differs", "16 match"], []),
     (["diff", MODEL, MODEL], 2, [], ["sample.gguf: A and B are the same tokenizer, so nothing can differ"]),
     (["init", "{tmp}/absent"], 2, [], ["no such directory"]),
     (["train", "bpe", "{tmp}/absent.txt", "-o", "{tmp}/trained"], 2, [], ["absent.txt"]),
-    (["stats", MODEL], 0, ["English", "numbers below 1,000"], []),
+    (["stats", MODEL], 0, ["English", "numbers below 1,000"], ["`tokverify inspect MODEL --texts FILE`"]),
     (["conformance", MODEL, "-r", REFERENCE, "--texts", "9", "--fail-on", "none", "-q"], 0, ["match"], []),
     (["conformance", MODEL, "-r", "command:"], 2, [], ["error: command: there is no program; name one"]),
-    (["canonical", "{tmp}/ids.jsonl", MODEL], 1, ["segmentation", "2 sequences: 1 deviates (50.00%)"], []),
+    (["canonical", "{tmp}/ids.jsonl", MODEL, "-q"], 1, ["2 sequences: 1 deviates (50.00%)"], []),
+    (["corpus", "verify", MODEL, "{tmp}/ids.jsonl", "--ids", "auto"], 1, ["segmentation", "1 deviates (50.00%)"], []),
+    (["corpus", MODEL, "{tmp}/ids.jsonl", "--ids", "ids", "--examples", "1"], 1, ["1 deviates (50.00%)"], []),
+    (["corpus", MODEL, "{tmp}/ids.jsonl", "{tmp}/ids.jsonl", "--ids", "ids"], 2, [], ["--ids reads one log"]),
+    (["corpus", MODEL, "{tmp}/ids.jsonl", "--ids", "ids", "-j", "1"], 2, [], ["--jobs has no effect with --ids"]),
+    (["corpus", MODEL, "{tmp}/ids.jsonl", "--examples", "1"], 2, [], ["--examples needs --ids"]),
     (
         ["canonical", "{tmp}/ids.jsonl", MODEL, "-r", REFERENCE],
         1,
         ["actual    sentencepiece", "1 deviates (50.00%)"],
-        [],
+        ["`tokverify corpus verify MODEL LOG --ids FIELD`"],
     ),
     (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
     (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
@@ -236,15 +285,37 @@ def test_a_failed_run_leaves_the_old_report(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_help_lists_each_command_on_one_line_in_order_of_use():
+def test_help_lists_each_command_on_one_line_by_task():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
-    listed = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in listed] == [
-        "run", "check", "init", "demo", "fuzz", "corpus", "diff", "view", "explain", "audit", "inspect", "stats",
-        "stream", "canonical", "versions", "conformance", "fix", "chat", "convert", "learn", "train", "encode",
-        "decode", "cases", "report",
-    ]  # fmt: skip
-    assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
+    sections = dict(re.findall(r"^([A-Z][\w ]+):\n((?:  .*\n)+)", shown, re.MULTILINE))
+    listed = {task: sections[task].splitlines() for task in ("Verify", "Look", "Repair and make", "Set up")}
+    assert {task: [line.split()[0] for line in lines] for task, lines in listed.items()} == {
+        "Verify": ["run", "check", "diff", "fuzz", "corpus", "chat"],
+        "Look": ["explain", "inspect", "view"],
+        "Repair and make": ["fix", "convert", "train"],
+        "Set up": ["init", "cases", "report", "demo"],
+    }
+    for line in [line for lines in listed.values() for line in lines]:
+        assert line.endswith("."), line
+        assert not line.endswith("..."), line
+
+
+def test_a_repaired_copy_is_written_beside_the_model_by_default(tmp_path):
+    model = tmp_path / "own.gguf"
+    model.write_bytes(Path(BROKEN).read_bytes())
+    result = run("fix", str(model), "-r", REFERENCE, "-q")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own-fixed.gguf", "own.gguf"]
+    assert run("run", str(tmp_path / "own-fixed.gguf"), "-r", REFERENCE, "-q").exit_code == 0
+
+
+def test_a_quiet_command_writes_whole_reports(tmp_path):
+    paths = [tmp_path / "quiet.md", tmp_path / "whole.md"]
+    arguments = ["run", BROKEN, "-r", REFERENCE, "--suite", "seed"]
+    quiet = run(*arguments, "-q", "--report", f"markdown={paths[0]}")
+    whole = run(*arguments, "--report", f"markdown={paths[1]}")
+    assert len(quiet.stdout.splitlines()) < len(whole.stdout.splitlines())
+    assert paths[0].read_text() == paths[1].read_text()
 
 
 def test_each_suite_is_read_once(monkeypatch, tmp):

@@ -156,7 +156,6 @@ def test_a_file_that_does_not_load_is_repaired(run, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the file to write with -o"),
         (["-o", "there.gguf"], "already exists"),
         (["-o", "fixed.html"], "end its name in .gguf instead of .html"),
         (["-o", "no/such/place.gguf"], "is not a directory; create it first"),

@@ -147,7 +147,8 @@ def report_commands() -> dict[str, list[str]]:
     for name, command in list_commands():
         options = {option.name: option for option in command.params}
         if "reports" in options:
-            found[name] = list(options["format_name"].type.choices)
+            (format,) = (option for option in command.params if "--format" in option.opts)
+            found[name] = list(format.type.choices)
     return found
 
 

@@ -1,4 +1,6 @@
-"""Options under the names they had in the previous version."""
+"""Commands and options under the names they had in the previous version."""
+
+from pathlib import Path
 
 import click
 import pytest
@@ -43,6 +45,49 @@ def test_explain_shows_everything_with_the_old_name_as_with_the_new_one():
     )
     assert full.stderr == "note: --full is now called --verbose\n"
     assert full.stdout == verbose.stdout != short.stdout
+
+
+OLD_AND_NEW = [
+    ("audit MODEL", "run MODEL --no-reference"),
+    ("audit BROKEN -r REFERENCE --select TV --ignore TV120", "run BROKEN -r REFERENCE --select TV --ignore TV120"),
+    ("audit MODEL BROKEN", "run MODEL BROKEN --no-reference"),
+    (
+        "stream MODEL -r REFERENCE --suite seed --no-resume",
+        "run MODEL -r REFERENCE --suite seed --streaming --no-resume",
+    ),
+    ("conformance BROKEN -r REFERENCE --texts 9", "run BROKEN -r REFERENCE --texts 9 --judge model"),
+    ("canonical LOG MODEL", "corpus verify MODEL LOG --ids auto"),
+    ("canonical LOG MODEL --field a --field b --examples 1", "corpus verify MODEL LOG --ids a --ids b --examples 1"),
+    ("stats MODEL", "inspect MODEL --texts shipped"),
+    ("stats MODEL LOG -m REFERENCE", "inspect MODEL --texts LOG -r REFERENCE"),
+    ("learn -r REFERENCE -o OUT --force", "convert -r REFERENCE -o OUT --force"),
+]
+
+
+@pytest.mark.process  # takes seconds
+@pytest.mark.parametrize(("old", "new"), OLD_AND_NEW)
+def test_an_old_command_has_the_output_and_the_exit_code_of_its_new_form(tmp_path: Path, old: str, new: str):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"ids": [1716, 1723, 1715], "a": [1142], "b": [982, 1716]}\n')
+    names = {
+        "MODEL": MODEL,
+        "BROKEN": MODEL.replace("sample.gguf", "sample-broken.gguf"),
+        "REFERENCE": REFERENCE,
+        "LOG": str(log),
+        "OUT": str(tmp_path / "out.gguf"),
+    }
+    for options in ([], ["-q"], ["-f", "json"]):
+        results = [
+            CliRunner().invoke(main, [*(names.get(word, word) for word in form.split()), *options])
+            for form in (old, new)
+        ]
+        first, second = results
+        assert (first.exit_code, first.stdout) == (second.exit_code, second.stdout)
+        assert first.exit_code in {0, 1}, first.output
+        assert "is now called" not in first.stderr
+        note = f"note: `tokverify {old.split(maxsplit=1)[0]}` is now `tokverify "
+        assert first.stderr.startswith(note) == (not options)
+        assert second.stderr == ""
 
 
 def test_an_argument_after_two_dashes_is_no_option():

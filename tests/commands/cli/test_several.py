@@ -46,7 +46,10 @@ def test_an_audit_of_a_directory_is_one_report():
 
 def test_an_audit_of_several_models_applies_its_options():
     result = invoke("audit", "models/good.gguf", "models/more/bad.gguf", "--ignore", "TV120", "-q")
-    assert (result.exit_code, result.stdout) == (0, "2 models: everything that was checked agrees or is accepted\n")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "2 models: everything that was checked agrees or is accepted; nothing was compared with a reference\n",
+    )
 
 
 def test_a_run_of_several_models_is_one_report():
@@ -82,8 +85,9 @@ def test_a_model_that_cannot_be_read_does_not_hide_the_others():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "models", "--update-baseline", "--baseline", "b.yaml"], "work with one MODEL"),
-        (["run", "models", "--lf"], "work with one MODEL"),
+        (["run", "models", *CASES, "--update-baseline", "--baseline", "b.yaml"], "accept them with --reason"),
+        (["run", "models", "--streaming"], "--streaming works with one MODEL"),
+        (["run", "models", "-r", "sample.tokenizer.model", "-r", "rebuilt"], "several references works with one MODEL"),
         (["audit", "models", "tokenizer.json"], "only one MODEL is allowed unless all are GGUF files"),
         (["audit", "z*.gguf"], "no GGUF file matches; check the path"),
         (["check", "z*.gguf"], "no GGUF file matches; check the path"),

@@ -36,6 +36,7 @@ COMMANDS: dict[str, list[str]] = {
     "versions": [BROKEN, "-r", "{directory}/tokenizer.json", "--env", "tokenizers==1", *FEW],
     "audit": [BROKEN, "-r", REFERENCE],
     "stats": [MODEL],
+    "inspect": [MODEL, "--texts", "shipped"],
     "stream": [MODEL, *FEW],
     "conformance": [MODEL, "-r", REFERENCE, "--texts", "9"],
     "report show": ["{directory}/saved.json"],

@@ -48,7 +48,7 @@ def test_saved_statistics_are_rendered_like_the_original(tmp_path):
     path = tmp_path / "stats.json"
     result = run(*arguments, "-o", str(path), "--report", f"markdown={tmp_path / 'stats.md'}")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("1 text, 12 bytes: 0.")
+    assert result.stderr.splitlines()[1].startswith("1 text, 12 bytes: 0.")
     document = json.loads(path.read_text())
     assert document["options"] == {"model": MODEL, "others": [REFERENCE], "files": [str(tmp_path / "a.txt")]}
     assert document["versions"].keys() == {"tokverify", "engine", "python", "sentencepiece"}

@@ -19,7 +19,7 @@ LISTING = ("no-decode", "only-pieces")
 """What it lacks although it lists them."""
 WRONG = ("silent", "short")
 """The program lists its tokens, but leaves out ids: all of a text, or the last one."""
-LEARN = ("learn", "-r", "{program}", "-o", "{folder}/learned.gguf", "--force")
+LEARN = ("convert", "-r", "{program}", "-o", "{folder}/learned.gguf", "--force")
 COMMANDS = {
     "run": ["run", "{model}", "-r", "{program}", "--suite", "seed"],
     "run, the other way": ["run", "{program}", "-r", "{model}", "--suite", "seed"],

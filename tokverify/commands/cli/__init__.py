@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import click
 
@@ -10,34 +12,21 @@ from tokverify.commands.cli.group import TokverifyGroup
 from tokverify.engine.engine_choice import ENGINES, VARIABLE, available_engine
 from tokverify.version import __version__
 
-_COMMANDS = (
-    "run",
-    "check",
-    "init",
-    "demo",
-    "fuzz",
-    "corpus",
-    "diff",
-    "view",
-    "explain",
-    "audit",
-    "inspect",
-    "stats",
-    "stream",
-    "canonical",
-    "versions",
-    "conformance",
-    "fix",
-    "chat",
-    "convert",
-    "learn",
-    "train",
-    "encode",
-    "decode",
-    "cases",
-    "report",
-)
-"""The commands in the order a new user needs them. Each is a function of this name in a module of this name."""
+_TASKS: Mapping[str, Sequence[str]] = {
+    "Verify": ("run", "check", "diff", "fuzz", "corpus", "chat"),
+    "Look": ("explain", "inspect", "view"),
+    "Repair and make": ("fix", "convert", "train"),
+    "Set up": ("init", "cases", "report", "demo"),
+}
+"""Task -> its commands, as `--help` lists them. Each is a function of this name in a module of this name."""
+
+_SCRIPTS = ("encode", "decode")
+"""Commands for scripts, which `--help` leaves out: for people, `explain` shows the same and more."""
+
+_OLD = ("audit", "stream", "versions", "conformance", "canonical", "stats", "learn")
+"""Commands of the previous version, which are options of others now. `renamed.old_command` marks them."""
+
+_COMMANDS = (*chain.from_iterable(_TASKS.values()), *_SCRIPTS, *_OLD)
 
 _MODULES = {"stream": "streaming"}
 """Commands whose module has another name: `stream` writes to stdout and stderr."""
@@ -78,6 +67,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 @click.group(
     cls=TokverifyGroup,
     modules={name: f"{__name__}.{_MODULES.get(name, name)}" for name in _COMMANDS},
+    tasks=_TASKS,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tokverify.commands.cli.case_options import fail_on_option, reject_aspects, waivers_option
-from tokverify.commands.cli.configured import fill_in_settings
+from tokverify.commands.cli.case_options import fail_on_option, reject_aspects, rule_options
+from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.renamed import old_command
 from tokverify.commands.cli.several import check_several
-from tokverify.commands.cli.stream import write_text
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part
 from tokverify.report.tokenizer_difference import FAIL_ON, SEVERITIES, lowest_severity
-from tokverify.sources.stores.location import find_models
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.check import CheckRequest
-
-_CONFIGURABLE = ("reference", "select", "ignore", "waivers", "fail_on")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,66 +32,13 @@ class AuditOptions(ReportOptions):
     fail_on: tuple[str, ...] | None
     waivers: Path | None
 
-    def request(self, name: str) -> CheckRequest:
-        """Describe the task as a part of a check; `name` is that of the model."""
-        from tokverify.commands.tasks.check import CheckRequest
 
-        model = ConfiguredModel(
-            name=name,
-            model=self.model,
-            reference=self.reference,
-            select=self.select,
-            ignore=self.ignore,
-            waivers=self.waivers,
-            fail_on=self.fail_on,
-        )
-        return CheckRequest(model=model, parts=[Part.AUDIT], looks_for_reference=False, options=self.as_recorded())
-
-
-def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split lists of codes, and check that each is the beginning of a rule's code."""
-    from tokverify.compare.checks import RULES
-
-    prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
-    for prefix in prefixes:
-        if not any(code.startswith(prefix) for code in RULES):
-            raise click.BadParameter(f"no rule has a code that starts with {prefix!r}; `--explain all` lists the rules")
-    return prefixes
-
-
-def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    """Print the manual of a rule and exit."""
-    if value is None or ctx.resilient_parsing:
-        return
-    from tokverify.compare.checks import RULES
-    from tokverify.render.audit.manual import write_manual, write_rule
-
-    if value.lower() == "all":
-        write_text(write_manual([rule.manual for rule in RULES.values()]))
-    elif value.upper() in RULES:
-        write_text(write_rule(RULES[value.upper()].manual))
-    else:
-        raise click.BadParameter(f"there is no rule {value!r}; the rules are {', '.join(RULES)}")
-    ctx.exit()
-
-
+@old_command("run MODEL --no-reference`, or with a reference `tokverify run MODEL -r REF --select TV")
 @click.command(cls=ModelCommand)
 @models_argument(required=True)
 @reference_option("to compare with", "; without one, only the file itself is checked")
-@click.option(
-    "--select", multiple=True, callback=_parse_codes, metavar="CODES", help="Apply only these rules, such as TV101,TV2."
-)
-@click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules.")
+@rule_options
 @fail_on_option("findings")
-@waivers_option
-@click.option(
-    "--explain",
-    is_eager=True,
-    expose_value=False,
-    callback=_explain,
-    metavar="CODE",
-    help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
-)
 @jobs_option(1)
 @report_options(FORMATS["audit"])
 def audit(
@@ -113,12 +55,34 @@ def audit(
     The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
-    reject_aspects(options["fail_on"], SEVERITIES)
-    found = find_models(models)
-    chosen = [AuditOptions(**fill_in_settings({**options, "model": model}, _CONFIGURABLE)) for model in found.values()]
+    found, _ = choose_models(models)
+    return audit_models(found, options, jobs)
+
+
+def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
+    """Apply the rules to models, write the reports, and return the exit code.
+
+    Args:
+        models: The models with their settings.
+        given: The options of the command line, at least those in `AuditOptions`.
+        jobs: The number of models at a time.
+    """
+    reject_aspects(given["fail_on"], SEVERITIES)
+    chosen = [merge_options(AuditOptions, given, model) for model in models]
     if len(chosen) == 1:
         return _audit(chosen[0])
-    return check_several(chosen[0], [each.request(name) for name, each in zip(found, chosen, strict=True)], jobs)
+    from tokverify.commands.tasks.check import CheckRequest
+
+    requests = [
+        CheckRequest(
+            model=override_settings(model, given),
+            parts=[Part.AUDIT],
+            looks_for_reference=False,
+            options=options.as_recorded(),
+        )
+        for model, options in zip(models, chosen, strict=True)
+    ]
+    return check_several(chosen[0], requests, jobs)
 
 
 def _audit(options: AuditOptions) -> int:

@@ -9,13 +9,12 @@ from typing import Any
 import click
 
 from tokverify.commands.cli.locations import MODEL, PATH
-from tokverify.commands.cli.options import reference_option, report_options
+from tokverify.commands.cli.options import examples_option, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
+from tokverify.commands.cli.renamed import old_command
 from tokverify.render.kinds import FORMATS, present
 from tokverify.text.wording import plural
-
-_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +28,7 @@ class CanonicalOptions(ReportOptions):
     examples: int
 
 
+@old_command("corpus verify MODEL LOG --ids FIELD")
 @click.command()
 @click.argument("log", type=PATH)
 @click.argument("model", type=MODEL)
@@ -40,14 +40,7 @@ class CanonicalOptions(ReportOptions):
     metavar="FIELD",
     help="The field with the ids. Can be repeated: the fields are joined in this order.",
 )
-@click.option(
-    "--examples",
-    type=click.IntRange(1),
-    default=_EXAMPLES,
-    show_default=True,
-    metavar="N",
-    help="Show N sequences for each cause.",
-)
+@examples_option
 @report_options(FORMATS["canonical"])
 def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
     """Check whether logged ids are the encoding of their own text.
@@ -59,10 +52,11 @@ def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each o
 
     The exit code is 0 if no sequence deviates, 1 if one does, and 2 if nothing was compared.
     """
-    return _check(CanonicalOptions(**options))
+    return check_log(CanonicalOptions(**options))
 
 
-def _check(options: CanonicalOptions) -> int:
+def check_log(options: CanonicalOptions) -> int:
+    """Check the ids of a log, write the reports, and return the exit code."""
     from tokverify.commands.tasks.canonical import check_canonical_ids
 
     check_reports(options, FORMATS["canonical"], [options.log, options.model, options.reference])

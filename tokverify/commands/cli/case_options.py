@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tokverify.commands.cli.locations import PATH, FilePath
+from tokverify.commands.cli.stream import write_text
 from tokverify.errors import TokverifyError
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
@@ -65,6 +66,60 @@ def waivers_option(command: _Command) -> _Command:
     return click.option(
         "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of `audit`, with reasons."
     )(command)
+
+
+def rule_options(command: _Command) -> _Command:
+    """Add the options that select static rules, accept their findings, and show their manuals."""
+    for option in reversed(
+        (
+            click.option(
+                "--select",
+                multiple=True,
+                callback=_parse_codes,
+                metavar="CODES",
+                help="Apply only these rules, such as TV101,TV2.",
+            ),
+            click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules."),
+            waivers_option,
+            click.option(
+                "--explain",
+                is_eager=True,
+                expose_value=False,
+                callback=_explain,
+                metavar="CODE",
+                help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split lists of codes, and check that each is the beginning of a rule's code."""
+    from tokverify.compare.checks import RULES
+
+    prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
+    for prefix in prefixes:
+        if not any(code.startswith(prefix) for code in RULES):
+            raise click.BadParameter(f"no rule has a code that starts with {prefix!r}; `--explain all` lists the rules")
+    return prefixes
+
+
+def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """Print the manual of a rule and exit."""
+    if value is None or ctx.resilient_parsing:
+        return
+    from tokverify.compare.checks import RULES
+    from tokverify.render.audit.manual import write_manual, write_rule
+
+    if value.lower() == "all":
+        write_text(write_manual([rule.manual for rule in RULES.values()]))
+    elif value.upper() in RULES:
+        write_text(write_rule(RULES[value.upper()].manual))
+    else:
+        raise click.BadParameter(f"there is no rule {value!r}; the rules are {', '.join(RULES)}")
+    ctx.exit()
 
 
 def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:

@@ -95,7 +95,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     suites: Sequence[str],
     tags: Sequence[str],
     patterns: Sequence[str],
-    as_json: bool,
+    format_name: str | None,
     verbose: bool,
     no_color: bool,
 ) -> None:
@@ -106,7 +106,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     from tokverify.commands.tasks.cases import select_cases
 
     selected = select_cases(paths, suites, tags, patterns)
-    if as_json:
+    if format_name == "json":
         write_text(json.dumps([asdict(case) for case in selected], indent=2) + "\n")
         return
     from tokverify.render.listing import list_cases

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
-from tokverify.commands.cli.configured import fill_in_settings
+from tokverify.commands.cli.configured import find_configured, merge_options
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
@@ -21,7 +22,7 @@ from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 class ChatOptions(ReportOptions):
     """The options of the command."""
 
-    model: Path
+    model: Path | str
     reference: str | None
     conversations: Path | None
     fail_on: tuple[str, ...] | None
@@ -41,7 +42,9 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
     reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
-    return _chat(ChatOptions(**fill_in_settings(options, ("reference", "conversations", "fail_on"))))
+    path = options["model"]
+    model = find_configured(path) or ConfiguredModel(name=path.stem, model=path)
+    return _chat(merge_options(ChatOptions, options, model))
 
 
 def _chat(options: ChatOptions) -> int:

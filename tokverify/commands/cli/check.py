@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,14 @@ from tokverify.commands.cli.case_options import (
     strict_option,
     waivers_option,
 )
-from tokverify.commands.cli.configured import select_model
+from tokverify.commands.cli.configured import choose_models, override_settings
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.cli.several import check_several
-from tokverify.commands.project.configuration import Configuration, ConfiguredModel
-from tokverify.commands.project.configuration_file import FILE
-from tokverify.commands.project.configuration_reader import find_configuration
 from tokverify.commands.project.trust import OPTION
 from tokverify.render.kinds import FORMATS
 from tokverify.report.check import Part
-from tokverify.sources.stores.location import find_models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,48 +69,17 @@ def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of th
     pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
     could not be performed. A baseline accepts failures of `run`, and waivers accept findings of `audit`.
     """
-    return _check(CheckOptions(**options), jobs)
-
-
-def _check(options: CheckOptions, jobs: int) -> int:
     from tokverify.commands.tasks.check import CheckRequest
 
-    models = [_override(model, options) for model in _find_models(options)]
-    parts = [Part(name) for name in options.only] or list(Part)
+    chosen = CheckOptions(**options)
+    models, _ = choose_models(chosen.models, allow_outside=chosen.allow_outside)
     requests = [
-        CheckRequest(model=model, parts=parts, max_failures=options.max_failures, options=options.as_recorded())
+        CheckRequest(
+            model=override_settings(model, options),
+            parts=[Part(name) for name in chosen.only] or list(Part),
+            max_failures=chosen.max_failures,
+            options=chosen.as_recorded(),
+        )
         for model in models
     ]
-    return check_several(options, requests, jobs)
-
-
-def _find_models(options: CheckOptions) -> list[ConfiguredModel]:
-    """Return the models to check with their settings.
-
-    Raises:
-        UsageError: If none is named and none is configured.
-    """
-    configuration = find_configuration(Path.cwd(), allow_outside=options.allow_outside)
-    if not options.models and configuration is None:
-        raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
-    if not options.models and configuration:
-        return list(configuration.models)
-    return [_find_model(configuration, name, model) for name, model in find_models(options.models).items()]
-
-
-def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
-    found = select_model(configuration, model) if configuration else None
-    return found or ConfiguredModel(name=name, model=model)
-
-
-def _override(model: ConfiguredModel, options: CheckOptions) -> ConfiguredModel:
-    """Return a model with the options of the command line instead of its configured settings."""
-    return replace(
-        model,
-        reference=options.reference or model.reference,
-        cases=options.cases or model.cases,
-        baseline=options.baseline or model.baseline,
-        waivers=options.waivers or model.waivers,
-        fail_on=model.fail_on if options.fail_on is None else options.fail_on,
-        strict=options.strict or model.strict,
-    )
+    return check_several(chosen, requests, jobs)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import click
+
+from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
+from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
+from tokverify.sources.stores.location import find_models
+
+_Options = TypeVar("_Options", bound=ReportOptions)
+_SETTINGS = tuple(each.name for each in fields(ConfiguredModel) if each.name not in {"name", "model"})
+"""What can be configured for a model; the options of commands have the same names."""
 
 
 def find_configured(model: Path | str, *, allow_outside: bool = False) -> ConfiguredModel | None:
@@ -17,11 +27,36 @@ def find_configured(model: Path | str, *, allow_outside: bool = False) -> Config
         TokverifyError: If the configuration is not valid.
     """
     configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
-    return select_model(configuration, model) if configuration else None
+    return _select_model(configuration, model) if configuration else None
 
 
-def select_model(configuration: Configuration, model: Path | str) -> ConfiguredModel | None:
-    """Return the model of a configuration with this path or location, or with this name if there is no such file."""
+def choose_models(
+    models: Sequence[Path | str], *, allow_outside: bool = False
+) -> tuple[Sequence[ConfiguredModel], Configuration | None]:
+    """Return the models that a command works on, with their settings, and the configuration.
+
+    Args:
+        models: Paths, patterns, or names of configured models; if there are none, all configured models are meant.
+        allow_outside: Whether the configuration may name files outside of its repository.
+
+    Raises:
+        UsageError: If none is named and none is configured.
+        TokverifyError: If the configuration is not valid, or a file is missing.
+    """
+    configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
+    if models:
+        return [_find_model(configuration, name, model) for name, model in find_models(models).items()], configuration
+    if configuration is None:
+        raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
+    return configuration.models, configuration
+
+
+def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
+    found = _select_model(configuration, model) if configuration else None
+    return found or ConfiguredModel(name=name, model=model)
+
+
+def _select_model(configuration: Configuration, model: Path | str) -> ConfiguredModel | None:
     if isinstance(model, Path) and model.exists():
         return next((each for each in configuration.models if _is_same(Path(each.model), model)), None)
     return next((each for each in configuration.models if str(model) in {each.name, str(each.model)}), None)
@@ -31,18 +66,25 @@ def _is_same(first: Path, second: Path) -> bool:
     return first.exists() and first.samefile(second)
 
 
-def fill_in_settings(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Return options in which `model` is a path, and what was not given is as configured for that model.
+def override_settings(model: ConfiguredModel, given: Mapping[str, Any]) -> ConfiguredModel:
+    """Return a model with the options that were given instead of its configured settings."""
+    return replace(
+        model, **{name: given[name] for name in _SETTINGS if name in given and not _is_unset(name, given[name])}
+    )
+
+
+def merge_options(kind: type[_Options], given: Mapping[str, Any], model: ConfiguredModel) -> _Options:
+    """Return the options of a command for one model: those that were given, and otherwise the configured ones.
 
     Args:
-        given: The options; `model` is a path or the name of a configured model.
-        names: The options that a configuration can set, by their names there.
+        kind: The class of the options. Those that can be configured have the names of the settings.
+        given: All options of the command line.
+        model: The model with its settings.
     """
-    configured = find_configured(given["model"], allow_outside=bool(given.get("allow_outside")))
-    if configured is None:
-        return dict(given)
-    settings = {name: getattr(configured, name) for name in names if _is_unset(name, given.get(name))}
-    return {**given, **settings, "model": configured.model}
+    merged = override_settings(model, given)
+    settings = {each.name: getattr(merged, each.name) for each in fields(ConfiguredModel)}
+    values = {**given, **settings}
+    return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
 def _is_unset(name: str, value: object) -> bool:

@@ -12,10 +12,12 @@ from tokverify.commands.cli.case_options import ASPECTS_HELP, fail_on_option
 from tokverify.commands.cli.options import model_argument, reference_option, report_options, seed_option, texts_option
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.renamed import old_command
 from tokverify.commands.cli.stream import write_gone
 from tokverify.render.kinds import FORMATS, present
 
-_TEXTS = 2000
+TEXTS = 2000
+"""The default number of generated texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +31,11 @@ class ConformanceOptions(ReportOptions):
     fail_on: tuple[str, ...] | None
 
 
+@old_command("run MODEL -r ENGINE --judge model")
 @click.command()
 @model_argument
 @reference_option("to check", ": the engine, such as 'command:./my-engine --model model.gguf'", required=True)
-@texts_option(_TEXTS)
+@texts_option(TEXTS)
 @seed_option
 @fail_on_option("differences between the tokenizers", ASPECTS_HELP, default="error,decoding")
 @report_options(FORMATS["run"])
@@ -45,10 +48,11 @@ def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each
 
     The exit code is 0 if everything compared agrees, 1 if something differs, and 2 if the command could not run.
     """
-    return _check(ConformanceOptions(**options))
+    return check_engine(ConformanceOptions(**options))
 
 
-def _check(options: ConformanceOptions) -> int:
+def check_engine(options: ConformanceOptions) -> int:
+    """Check an engine against the model, write the reports, and return the exit code."""
     from tokverify.commands.tasks.conformance import FAIL_ON, check_conformance
 
     check_reports(options, FORMATS["run"], [options.model])

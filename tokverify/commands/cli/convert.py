@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,10 @@ from tokverify.commands.cli.case_options import cases_option
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     force_option,
+    is_default,
     output_option,
+    reference_option,
+    reject_unused,
     seed_option,
     side_report_options,
     texts_option,
@@ -49,7 +52,16 @@ class ConvertOptions(ReportOptions):
 
 
 @click.command()
-@click.argument("source", type=PATH, metavar="IN")
+@click.argument("source", type=PATH, required=False, metavar="[IN]")
+@reference_option("to learn the tokenizer of, instead of reading IN", "")
+@click.option(
+    "--vocab",
+    "vocabulary",
+    type=PATH,
+    metavar="FILE",
+    help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
+)
+@click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
 @output_option("the converted tokenizer; the suffix determines its format.", required=True)
 @force_option
 @click.option("--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason.")
@@ -75,12 +87,38 @@ def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the other
     that its format cannot express is listed, with the number of differences it explains. If that explains all
     differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it differs
     from IN and was not written, and 2 if the command could not run.
+
+    With -r instead of IN, the tokenizer is reconstructed from what a reference answers, such as a server, and written
+    as a GGUF file. A reference that declares its tokenizer is read; any other is asked for the ids of a few thousand
+    texts. Ids show only the effects of merges and scores, so these are written in the order that trainers usually
+    produce. The file is written even if some of the generated texts (1000 by default) have other ids; then the exit
+    code is 1.
     """
+    learning = {name: options.pop(name) for name in ("reference", "vocabulary", "ids_only")}
+    if learning["reference"] is not None:
+        return _learn(output, {**options, **learning})
+    if options["source"] is None:
+        raise click.UsageError("name the tokenizer file IN, or with -r a reference to learn")
+    for name, option in (("vocabulary", "--vocab"), ("ids_only", "--ids-only")):
+        if not is_default(name):
+            raise click.UsageError(f"{option} needs -r")
     chosen = ConvertOptions(target=output, output=None, **options)
     if chosen.unexplained and chosen.strict:
         raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
     check_reports(chosen, FORMATS["convert"], [chosen.source], [chosen.target])
     return write_reports(chosen, present("convert", _convert(chosen)))
+
+
+def _learn(output: Path, options: dict[str, Any]) -> int:
+    from tokverify.commands.cli.learn import TEXTS, LearnOptions, learn_reference
+
+    reject_unused("-r", {"output", "reference", "vocabulary", "ids_only", "force", "count", "seed"})
+    if output.suffix.lower() == ".json":
+        raise click.UsageError(f"{output} will be a GGUF file; end its name in .gguf instead of .json")
+    if is_default("count"):
+        options["count"] = TEXTS
+    named: dict[str, Any] = {each.name: options.get(each.name) for each in fields(LearnOptions)}
+    return learn_reference(LearnOptions(**{**named, "target": output, "output": None}))
 
 
 def _convert(options: ConvertOptions) -> Conversion:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,10 +15,13 @@ import click
 
 from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
+    examples_option,
+    is_default,
     jobs_option,
     json_option,
     parse_special_option,
     reference_option,
+    reject_unused,
     report_options,
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
@@ -89,6 +93,7 @@ def _start_bar(progress: CorpusProgress) -> tuple[Progress, TaskID]:
 
 
 _ALL_PERCENT = 100
+_USUAL_FIELDS = "auto"
 _OTHER_COMMANDS = """\b
 Other commands, which work on the directories given with --state:
   tokverify corpus status DIR    Show the progress of a run.
@@ -211,8 +216,15 @@ def corpus() -> None:
     help="Verify the ids in this column: the corpus is already tokenized.",
 )
 @click.option(
-    "--bos-eos/--no-bos-eos", "add_special", default=True, help="Add BOS and EOS as each side does (default: on)."
+    "--ids",
+    "fields",
+    multiple=True,
+    metavar="FIELD",
+    help="Check whether the ids in this field of a log in JSON Lines, or with `auto` in the usual fields, are the"
+    " encoding of their own text. Can be repeated: the fields are joined in this order.",
 )
+@examples_option
+@click.option("--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on).")
 @parse_special_option
 @click.option(
     "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
@@ -234,9 +246,40 @@ def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
     would read the equivalent GGUF file. DATA are files, directories, patterns and URLs (s3://, https://, ...) of
     Parquet, JSON Lines (also .gz and .zst), Arrow, Feather and text files.
 
+    With --ids and without --text-column, DATA is one log with a JSON object on each line, such as the rollouts of a
+    reinforcement learning run. MODEL decodes the ids of each line, and MODEL, or the reference if there is one, encodes
+    that text again. Each sequence whose ids change is counted under the cause of its first deviation.
+
     The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared.
     """
+    fields, examples = options.pop("fields"), options.pop("examples")
+    if fields and options["text"] is None:
+        return _check_log(fields, examples, options)
+    if not is_default("examples"):
+        raise click.UsageError("--examples needs --ids")
+    if fields:
+        # This is how the previous version named the column with the ids.
+        options["ids"] = options["ids"] or fields[0]
     return _verify(VerifyOptions(**options))
+
+
+def _check_log(fields: tuple[str, ...], examples: int, options: dict[str, Any]) -> int:
+    from tokverify.commands.cli.canonical import CanonicalOptions, check_log
+
+    reject_unused("--ids", {"model", "data", "reference", "fields", "examples"})
+    if len(options["data"]) != 1:
+        raise click.UsageError("--ids reads one log; for a corpus of several files, use --ids-column")
+    report_options = {each.name: options[each.name] for each in dataclass_fields(ReportOptions)}
+    return check_log(
+        CanonicalOptions(
+            **report_options,
+            log=Path(options["data"][0]),
+            model=options["model"],
+            reference=options["reference"],
+            fields=() if fields == (_USUAL_FIELDS,) else fields,
+            examples=examples,
+        )
+    )
 
 
 def _verify(options: VerifyOptions) -> int:
@@ -270,13 +313,13 @@ def _verify(options: VerifyOptions) -> int:
 @corpus.command()
 @click.argument("directory", type=PATH)
 @json_option
-def status(*, directory: Path, as_json: bool) -> None:
+def status(*, directory: Path, format_name: str | None) -> None:
     """Show the progress of the runs started with --state DIRECTORY, from the results stored there."""
     from tokverify.commands.tasks.corpus_state import corpus_status
     from tokverify.render.corpus.progress import describe_progress, progress_to_json
 
     progress = corpus_status(directory)
-    write_text((progress_to_json(progress) if as_json else describe_progress(progress)) + "\n")
+    write_text((progress_to_json(progress) if format_name == "json" else describe_progress(progress)) + "\n")
 
 
 @corpus.command()

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 @json_option
 @json_lines_option
 def decode(  # noqa: PLR0913 - one parameter for each option
-    *, model: Path, ids: Sequence[str], file: Path | None, stop_at_eos: bool, raw: bool, as_json: bool, json_lines: bool
+    *,
+    model: Path,
+    ids: Sequence[str],
+    file: Path | None,
+    stop_at_eos: bool,
+    raw: bool,
+    format_name: str | None,
+    json_lines: bool,
 ) -> None:
     """Decode token ids to text with the tokenizer in MODEL.
 
@@ -42,13 +49,14 @@ def decode(  # noqa: PLR0913 - one parameter for each option
 
     Without IDS or --file, the ids are read from stdin: integers separated by spaces, commas or newlines, with or
     without brackets, or what `tokverify encode` writes. With --jsonl, each line is a JSON list of ids, or an object
-    with `ids`. Spaces, newlines and control characters in the text are made visible, except with --raw, --json and
+    with `ids`. Spaces, newlines and control characters in the text are made visible, except with --raw, JSON and
     --jsonl.
     """
     from tokverify.commands.tasks.encode import decode_ids
     from tokverify.commands.tasks.opening import open_model
 
-    if raw and (as_json or json_lines):
+    as_json = format_name == "json" or json_lines
+    if raw and as_json:
         raise click.UsageError("use either --raw or JSON, not both")
     text = read_text(" ".join(ids) if ids else None, file)
 
@@ -64,7 +72,7 @@ def decode(  # noqa: PLR0913 - one parameter for each option
     for numbers, decoding in decodings:
         if raw:
             write_bytes(decoding.text)
-        elif as_json or json_lines:
+        elif as_json:
             write_text(_to_json(numbers, decoding.pieces, decoding.text))
         else:
             write_text(f"{visible(decoding.text)}\n")

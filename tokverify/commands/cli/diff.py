@@ -58,7 +58,7 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.argument("new", metavar="B")
 @cases_option
 @selection_options
-@click.option("--fuzz", callback=parse_seconds, metavar="TIME", help="Also fuzz for this long, such as 30s.")
+@click.option("--time", "fuzz", callback=parse_seconds, metavar="TIME", help="Fuzz for this time as well, such as 30s.")
 @seed_option
 @click.option(
     "--lines",

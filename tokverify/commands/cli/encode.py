@@ -51,7 +51,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     bos: bool,
     eos: bool,
     part: str | None,
-    as_json: bool,
+    format_name: str | None,
     json_lines: bool,
     no_color: bool,
 ) -> None:
@@ -77,7 +77,7 @@ def encode(  # noqa: PLR0913 - one parameter for each option
         source = read_raw_text(text, file)
         encodings = map(encode_one, [source])
     opened = open_model(model)
-    write = _writer(part, as_json=as_json or json_lines, no_color=no_color)
+    write = _writer(part, as_json=format_name == "json" or json_lines, no_color=no_color)
     for encoding in encodings:
         for warning in encoding.warnings:
             write_stderr(f"warning: {warning}")

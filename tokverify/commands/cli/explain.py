@@ -48,7 +48,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     add_special: bool,
     parse_special: bool,
     steps: bool,
-    as_json: bool,
+    format_name: str | None,
     verbose: bool,
     no_color: bool,
 ) -> None:
@@ -63,6 +63,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
     Without TEXT or --file, the text is read from stdin, unchanged.
     """
+    as_json = format_name == "json"
     if decode is not None:
         if text is not None or file is not None or reference is not None:
             raise click.UsageError("--decode takes ids instead of a text, and has no reference")

@@ -24,6 +24,7 @@ from tokverify.commands.cli.options import (
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.render.kinds import FORMATS
+from tokverify.text.command_line import fixed_name
 
 if TYPE_CHECKING:
     from tokverify.report.fix import FixReport
@@ -45,7 +46,7 @@ class FixOptions(ReportOptions):
 @click.command(cls=ModelCommand)
 @model_argument
 @reference_option("to agree with")
-@output_option("the repaired GGUF file; MODEL is never changed.", GGUF_PATH)
+@output_option("the repaired GGUF file (default: NAME-fixed.gguf beside MODEL); MODEL is never changed.", GGUF_PATH)
 @cases_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
 @force_option
@@ -66,11 +67,16 @@ def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the ot
     """
     from tokverify.render.kinds import present
 
-    chosen = FixOptions(fixed=output, output=None, **options)
-    if chosen.fixed is None and not chosen.dry_run:
-        raise click.UsageError("name the file to write with -o, or use --dry-run")
+    fixed = output if output or options["dry_run"] else _fixed_beside(options["model"])
+    chosen = FixOptions(fixed=fixed, output=None, **options)
     check_reports(chosen, FORMATS["fix"], [chosen.model], [chosen.fixed])
     return write_reports(chosen, present("fix", _fix(chosen)))
+
+
+def _fixed_beside(model: Path | str) -> Path:
+    """Return where the repaired copy goes by default: beside the model, or here if that is not a file."""
+    directory = Path(model).parent if Path(model).is_file() else Path()
+    return directory / str(fixed_name(str(model)))
 
 
 def _fix(options: FixOptions) -> FixReport:

@@ -78,7 +78,7 @@ class FuzzOptions(ReportOptions):
     "seconds",
     callback=parse_seconds,
     metavar="TIME",
-    help="Stop after this time, such as 90s or 5m (default: 60s, unless --texts is given).",
+    help="Fuzz for this time, such as 90s or 5m, then stop (default: 60s, unless --texts is given).",
 )
 @texts_option(None, least=1)
 @click.option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,6 +20,8 @@ from tokverify.commands.cli.stream import fail_on_stdout, flush_stdout, write_er
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
 
+_HELP_MARGINS = 4
+"""The number of columns around the names of commands in a list of commands."""
 _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
@@ -49,12 +51,19 @@ class TokverifyGroup(click.Group):
     """A click group whose commands return their exit code, with other codes for failures than click's.
 
     `modules` maps the names of commands to modules. A module is imported only when its command is needed; the command
-    is the function of the same name.
+    is the function of the same name. `tasks` maps headings of the help to the commands that are listed below them.
     """
 
-    def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's
+        modules: Mapping[str, str] | None = None,
+        tasks: Mapping[str, Sequence[str]] | None = None,
+        **kwargs: Any,  # noqa: ANN401 - click's
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._modules = modules or {}
+        self._tasks = tasks or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """List the names of the commands, in order, those of `modules` first."""
@@ -66,6 +75,19 @@ class TokverifyGroup(click.Group):
             command: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by task; a command without a task is not listed."""
+        if not self._tasks:
+            super().format_commands(ctx, formatter)
+            return
+        longest = max(len(name) for names in self._tasks.values() for name in names)
+        limit = formatter.width - longest - _HELP_MARGINS
+        for task, names in self._tasks.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name.ljust(longest), command.get_short_help_str(limit)) for name, command in commands if command]
+            with formatter.section(task):
+                formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write where the documentation of this installation is, and then the epilog."""

@@ -1,14 +1,21 @@
-"""`tokverify inspect`: summarize the tokenizer of a file, or list its tokens."""
+"""`tokverify inspect`: summarize the tokenizer of a file, list its tokens, or count the tokens of texts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from glob import has_magic, iglob
 from pathlib import Path
+from typing import Any
 
 import click
 
-from tokverify.commands.cli.options import json_option, model_argument, no_color_option, verbose_option
+from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import is_default, json_flag, model_argument, reject_unused, report_options
 from tokverify.commands.cli.stream import render_options, write_text
+from tokverify.render.kinds import FORMATS
 from tokverify.report.inspect import TokenList
+
+_SHIPPED = "shipped"
 
 
 @click.command()
@@ -19,24 +26,85 @@ from tokverify.report.inspect import TokenList
     metavar="RANGE|PATTERN",
     help="List tokens by id, such as 5,107-137, or by a pattern of their stored text, such as '*_of_*'.",
 )
-@json_option
-@verbose_option
-@no_color_option
-def inspect(*, model: Path, selection: str | None, as_json: bool, verbose: bool, no_color: bool) -> None:
+@click.option(
+    "-r",
+    "--reference",
+    "others",
+    multiple=True,
+    metavar="LOCATION",
+    help="The reference whose numbers of tokens to show as well, as for `tokverify run`. Can be repeated.",
+)
+@click.option(
+    "--texts",
+    "files",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help="Show how many tokens the text in this file needs, or in those that match a pattern; or `shipped` for samples"
+    " of many kinds. Can be repeated.",
+)
+@report_options(FORMATS["stats"])
+@json_flag
+def inspect(*, selection: str | None, **options: Any) -> int | None:  # noqa: ANN401 - the others are in StatsOptions
     """Show MODEL's sizes, token types, special tokens and settings.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
     The settings are the effective ones. If a GGUF file cannot be loaded, what it declares is shown, with the reason.
+
+    With --texts or -r, it is measured instead how many tokens MODEL and the references need for texts: your own, or
+    samples that come with tokverify, in ten human and six programming languages, numbers, and white space. The suffix
+    of a file determines its programming language, and the letters in each line determine its script.
     """
+    if options["files"] or options["others"]:
+        reject_unused("--texts and -r", {"model", "files", "others"})
+        return _measure(options)
+    for name in ("output", "reports", "quiet"):
+        if not is_default(name):
+            raise click.UsageError(f"--{'report' if name == 'reports' else name} needs --texts")
+    _show(selection, **options)
+    return None
+
+
+def _show(
+    selection: str | None,
+    *,
+    model: Path | str,
+    format_name: str | None,
+    verbose: bool,
+    no_color: bool,
+    **_unused: object,
+) -> None:
     from tokverify.commands.tasks.inspect import inspect_model, list_tokens
 
+    if format_name not in {None, "table", "json"}:
+        raise click.UsageError(f"-f {format_name} needs --texts; choose table or json")
     shown = inspect_model(model) if selection is None else list_tokens(model, selection)
-    if as_json:
+    if format_name == "json":
         from tokverify.report.codec import encode
 
         write_text(encode(shown))
-    else:
-        from tokverify.render.inspect.table import render, render_tokens
+        return
+    from tokverify.render.inspect.table import render, render_tokens
 
-        options = render_options(no_color=no_color, verbose=verbose)
-        write_text(render_tokens(shown, options) if isinstance(shown, TokenList) else render(shown, options))
+    options = render_options(no_color=no_color, verbose=verbose)
+    write_text(render_tokens(shown, options) if isinstance(shown, TokenList) else render(shown, options))
+
+
+def _measure(options: dict[str, Any]) -> int:
+    from tokverify.commands.cli.stats import StatsOptions, measure_texts
+
+    named = [file for file in options["files"] if str(file) != _SHIPPED]
+    if named and len(named) < len(options["files"]):
+        raise click.UsageError(f"--texts: use either `{_SHIPPED}` or your own files")
+    files = tuple(path for file in named for path in _expand(file))
+    return measure_texts(StatsOptions(**{**options, "model": str(options["model"]), "files": files}))
+
+
+def _expand(file: Path) -> Sequence[Path]:
+    """Return the files that a pattern matches, in order; any other path stands for itself."""
+    if file.exists() or not has_magic(str(file)):
+        return [file]
+    found = sorted(filter(Path.is_file, map(Path, iglob(str(file), recursive=True))))  # noqa: PTH207 - may be absolute
+    if not found:
+        raise click.UsageError(f"--texts: no file matches {file}")
+    return found

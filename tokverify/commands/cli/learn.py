@@ -19,12 +19,14 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
+from tokverify.commands.cli.renamed import old_command
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
     from tokverify.report.learn import Learning
 
-_TEXTS = 1000
+TEXTS = 1000
+"""The default number of generated texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ class LearnOptions(ReportOptions):
     seed: int
 
 
+@old_command("convert -r REF -o OUT")
 @click.command()
 @reference_option("to learn", required=True)
 @output_option("the GGUF file.", GGUF_PATH, required=True)
@@ -52,7 +55,7 @@ class LearnOptions(ReportOptions):
 )
 @click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
 @force_option
-@texts_option(_TEXTS)
+@texts_option(TEXTS)
 @seed_option
 @side_report_options(FORMATS["learn"])
 def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of LearnOptions
@@ -65,7 +68,11 @@ def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others 
     The result is verified on generated texts. The exit code is 0 if all of them have the same ids, 1 if some differ,
     and 2 if the command could not run.
     """
-    chosen = LearnOptions(target=output, output=None, **options)
+    return learn_reference(LearnOptions(target=output, output=None, **options))
+
+
+def learn_reference(chosen: LearnOptions) -> int:
+    """Reconstruct a tokenizer, write the reports, and return the exit code."""
     check_reports(chosen, FORMATS["learn"], [chosen.reference, chosen.vocabulary], [chosen.target])
     return write_reports(chosen, present("learn", _learn(chosen)))
 

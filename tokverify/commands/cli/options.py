@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from tokverify.commands.cli.locations import LOCATION, MODEL, PATH, FilePath
-from tokverify.commands.cli.output import STDOUT, ReportFile
+from tokverify.commands.cli.output import STDOUT, ReportFile, ReportOptions
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
+_OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
@@ -63,7 +65,11 @@ def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
 
 
 def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | str, ...]) -> tuple[Path | str, ...]:
-    """Explain how to name the reference if a tokenizer of another format follows a model."""
+    """Explain how to name the reference if a tokenizer of another format follows a model, and cases if a suite does."""
+    takes_cases = any(parameter.name == "cases" for parameter in ctx.command.params)
+    for model in models if takes_cases else ():
+        if isinstance(model, Path) and model.suffix.lower() in {".yaml", ".yml"} and model.is_file():
+            ctx.fail(f"{model} is a suite of cases and not a MODEL; name it with --cases, after a MODEL")
     for model in models[1:]:
         if Path(model).suffix in {".json", ".model", ".tiktoken", ".txt"}:
             ctx.fail(
@@ -84,7 +90,8 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help=QUIET_HELP)
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
 force_option = click.option("--force", is_flag=True, help=FORCE_HELP)
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+json_flag = click.option("--json", "format_name", flag_value="json", hidden=True, help="Like -f json.")
+"""The name that `-f json` had in the previous version."""
 json_lines_option = click.option(
     "--jsonl", "json_lines", is_flag=True, help="Read JSON Lines, and write a JSON object for each line."
 )
@@ -106,6 +113,40 @@ thorough_option = click.option(
 )
 
 
+resume_option = click.option(
+    "--resume/--no-resume", default=True, help="When streaming, also resume decoding after each id (default)."
+)
+
+
+def is_default(parameter: str) -> bool:
+    """Whether the command line of the current command does not mention a parameter."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is not click.core.ParameterSource.COMMANDLINE
+
+
+def reject_unused(form: str, used: Collection[str]) -> None:
+    """Fail if the command line mentions an option that has no effect in a form of the command.
+
+    Args:
+        form: The option that asks for the form, for the message.
+        used: The names of the parameters that have an effect, besides those of reports.
+
+    Raises:
+        UsageError: If it does.
+    """
+    for parameter in click.get_current_context().command.params:
+        name = parameter.name or ""
+        if name not in used and name not in _OF_REPORTS and not is_default(name):
+            raise click.UsageError(f"{name_parameter(parameter)} has no effect with {form}; remove one of them")
+
+
+def name_parameter(parameter: click.Parameter) -> str:
+    """Return what users call a parameter: an argument in capitals, or an option, with its opposite if there is one."""
+    if isinstance(parameter, click.Option):
+        return "/".join([max(parameter.opts, key=len), *parameter.secondary_opts])
+    return str(parameter.metavar or parameter.name).strip("[]").upper()
+
+
 def reference_option(role: str, note: str = "", *, required: bool = False) -> Callable[[_Command], _Command]:
     """Build the option that names a reference.
 
@@ -116,6 +157,16 @@ def reference_option(role: str, note: str = "", *, required: bool = False) -> Ca
     """
     help = f"The reference {role}, as for `tokverify run`{note}."
     return click.option("-r", "--reference", metavar="LOCATION", required=required, help=help)
+
+
+examples_option = click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Show N sequences for each cause.",
+)
 
 
 def texts_option(default: int | None, *, least: int = 0) -> Callable[[_Command], _Command]:
@@ -161,8 +212,13 @@ def output_option(
 
 def format_option(formats: Iterable[str], default: str | None = None) -> Callable[[_Command], _Command]:
     """Build the option that chooses the format of the report."""
-    help = "The format of the report (default: table)."
+    help = "The format of the output (default: table)."
     return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), default=default, help=help)
+
+
+def json_option(command: _Command) -> _Command:
+    """Add the option that chooses JSON for a command that writes no other format for programs."""
+    return format_option(("table", "json"))(json_flag(command))
 
 
 def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:

@@ -45,7 +45,7 @@ class ReportOptions:
     """The file of the main report; None or `-` is stdout."""
 
     quiet: bool
-    """Whether to write only the verdict."""
+    """Whether to write only the verdict to stdout."""
 
     verbose: bool
     """Whether to write everything."""
@@ -109,24 +109,37 @@ def check_reports(
     inputs: Iterable[Path | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
-    """Fail before any work is done if the reports cannot be written, or would overwrite an input.
+    """Fail before any work is done if the reports that the options name cannot be written; see `check_places`."""
+    check_places(options.report_files(), formats, inputs, outputs)
+
+
+def check_places(
+    reports: Iterable[ReportFile],
+    formats: Container[str],
+    inputs: Iterable[Path | str | None] = (),
+    outputs: Iterable[Path | None] = (),
+) -> None:
+    """Fail before any work is done if reports cannot be written, or would overwrite an input.
 
     Args:
-        options: The options of the command.
+        reports: The reports.
         formats: The formats that the report can be written in.
         inputs: The files that the command reads.
         outputs: Other files that the command writes.
 
     Raises:
-        UsageError: If two reports go to one place, or the name of a file contradicts its format.
+        UsageError: If two reports go to one place, the name of a file contradicts its format, or there is no such
+            format of the report.
         TokverifyError: As `check_writable` does.
     """
     inputs = list(inputs)
     taken: set[Path | None] = {path.resolve() for path in outputs if path}
-    for format_name, path in options.report_files():
+    for format_name, path in reports:
         if path is not None:
             _check_name(path, format_name, formats)
             check_writable(path, inputs)
+        elif format_name not in formats:
+            raise click.UsageError(f"this report cannot be written as {format_name}; choose another format with -f")
         place = path.resolve() if path else None
         if place in taken:
             raise click.UsageError(f"two reports go to {path or 'stdout'}; name a file for one of them")
@@ -149,7 +162,10 @@ def _check_name(path: Path, format_name: str, formats: Container[str]) -> None:
 
 
 def write_reports(
-    options: ReportOptions, shown: Presentation, also: Mapping[Path, Callable[[], str]] | None = None
+    options: ReportOptions,
+    shown: Presentation,
+    also: Mapping[Path, Callable[[], str]] | None = None,
+    more_reports: Mapping[Path, Callable[[], str]] | None = None,
 ) -> int:
     """Render all requested reports, then write them all, then announce the verdict if it is not on stdout.
 
@@ -159,6 +175,7 @@ def write_reports(
         options: The options of the command.
         shown: The report, ready to be rendered in any format.
         also: Other files to write together with the reports, and the functions that render them.
+        more_reports: Reports on parts of the result, likewise.
 
     Returns:
         The exit code of the report.
@@ -166,6 +183,7 @@ def write_reports(
     reports = options.report_files()
     texts = _render(options, shown, reports)
     files = {path: text for path, text in texts.items() if path}
+    files |= {path: render() for path, render in (more_reports or {}).items()}
     write_files(files | {path: render() for path, render in (also or {}).items()})
     if any(report.format_name == "github" for report in reports):
         _write_job_summary(shown.formats["markdown"])
@@ -174,6 +192,12 @@ def write_reports(
     if not options.quiet:
         _announce(shown.verdict, reports, list(files))
     return shown.exit_code
+
+
+def render_to_file(options: ReportOptions, shown: Presentation, format_name: str, path: Path) -> str:
+    """Return what the file with a report will contain."""
+    chosen = _ci_options() if format_name in CI_FORMATS else _reader_options(path, options)
+    return shown.formats[format_name](chosen)
 
 
 def _render(options: ReportOptions, shown: Presentation, reports: Iterable[ReportFile]) -> dict[Path | None, str]:
@@ -196,7 +220,8 @@ def _ci_options() -> RenderOptions:
 def _reader_options(path: Path | None, options: ReportOptions) -> RenderOptions:
     """Choose how to render for a person who reads a file, or stdout."""
     if path:
-        return RenderOptions(verbose=options.verbose, quiet=options.quiet)
+        # `--quiet` is for the terminal: whoever keeps a report wants to read it.
+        return RenderOptions(verbose=options.verbose)
     return render_options(no_color=options.no_color, verbose=options.verbose, quiet=options.quiet)
 
 

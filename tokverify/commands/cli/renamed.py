@@ -1,21 +1,24 @@
-"""Options under the names they had in the previous version, so that existing scripts keep working."""
+"""Commands and options under the names of the previous version, so that existing scripts keep working."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any
+
+import click
 
 from tokverify.commands.cli.stream import write_stderr
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "corpus verify": {
-        "--add-special": "--bos-eos",
-        "--ids": "--ids-column",
-        "--no-add-special": "--no-bos-eos",
+        "--bos-eos": "--add-special",
+        "--no-bos-eos": "--no-add-special",
         "--text": "--text-column",
     },
     "conformance": {"--engine": "--reference"},
     "convert": {"--count": "--texts", "--bos": "--bos-token", "--eos": "--eos-token"},
-    "diff": {"--corpus": "--lines"},
+    "diff": {"--corpus": "--lines", "--fuzz": "--time"},
     "explain": {"--full": "--verbose"},
     "fuzz": {"--count": "--texts", "--decode": "--decoding"},
     "learn": {"--count": "--texts"},
@@ -35,3 +38,29 @@ def replace_old_names(command: str, arguments: Sequence[str]) -> list[str]:
             write_stderr(f"note: {name} is now called {names[name]}")
         replaced.append(names.get(name, name) + equals + value)
     return replaced
+
+
+def old_command(new: str) -> Callable[[click.Command], click.Command]:
+    """Mark a command that is now a form of another one: it is hidden, and notes its new form on stderr.
+
+    The note is left out if the report is JSON, or only the verdict is requested.
+
+    Args:
+        new: The new form, without the name of the program.
+    """
+
+    def mark(command: click.Command) -> click.Command:
+        perform = command.callback or (lambda: None)
+
+        @wraps(perform)
+        def perform_and_note(**options: Any) -> Any:  # noqa: ANN401 - the options and the result of the command
+            if not options["quiet"] and options["format_name"] != "json":
+                write_stderr(f"note: `tokverify {command.name}` is now `tokverify {new}`")
+            return perform(**options)
+
+        command.callback = perform_and_note
+        command.hidden = True
+        command.epilog = f"This command is now `tokverify {new}`; the old name works for one more release."
+        return command
+
+    return mark

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +14,35 @@ from tokverify.commands.cli.case_options import (
     fail_on_option,
     last_failed_option,
     max_failures_options,
+    rule_options,
     selection_options,
     strict_option,
 )
-from tokverify.commands.cli.configured import fill_in_settings
+from tokverify.commands.cli.configured import choose_models, merge_options
 from tokverify.commands.cli.options import (
     ModelCommand,
     diagnose_option,
+    is_default,
     jobs_option,
     models_argument,
+    parse_report_file,
     report_options,
+    resume_option,
+    seed_option,
+    texts_option,
     thorough_option,
 )
-from tokverify.commands.cli.output import write_reports
+from tokverify.commands.cli.output import ReportFile, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.run_form import find_form
 from tokverify.commands.cli.run_options import RunOptions
-from tokverify.commands.cli.several import check_several
+from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone
-from tokverify.commands.project.trust import OPTION
+from tokverify.commands.project.configuration import Configuration
+from tokverify.commands.project.trust import OPTION, repository_of, require_inside
+from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
-from tokverify.sources.stores.location import find_models
-
-_CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline", "fail_on", "strict")
+from tokverify.system.relative_path import relative_path
 
 
 @click.command(cls=ModelCommand)
@@ -44,11 +50,21 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @click.option(
     "-r",
     "--reference",
+    multiple=True,
     metavar="LOCATION",
     help="The reference to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
     " org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
     " FILE.tiktoken:PATTERN, transformers:PATH, env:PACKAGE:PATH, command:PROGRAM, or `expect` for what the cases"
-    " themselves expect. Detected by default.",
+    " themselves expect. Detected by default. If it is given several times, MODEL is compared with each of them.",
+)
+@click.option(
+    "--no-reference", is_flag=True, help="Only apply the static rules that need no reference: nothing is compared."
+)
+@click.option("--streaming", is_flag=True, help="Check instead that decoding ids one by one gives the right text.")
+@click.option(
+    "--judge",
+    type=click.Choice(["model"]),
+    help="Take MODEL as the standard, to test the engine named with -r: also on generated texts, and repeatedly.",
 )
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option
@@ -60,6 +76,10 @@ _CONFIGURABLE = ("reference", "cases", "suites", "tags", "patterns", "baseline",
 @diagnose_option
 @thorough_option
 @baseline_options
+@rule_options
+@resume_option
+@texts_option(None)
+@seed_option
 @jobs_option(1)
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["run"])
@@ -83,29 +103,52 @@ def run(  # the rest of the options is in RunOptions
     compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees,
     is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits-of-gguf.md); 1 if a case or
     another difference fails; and 2 if the command could not run, or nothing was compared.
+
+    With --no-reference, the file is only checked by static rules; with --select, these rules are applied with the
+    reference, and no case is run. In a list of references, env:PACKAGES stands for the first one as other versions of
+    its library load it.
     """
-    if not models:
-        from tokverify.commands.cli.matrix import run_configured
-
-        return run_configured(options, jobs, allow_outside=allow_outside)
-    found = find_models(models)
-    chosen = [_choose(model, options, allow_outside=allow_outside) for model in found.values()]
+    found, configuration = choose_models(models, allow_outside=allow_outside)
+    if form := find_form(options):
+        return form.perform(found, options, jobs)
+    given = {**options, "reference": next(iter(options["reference"]), None)}
+    if configuration and not models:
+        given["reports"] = options["reports"] or _configured_reports(configuration)
+        jobs = configuration.jobs if is_default("jobs") else jobs
+    chosen = [merge_options(RunOptions, given, model) for model in found]
+    for each in chosen:
+        each.check()
     if len(chosen) == 1:
-        return _run(chosen[0])
-    return check_several(chosen[0], [each.request_part(name) for name, each in zip(found, chosen, strict=True)], jobs)
+        return _run(insert_name(chosen[0], found[0].name))
+    requests = [each.request_part(model.name) for each, model in zip(chosen, found, strict=True)]
+    return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
 
-def _choose(model: Path | str, options: Mapping[str, Any], *, allow_outside: bool) -> RunOptions:
-    """Combine the options of the command line with those configured for a model."""
-    chosen = fill_in_settings({"model": model, "allow_outside": allow_outside, **options}, _CONFIGURABLE)
-    del chosen["allow_outside"]
-    return RunOptions(**chosen)
+def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
+    """Parse the configured reports, whose paths are relative to the configuration.
+
+    Raises:
+        TokverifyError: If one is not valid, or outside of the repository.
+    """
+    try:
+        reports = [parse_report_file(value, list(FORMATS["run"])) for value in configuration.reports]
+    except click.BadParameter as error:
+        raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
+    directory = configuration.source.parent
+    placed = [report._replace(path=report.path and Path(relative_path(directory / report.path))) for report in reports]
+    root = repository_of(configuration.source)
+    for model in configuration.models:
+        for report in name_reports(placed, model.name):
+            if report.path:
+                require_inside(report.path, root)
+    return tuple(placed)
 
 
 def _run(options: RunOptions) -> int:
     from tokverify.commands.tasks.run import run as verify
 
-    options.check()
+    inputs = [options.model, options.reference, *options.cases, options.baseline]
+    check_reports(options, FORMATS["run"], inputs, [options.baseline])
     with ProgressBar(enabled=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
     write_gone(report.gone)

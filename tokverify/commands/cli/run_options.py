@@ -10,9 +10,7 @@ import click
 
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
-from tokverify.commands.cli.output import check_reports
 from tokverify.commands.project.configuration import ConfiguredModel
-from tokverify.render.kinds import FORMATS
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
@@ -42,11 +40,10 @@ class RunOptions(BaselineOptions):
 
         Raises:
             UsageError: If an option requires or excludes another one.
-            TokverifyError: If a report cannot be written.
+            TokverifyError: If the baseline cannot be written.
         """
         if self.update_baseline and (self.max_failures or self.last_failed):
             raise click.UsageError("--update-baseline needs all results; remove --maxfail, --fail-fast or --lf")
-        check_reports(self, FORMATS["run"], [self.model, self.reference, *self.cases, self.baseline], [self.baseline])
         check_baseline(self)
 
     def request(self) -> RunRequest:
@@ -81,14 +78,11 @@ class RunOptions(BaselineOptions):
         """Describe the task as a part of a check of several models; `name` is that of the model.
 
         Raises:
-            UsageError: If an option requires that there is only one model.
+            UsageError: If there is a revision, but no hub id.
         """
         from tokverify.commands.tasks.check import CheckRequest
         from tokverify.report.check import Part
 
-        if self.update_baseline or self.last_failed:
-            raise click.UsageError("--update-baseline and --lf work with one MODEL; run each model by itself")
-        check_baseline(self)
         model = ConfiguredModel(
             name=name,
             model=self.model,
@@ -107,6 +101,8 @@ class RunOptions(BaselineOptions):
             max_failures=self.max_failures,
             diagnose=self.diagnose,
             thorough=self.thorough,
+            last_failed=self.last_failed,
+            update_baseline=self.update_baseline,
             options=self.as_recorded(),
         )
 

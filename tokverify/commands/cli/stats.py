@@ -12,6 +12,7 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.renamed import old_command
 from tokverify.render.kinds import FORMATS, present
 
 
@@ -24,6 +25,7 @@ class StatsOptions(ReportOptions):
     files: tuple[Path, ...]
 
 
+@old_command("inspect MODEL --texts FILE")
 @click.command()
 @click.argument("model")
 @click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
@@ -47,10 +49,11 @@ def stats(**options: Any) -> int:  # noqa: ANN401 - one parameter for each optio
 
     The exit code is 0, or 1 if a tokenizer cannot encode one of the texts.
     """
-    return _stats(StatsOptions(**options))
+    return measure_texts(StatsOptions(**options))
 
 
-def _stats(options: StatsOptions) -> int:
+def measure_texts(options: StatsOptions) -> int:
+    """Count the tokens of texts, write the reports, and return the exit code."""
     from tokverify.commands.tasks.stats import measure_tokenizers
 
     check_reports(options, FORMATS["stats"], [options.model, *options.others, *options.files])

@@ -113,10 +113,14 @@ def _discard(stream: TextIO) -> None:
 
 
 def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False) -> RenderOptions:
-    """Choose how to render for stdout: with the width and colors of the terminal, if it is one."""
+    """Choose how to render for stdout: with the width and colors of the terminal, if it is one.
+
+    NO_COLOR (https://no-color.org) disables color, and FORCE_COLOR (https://force-color.org) enables it in a pipe.
+    """
+    plain = no_color or bool(os.environ.get("NO_COLOR"))
+    forced = bool(os.environ.get("FORCE_COLOR"))
     if not sys.stdout.isatty():
-        return RenderOptions(verbose=verbose, quiet=quiet)
-    # https://no-color.org
-    plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return RenderOptions(color=forced and not plain, verbose=verbose, quiet=quiet)
+    plain = plain or (os.environ.get("TERM") == "dumb" and not forced)
     width = shutil.get_terminal_size().columns
     return RenderOptions(width=width, color=not plain, verbose=verbose, quiet=quiet)

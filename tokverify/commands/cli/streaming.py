@@ -10,9 +10,10 @@ import click
 
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option, selection_options
-from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options
+from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options, resume_option
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.renamed import old_command
 from tokverify.render.kinds import FORMATS, present
 
 
@@ -29,12 +30,13 @@ class StreamOptions(ReportOptions):
     resume: bool
 
 
+@old_command("run MODEL --streaming")
 @click.command(cls=ModelCommand)
 @model_argument
 @reference_option("to check in the same way", "; none by default")
 @cases_option
 @selection_options
-@click.option("--resume/--no-resume", default=True, help="Also resume decoding after each id (default).")
+@resume_option
 @report_options(FORMATS["stream"])
 def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StreamOptions
     """Check that decoding ids one by one gives the right text.
@@ -45,10 +47,11 @@ def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
     The exit code is 0 if all texts pass, 1 if one fails, and 2 if nothing could be streamed.
     """
-    return _stream(StreamOptions(**options))
+    return stream_model(StreamOptions(**options))
 
 
-def _stream(options: StreamOptions) -> int:
+def stream_model(options: StreamOptions) -> int:
+    """Decode texts id by id, write the reports, and return the exit code."""
     from tokverify.commands.tasks.cases import select_cases
     from tokverify.commands.tasks.stream import check_streaming
 

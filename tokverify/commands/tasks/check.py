@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
@@ -15,6 +16,8 @@ from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, engine_version, open_model, open_reference
 from tokverify.commands.tasks.run import OnProgress, expectation_side, verify_model
 from tokverify.commands.tasks.several import perform_each
+from tokverify.compare.baseline import Baseline
+from tokverify.compare.baseline_writer import render_baseline
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.location import EXPECT, ConfiguredLocation
 from tokverify.report.audit import AuditReport
@@ -47,6 +50,10 @@ class CheckRequest:
     """Whether that search may take much longer."""
     looks_for_reference: bool = True
     """Whether a reference is looked for if none is named; `audit` and `chat` can do without."""
+    last_failed: bool = False
+    """Whether `run` takes only the cases that failed in the last run, if there are any."""
+    update_baseline: bool = False
+    """Whether the baseline is not applied, because `update_baselines` rewrites it."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The options to record in the reports."""
 
@@ -73,6 +80,36 @@ def check_models(
     return CheckReport(models=checks, versions=versions)
 
 
+def update_baselines(
+    requests: Sequence[CheckRequest], report: CheckReport, reason: str | None
+) -> tuple[CheckReport, Mapping[Path, Callable[[], str]]]:
+    """Apply the baselines that accept all failures of a report, and prepare writing them.
+
+    Args:
+        requests: What was checked, in the order of the report; several models may have the same baseline.
+        report: The report.
+        reason: The reason for new entries.
+
+    Returns:
+        The report, and a function for the content of each file.
+
+    Raises:
+        TokverifyError: If a baseline is not valid, or there are new failures and no reason.
+    """
+    updated: dict[Path, Baseline] = {}
+    models: list[ModelCheck] = []
+    for request, model in zip(requests, report.models, strict=True):
+        path = request.model.baseline
+        if model.run is None or path is None:
+            models.append(model)
+            continue
+        known = updated.get(path) or Baseline.load(path, missing_ok=True)
+        updated[path] = known.update(model.run, reason)
+        models.append(replace(model, run=updated[path].apply(model.run)))
+    files = {path: partial(render_baseline, baseline, path.suffix) for path, baseline in updated.items()}
+    return replace(report, models=tuple(models)), files
+
+
 def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:
     """Check one model."""
     check = ModelCheck(name=request.model.name, source=to_location(request.model.model), parts=tuple(request.parts))
@@ -89,6 +126,10 @@ def check_model(request: CheckRequest, on_progress: OnProgress | None = None) ->
             check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=False)))
         except TokverifyError as error:
             check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=True)))
+        except OSError as error:
+            # Such as a name that is too long, which already fails when looking for the file.
+            reason = f"{error.filename or request.model.model}: {error.strerror}; check the path"
+            check = replace(check, notes=(*check.notes, Note(part, reason, is_failure=True)))
     return check
 
 
@@ -115,7 +156,12 @@ class _Opened:
     @cached_property
     def _cases(self) -> list[Case]:
         configured = self._configured
-        return select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
+        cases = select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
+        return self._failures.select(cases) if self._request.last_failed else cases
+
+    @property
+    def _failures(self) -> LastFailures:
+        return LastFailures.of(self._configured.model, self._configured.reference)
 
     @cached_property
     def _reference(self) -> OpenedReference | None:
@@ -136,16 +182,16 @@ class _Opened:
             self._model,
             self._reference or self._configured.reference,
             self._cases,
-            baseline=self._configured.baseline,
+            baseline=None if self._request.update_baseline else self._configured.baseline,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
             strict=self._configured.strict,
-            diagnose=self._request.diagnose,
+            diagnose=self._request.diagnose and not self._request.update_baseline,
             thorough=self._request.thorough,
             options=self._request.options,
             on_progress=on_progress,
         )
-        LastFailures.of(self._configured.model, self._configured.reference).update(report)
+        self._failures.update(report)
         return report
 
     def audit(self) -> AuditReport:

@@ -10,6 +10,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import ModelSource, open_model, open_reference
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.consistency import check_consistency
+from tokverify.report.diagnosis import Repair
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
@@ -65,7 +66,16 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
         return report
     repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in _spread(cases, _REPEATED)]
     results = (*report.results, *check_consistency(found.tokenizer, repeated))
-    return replace(report, results=results)
+    return _without_repairs(replace(report, results=results))
+
+
+def _without_repairs(report: Report) -> Report:
+    """Offer no repair of the file: it is the standard here, and the engine is wrong."""
+    if report.diagnosis is None:
+        return report
+    repair = Repair(remark="the file is the standard here, so the engine has to be changed")
+    explanations = tuple(replace(each, repair=repair) for each in report.diagnosis.explanations)
+    return replace(report, diagnosis=replace(report.diagnosis, explanations=explanations))
 
 
 def _generate(tokenizer: Tokenizer, count: int, seed: int) -> list[Case]:

@@ -1,8 +1,9 @@
-"""Compare a model with one reference in several versions of the library that loads it."""
+"""Compare a model with several references, or with one in several versions of the library that loads it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
@@ -21,6 +22,7 @@ from tokverify.report.versions import TriedVersion, VersionsReport
 from tokverify.tokenizer import DocumentHolding
 from tokverify.version import __version__
 
+_ENVIRONMENT = "env"
 _TRANSFORMERS = "transformers:"
 
 
@@ -57,20 +59,79 @@ def compare_library_versions(  # noqa: PLR0913 - the optional ones are keywords
     opened = open_subject(model)
     installed = open_reference(opened, reference)
     location = _location_in_environments(installed, reference)
+    sources: Mapping[str, OpenedReference | str] = {
+        "": installed,
+        **{packages: f"env:{packages}:{location}" for packages in environments},
+    }
+    return _compare_each(opened, sources, cases, fail_on, options, on_progress)
+
+
+def compare_references(  # noqa: PLR0913 - the optional ones are keywords
+    model: SubjectSource,
+    references: Sequence[str],
+    cases: Iterable[Case] | None = None,
+    *,
+    fail_on: Sequence[str] = FAIL_ON,
+    options: Mapping[str, object] | None = None,
+    on_progress: OnProgress | None = None,
+) -> VersionsReport:
+    """Compare a model with each of several references.
+
+    Args:
+        model: The tokenizer under test, as for `verify_model`.
+        references: Locations as for `tokverify run -r`. `env:PACKAGES` without a location stands for the first other
+            one, or else for the reference that is found, as these versions of its library load it.
+        cases: The texts to encode; the shipped cases by default.
+        fail_on: As for `verify_model`.
+        options: The options to record in the report.
+        on_progress: Called after each case of each comparison.
+
+    Returns:
+        The report. A reference that cannot be opened has an error in it.
+
+    Raises:
+        TokverifyError: If the model cannot be read, or what `env:PACKAGES` stands for.
+    """
+    opened = open_subject(model)
+    first = next((each for each in references if not _names_only_packages(each)), None)
+    sources: dict[str, OpenedReference | str] = {}
+    for reference in references:
+        if _names_only_packages(reference):
+            location = _location_in_environments(open_reference(opened, first), first)
+            sources[reference] = f"{reference}:{location}"
+        else:
+            sources[reference] = reference
+    report = _compare_each(opened, sources, cases, fail_on, options, on_progress)
+    return replace(report, varies_reference=True)
+
+
+def _names_only_packages(reference: str) -> bool:
+    kind, _, rest = reference.partition(":")
+    return kind == _ENVIRONMENT and ":" not in rest
+
+
+def _compare_each(  # noqa: PLR0913, PLR0917 - those of the two functions above
+    opened: OpenedModel | OpenedReference,
+    sources: Mapping[str, OpenedReference | str],
+    cases: Iterable[Case] | None,
+    fail_on: Sequence[str],
+    options: Mapping[str, object] | None,
+    on_progress: OnProgress | None,
+) -> VersionsReport:
+    """Compare a model with references, given by what the report calls them."""
     texts = load_cases() if cases is None else list(cases)
 
-    def try_version(packages: str) -> TriedVersion:
-        source = f"env:{packages}:{location}" if packages else installed
+    def try_version(name: str) -> TriedVersion:
         try:
-            run = verify_model(opened, source, texts, fail_on=fail_on, on_progress=on_progress)
+            run = verify_model(opened, sources[name], texts, fail_on=fail_on, on_progress=on_progress)
         except TokverifyError as error:
-            return TriedVersion(environment=packages, error=str(error))
-        return TriedVersion(environment=packages, run=run)
+            return TriedVersion(environment=name, error=str(error))
+        return TriedVersion(environment=name, run=run)
 
     encoder = opened.encoder if isinstance(opened, OpenedModel) else None
     return VersionsReport(
         model=opened.description,
-        tried=tuple(map(try_version, ["", *environments])),
+        tried=tuple(map(try_version, sources)),
         options=dict(options or {}),
         versions={"tokverify": __version__, **engine_version(encoder)},
     )

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _WIDTH = 120
 _INTRODUCTION = """\
-# The rules of `tokverify audit`
+# The static rules
 
-Generated from the docstrings of the rules by `tokverify audit --explain all > docs/rules.md`; edit those instead.
+Generated from the docstrings of the rules by `tokverify run --explain all > docs/rules.md`; edit those instead.
 
 Rules from TV100 on need only the GGUF file; rules from TV200 on also need its reference. The severity is the highest
 that a rule reports. An error means that some texts are encoded incorrectly or that the file cannot be loaded; a warning

@@ -8,6 +8,9 @@ from tokverify.render.severity import NOUNS
 from tokverify.report.audit import AuditReport, count_severity
 from tokverify.text.wording import plural
 
+WITHOUT_REFERENCE = "nothing was compared with a reference"
+"""What a verdict adds if rules were applied without a reference."""
+
 
 def verdict(report: AuditReport) -> str:
     """Sum up an audit, such as `31 rules: 1 error, 2 informational findings; 4 rules not evaluated`."""
@@ -20,6 +23,8 @@ def verdict(report: AuditReport) -> str:
         parts.append(plural(len(report.unused_waivers), "unused waiver"))
     if report.not_evaluated:
         parts.append(f"{plural(len(report.not_evaluated), 'rule')} not evaluated")
+    if report.reference is None:
+        parts.append(WITHOUT_REFERENCE)
     return "; ".join(parts)
 
 

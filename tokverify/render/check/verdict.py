@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tokverify.render.audit.verdict import WITHOUT_REFERENCE
 from tokverify.render.audit.verdict import verdict as audit_verdict
 from tokverify.render.chat.verdict import verdict as chat_verdict
 from tokverify.render.run.verdict import reservations
@@ -40,11 +41,16 @@ def _reservations(report: CheckReport) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict, with the models concerned unless these are all."""
     models: dict[str, list[str]] = {}
     for model in report.models:
-        for reservation in reservations(model.run) if model.run else ():
+        for reservation in reservations(model.run) if model.run else _reservations_without_run(model):
             models.setdefault(reservation, []).append(model.name)
     for reservation, names in models.items():
         concerned = list_items(names, _NAMED)
         yield reservation if len(names) == len(report.models) else f"{reservation} ({concerned})"
+
+
+def _reservations_without_run(model: ModelCheck) -> Iterator[str]:
+    if model.audit and model.audit.reference is None:
+        yield WITHOUT_REFERENCE
 
 
 def _failing_parts(model: ModelCheck) -> list[str]:

@@ -31,7 +31,7 @@ _INSTALLED = "installed"
 def describe(report: VersionsReport, options: RenderOptions) -> Document:
     """Describe a report; with `verbose`, all cases that differ, all of their ids, and whole reasons."""
     return Document(
-        title=["tokverify versions: ", message(report.model.name)],
+        title=["tokverify run: " if report.varies_reference else "tokverify versions: ", message(report.model.name)],
         verdict=verdict(report),
         exit_code=versions_exit_code(report),
         sections=_sections(report, verbose=options.verbose),
@@ -47,7 +47,7 @@ def verdict(report: VersionsReport) -> str:
     unlike = [name_of(tried) for tried in report.tried if _differs_only_beyond_texts(tried)]
     failed = [name_of(tried) for tried in report.tried if tried.error]
     equal = len(report.tried) - len(differing) - len(failed)
-    parts = [f"{report.model.name}: the same ids with {equal:,} of {plural(len(report.tried), 'version')}"]
+    parts = [f"{report.model.name}: the same ids with {equal:,} of {plural(len(report.tried), _noun(report))}"]
     if differing:
         parts.append(f"{', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}")
     if unlike:
@@ -55,6 +55,10 @@ def verdict(report: VersionsReport) -> str:
     if failed:
         parts.append(f"{', '.join(failed)} could not be tried")
     return "; ".join(parts)
+
+
+def _noun(report: VersionsReport) -> str:
+    return "reference" if report.varies_reference else "version"
 
 
 def _differs_only_beyond_texts(tried: TriedVersion) -> bool:
@@ -77,9 +81,10 @@ def _library(tried: TriedVersion) -> str:
 
 
 def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
-    columns = [Column("", is_number=True), Column("version"), Column("loaded with"), Column("compared with the model")]
+    titles = (_noun(report), "loaded with", "compared with the model")
+    columns = [Column("", is_number=True), *map(Column, titles)]
     rows = [_describe_version(number, tried, verbose=verbose) for number, tried in enumerate(report.tried, start=1)]
-    yield Section([Table(columns, rows)], "Versions")
+    yield Section([Table(columns, rows)], f"{_noun(report)}s".capitalize())
     disputes = list(find_disputes(report))
     if not disputes:
         return
@@ -87,7 +92,7 @@ def _sections(report: VersionsReport, *, verbose: bool) -> Iterator[Section]:
     rows = [row for dispute in shown for row in _describe_dispute(dispute, verbose=verbose)]
     left_out = len(disputes) - len(shown)
     note = f"{plural(left_out, 'more case')}, shown with -v" if left_out else ""
-    yield Section([Table([Column("case"), Column("ids"), Column("version")], rows, note)], "Different ids")
+    yield Section([Table([Column("case"), Column("ids"), Column(_noun(report))], rows, note)], "Different ids")
 
 
 def _describe_version(number: int, tried: TriedVersion, *, verbose: bool) -> Sequence[Inline]:

@@ -1,4 +1,4 @@
-"""Test `tokverify run` without a model: the configured models, a report for each, and one exit code."""
+"""Test `tokverify run` without a model: the configured models, with one report and one exit code."""
 
 import json
 import shutil
@@ -64,17 +64,14 @@ def test_a_model_that_cannot_be_read_does_not_keep_the_others_from_being_verifie
     configure("absent", "broken", "no-gguf", "good")
     result = run()
     assert result.stdout.count("MISMATCH own/tabs") == 1
-    assert [line.split() for line in result.stdout.splitlines()[-7:]] == [
-        ["model", "match", "mismatch"],
-        ["absent", "-", "-", "could", "not", "run"],
-        ["broken", "1", "1", "fails"],
-        ["no-gguf", "-", "-", "could", "not", "run"],
-        ["good", "2", "-", "ok"],
-        [],
-        ["4", "models:", "1", "ok"],
+    outcomes = [line.split()[:4] for line in result.stdout.partition("OUTCOME")[2].splitlines()]
+    assert [line for line in outcomes if line[1:2] == ["run"]] == [
+        ["absent", "run", "could", "not"],
+        ["broken", "run", "fails", "2"],
+        ["no-gguf", "run", "could", "not"],
+        ["good", "run", "passes", "2"],
     ]
-    errors = result.stderr.splitlines()
-    assert [line.partition(".")[0] for line in errors] == ["error: absent: absent", "error: no-gguf: suite"]
+    assert result.stdout.splitlines()[-1].startswith("4 models: 1 fails (broken: run), 2 could not")
     assert result.exit_code == 2
 
 
@@ -84,8 +81,8 @@ def test_a_weak_reference_is_mentioned_in_the_summary():
     Path("tokverify.toml").write_text(Path("tokverify.toml").read_text().replace("good", "again", 1))
     result = run()
     assert result.exit_code == 0
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()[-4:]]
-    assert lines[1] == "good 2 ok, but the reference is rebuilt from the GGUF file's own data"
+    outcome = " ".join(result.stdout.partition("OUTCOME")[2].split())
+    assert "the reference is rebuilt from the GGUF file's own data" in outcome
 
 
 @pytest.mark.process  # starts processes
@@ -100,15 +97,11 @@ def test_parallel_and_serial_runs_give_the_same_output():
     assert reports[0] == reports[1]
 
 
-def test_a_log_with_annotations_includes_the_summary():
+def test_a_log_with_annotations_includes_the_verdict():
     configure("good", "broken")
     result = run("--report", "github=-")
     assert "model:" not in result.stdout
-    assert [line.split() for line in result.stderr.splitlines()[-4:-2]] == [
-        ["good", "2", "-", "ok"],
-        ["broken", "1", "1", "fails"],
-    ]
-    assert result.stderr.startswith("2 cases: 2 match")
+    assert result.stderr == "2 models: 1 fails (broken: run)\n"
     assert run("--report", "github=-", "-q").stderr == ""
 
 
@@ -120,7 +113,7 @@ def test_each_model_gets_its_own_reports():
         "sample",
         "sample-broken",
     ]
-    assert "the reports are in good.xml, good.json" in result.stderr
+    assert "the reports are in good.xml, good.json, broken.xml, broken.json" in result.stderr
 
 
 def test_configured_report_paths_are_relative_to_the_configuration(directory, monkeypatch):
@@ -130,7 +123,7 @@ def test_configured_report_paths_are_relative_to_the_configuration(directory, mo
     result = run()
     assert sorted(path.name for path in directory.glob("*.xml")) == ["broken.xml", "good.xml"]
     assert result.exit_code == 1
-    assert "the report is in ../good.xml" in result.stderr
+    assert "the reports are in ../good.xml, ../broken.xml" in result.stderr
     assert run("--report", "json={name}.json").exit_code == 1
     assert sorted(path.name for path in Path().iterdir()) == ["broken.json", "good.json"]
 
@@ -143,13 +136,11 @@ def test_configured_report_paths_are_relative_to_the_configuration(directory, mo
         ("", ["-o", "all.json"], "all.json"),
     ],
 )
-def test_one_report_file_for_several_models_is_an_error_before_any_work(head, arguments, place):
+def test_one_report_file_is_about_all_models(head, arguments, place):
     configure("good", "broken", head=head)
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert f"{place}: there are several models; write {{name}} in the path for the name of the model" in result.stderr
-    assert result.stdout == ""
-    assert not Path(place).exists()
+    assert run(*arguments).exit_code == 1
+    assert all(name in Path(place).read_text() for name in ("good", "broken"))
+    Path(place).unlink()
     configure("good", head=head)
     assert run(*arguments).exit_code == 0
     assert Path(place).is_file()
@@ -169,22 +160,28 @@ def test_command_line_options_override_the_configuration(directory):
     assert "rebuilt" in Path("broken.xml").read_text()
 
 
-def test_quiet_keeps_the_verdicts_and_the_summary():
+def test_quiet_counts_failures():
     configure("good", "broken")
     result = run("-q")
-    assert "MISMATCH" not in result.stdout
-    lines = [line for line in result.stdout.splitlines() if line]
-    assert lines[0].startswith("2 cases: 2 match")
-    assert lines[1].startswith("2 cases: 1 match, 1 mismatch")
-    assert [line.split()[0] for line in lines[2:]] == ["model", "good", "broken", "2"]
-    assert result.stderr == ""
+    assert (result.stdout, result.stderr) == ("2 models: 1 fails (broken: run)\n", "")
 
 
-def test_machine_readable_formats_have_no_summary():
+def test_json_is_one_document():
     configure("good", "broken")
-    stdout = run("-f", "json").stdout
-    first, end = json.JSONDecoder().raw_decode(stdout)
-    assert [report["actual"]["name"] for report in (first, json.loads(stdout[end:]))] == ["sample", "sample-broken"]
+    report = json.loads(run("-f", "json").stdout)
+    assert [(model["name"], model["run"]["actual"]["name"]) for model in report["models"]] == [
+        ("good", "sample"),
+        ("broken", "sample-broken"),
+    ]
+
+
+def test_the_configured_number_of_jobs_is_used_unless_another_is_given(monkeypatch):
+    used = []
+    monkeypatch.setattr("tokverify.commands.cli.run.check_several", lambda _, __, jobs, **___: used.append(jobs) or 0)
+    configure("good", "broken", head="jobs = 2")
+    for arguments in ([], ["-j", "3"]):
+        run(*arguments)
+    assert used == [2, 3]
 
 
 def test_one_baseline_accepts_the_failures_of_several_models():
@@ -193,7 +190,16 @@ def test_one_baseline_accepts_the_failures_of_several_models():
     configure("good", "broken", baseline="known.yaml")
     result = run()
     assert result.exit_code == 0
-    assert ["broken", "1", "1", "ok"] in [line.split() for line in result.stdout.splitlines()]
+    assert "broken  run   passes" in result.stdout
+    assert "1 known" in result.stdout
+
+
+def test_only_what_failed_last_is_run_for_each_model():
+    configure("good", "broken")
+    run("-q")
+    models = json.loads(run("--lf", "-f", "json").stdout)["models"]
+    names = [[result["case"]["id"] for result in model["run"]["results"]] for model in models]
+    assert names == [["word", "tabs"], ["tabs"]]
 
 
 def test_without_configured_models_the_command_fails():
