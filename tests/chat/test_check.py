@@ -71,7 +71,11 @@ def test_nothing_is_found_in_a_good_template():
         ("{{ raise_exception('never') }}", GOOD, ("ERROR", "failing", ("asked", "turn", "system"), "renders it")),
         ("{{ raise_exception('x') }}", None, ("INFO", "failing", ("asked", "turn", "system"), "refuses")),
         ("{{ 1 + 'a' }}", None, ("ERROR", "failing", ("asked", "turn", "system"), "fails on")),
-        ("{{ bos_token }}{{ bos_token }}" + GOOD, None, ("WARNING", "double-bos", ("asked", "turn", "system"), "twice")),
+        (
+            "{{ bos_token }}{{ bos_token }}" + GOOD,
+            None,
+            ("WARNING", "double-bos", ("asked", "turn", "system"), "twice"),
+        ),
         (
             GOOD.replace("im_end", "im_stop"),
             None,

@@ -48,9 +48,7 @@ def find_role_differences(
         raise NotComparedError("; ".join(unknown))
 
 
-def _role_difference(
-    role: str, severity: Severity, message: str, ids: list[int], facts: object
-) -> TokenizerDifference:
+def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:
     # GGUF has no key for CLS: llama.cpp calls it BOS.
     key = _KEYS.get(role) or _KEYS[_SYNONYMS[role]]
     return make_difference(Aspect.SPECIAL_IDS, severity, message, ids, facts=facts, keys=(key,))

@@ -112,7 +112,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "TV202",
         gguf(types=typed(id262=1)),
         ERROR,
-        '1 token is an ordinary token in the model, but a user-defined token in the reference: 262',
+        "1 token is an ordinary token in the model, but a user-defined token in the reference: 262",
     ),
     ("TV202", gguf(types=typed(id260=4)), ERROR, "a user-defined token in the model, but a control token"),
     ("TV202", gguf(types=typed(id262=3)), ERROR, "a control token in the model, but a user-defined token"),

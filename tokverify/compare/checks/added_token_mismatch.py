@@ -27,7 +27,7 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that tokens have the types of the reference, and are recognized in a text as there.
 
     What it does:
-        Compares how the type of each token says that it is matched in a text: always, only if special tokens are parsed,
+        Compares how each type says that a token is matched in a text: always, only if special tokens are parsed,
         never, or as a byte. A difference is an error, unless llama.cpp overrides what the file declares (a warning),
         or converters are known to write another type, or the token is reserved (for information). Texts with the added
         tokens of a tokenizer.json, and with the user-defined pieces of a sentencepiece model, are also encoded on both
@@ -43,7 +43,7 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         `[toxicity=0]` was not matched at all; Gemma's HTML tags were typed NORMAL.
 
     How to repair:
-        `tokverify fix MODEL -r REFERENCE -o FIXED` sets the types as in the reference. Or convert again with a converter
+        `tokverify fix MODEL -r REFERENCE -o FIXED` sets the types as in the reference. Or convert with a converter
         that takes the types from `added_tokens`.
 
     Threads:

@@ -48,7 +48,7 @@ class RepairSearch:
         diagnosed: The diagnosis of the cases, if it is already known.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - everything that a search needs
+    def __init__(
         self,
         declaration: Declaration,
         facts: Facts,
