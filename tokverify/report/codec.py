@@ -45,7 +45,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_alternatives, quote
 from tokverify.tokenizer import HexBytes
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """The version of the format of all kinds of reports; it increases when a key is added, removed or redefined."""
 
 _MAX_BYTES = 1 << 27

@@ -42,7 +42,7 @@ TABLE = [
     (["run", BROKEN, "-r", REFERENCE, "--suite", "seed", "--fail-fast"], 1, ["1 failing", "stopped early"], []),
     (["check", MODEL, "--only", "audit"], 0, ["OUTCOME", "passes"], []),
     (["run", MODEL, "-v", "-k", "extra-spaces"], 0, ["algorithm = spm", "word···with"], []),
-    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 6'], []),
+    (["run", MODEL, "-f", "json", "-k", "extra-spaces"], 0, ['"schema_version": 7'], []),
     (["run", MODEL, "-f", "xml"], 2, [], ["'table', 'json'"]),
     (["report", "show", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json: ", "tokverify report"]),
     (
