@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.subject import NotEvaluatedError, Subject
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
 from tokverify.texts.failure import NotComparedError
@@ -49,6 +52,14 @@ def find_differing(subject: Subject, texts: Iterable[str]) -> str | None:
         if actual != expected:
             return text
     return None
+
+
+def find_effect(subject: Subject, **fields: Any) -> str | None:  # noqa: ANN401 - fields of the specification
+    """Return the first probe text that our side would encode differently with other settings, or None."""
+    texts = probes()
+    changed = Encoder(replace(subject.spec, **fields))
+    sides = (side.encode_many(texts, add_special=False, parse_special=True) for side in (subject.encoder, changed))
+    return next((text for text, ours, theirs in zip(texts, *sides, strict=True) if ours != theirs), None)
 
 
 def require_parsing(subject: Subject) -> None:

@@ -21,7 +21,8 @@ _STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
 _BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b(\s*-?\}\})?")
 _OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
 _MAX_TEMPLATE = 1 << 20
-_TWICE = 2
+_MOST_COUNTED = 2
+"""Counting more would take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class TemplateMarkers:
     def count_leading(self, bos: str) -> int:
         """Count how many times the template starts by writing `bos`, as a variable or as a text: 0, 1 or 2."""
         count, rest = 0, self.template
-        while count < _TWICE:
+        while count < _MOST_COUNTED:
             rest = rest[_leading_statements(rest) :]
             if variable := _BOS_VARIABLE.match(rest):
                 # What else the same expression writes is not known.

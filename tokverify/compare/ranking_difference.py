@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from tokverify.texts.competing_text import CompetingTexts
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer
 
+_MOST_AROUND = 10_000
+"""At most this many tokens that contain a moved one are put into texts."""
 _MOST_MOVED = 200
 """At most this many moved tokens are put into texts; of more, an even sample."""
 NO_PROOF = "no tested text shows a difference"
@@ -75,8 +78,26 @@ def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference 
     tried = thin_out(ids, _MOST_MOVED)
     tokens = filter(None, (from_utf8(actual.token_bytes(id)) for id in tried))
     moved = frozenset(actual.settings.pieces[id] for id in tried)
-    texts = chain(tokens, CompetingTexts(declared).make_around(actual, moved))
-    return RankingDifference(message, ids, _prove(texts, actual, expected, declared))
+    competing = CompetingTexts(declared)
+    near = chain(tokens, competing.make_around(actual, moved))
+    proof = _prove(near, actual, expected, declared)
+    if not proof:
+        # `tokverify fix` tries these as well, and must not find a text that nothing else does.
+        far = chain(_texts_with(moved, actual), competing.make(actual))
+        proof = _prove(far, actual, expected, declared)
+    return RankingDifference(message, ids, proof)
+
+
+def _texts_with(moved: Collection[str], actual: Encoder) -> Iterator[str]:
+    """Yield the texts of the tokens that contain a moved one, alone and between others."""
+    if not moved:
+        return
+    # A text may begin with the space of a piece although it does not contain it.
+    contains = re.compile("|".join([*map(re.escape, moved), *(f"^{re.escape(piece.lstrip('▁Ġ'))}" for piece in moved)]))
+    ids = [id for id, piece in enumerate(actual.settings.pieces) if contains.search(piece)]
+    for text in filter(None, (from_utf8(actual.token_bytes(id)) for id in thin_out(ids, _MOST_AROUND))):
+        yield text
+        yield f"a{text}b {text} {text}{text}"
 
 
 def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:

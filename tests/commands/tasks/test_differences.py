@@ -18,7 +18,7 @@ BPE = good_bpe()
 NORMAL, CONTROL, USER_DEFINED, UNUSED = (
     type.value for type in (TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNUSED)
 )
-BOS_TEMPLATE = "{{ bos_token }}" + CHATML
+BOS_TEMPLATE = "{{ bos_token }}" + CHATML.replace("<|im_start|>", "")
 SUITE = "suite: own\ncases:\n- {id: words, text: 'ab a 12'}\n- {id: whole, text: 'ab', add_special: true}\n"
 
 
@@ -62,8 +62,8 @@ def more(token: str, type: int) -> Callable[[], Pair]:
     return changed(tokens=[*BPE.tokens, token], types=[*BPE.types, type])
 
 
-def with_bos_template() -> Pair:
-    spec = replace(BPE, add_bos=True, chat_template=BOS_TEMPLATE)
+def with_bos_template(template: str = BOS_TEMPLATE) -> Pair:
+    spec = replace(BPE, add_bos=True, chat_template=template)
     bos = {"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}
     processor = {
         "type": "TemplateProcessing",
@@ -71,7 +71,7 @@ def with_bos_template() -> Pair:
         "pair": [bos, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
         "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [260], "tokens": ["<|im_start|>"]}},
     }
-    return Pair(spec=spec, document=bpe_json(spec) | {"post_processor": processor}, template=BOS_TEMPLATE)
+    return Pair(spec=spec, document=bpe_json(spec) | {"post_processor": processor}, template=template)
 
 
 ROWS: dict[str, Callable[[], Pair]] = {
@@ -96,6 +96,7 @@ ROWS: dict[str, Callable[[], Pair]] = {
     "BOS is added to texts by the model only": changed(add_bos=True),
     "another chat template": lambda: Pair(template=CHATML.replace("message.role", "'the ' + message.role")),
     "a chat template that begins with BOS, which is added as well": with_bos_template,
+    "a chat template that itself writes BOS twice": lambda: with_bos_template("{{ bos_token }}" + BOS_TEMPLATE),
     "the same ids are decoded differently": lambda: Pair(document=bpe_json(BPE) | {"decoder": None}),
     "a setting without effect": changed(remove_extra_whitespaces=True),
     "a marker of the chat template typed NORMAL, with a rebuilt reference": lambda: replace(

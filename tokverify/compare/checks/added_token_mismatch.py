@@ -27,13 +27,13 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
     """Require that tokens have the types of the reference, and are recognized in a text as there.
 
     What it does:
-        Compares how the type of each token says that it is matched in a text: always, only if special tokens are
-        parsed, never, or as a byte. A difference is an error, unless llama.cpp overrides what the file declares (a
-        warning), or converters are known to write another type, or the token is reserved (for information). Texts
-        with the added tokens of a tokenizer.json, and with the user-defined pieces of a sentencepiece model, are
-        also encoded on both sides. Around the latter, llama.cpp treats the text after each piece as a new text, to
-        which it adds a space, and drops a space that was already there. That is an error, or a warning if the piece
-        looks like a special token.
+        Compares how each type says that a token is matched in a text: always, only if special tokens are parsed,
+        never, or as a byte. A difference is an error, unless llama.cpp overrides what the file declares (a warning),
+        or converters are known to write another type, or the token is reserved (for information). Texts with the added
+        tokens of a tokenizer.json, and with the user-defined pieces of a sentencepiece model, are also encoded on both
+        sides. Around the latter, llama.cpp treats the text after each piece as a new text, to which it adds a space,
+        and drops a space that was already there. That is an error, or a warning if the piece looks like a special
+        token.
 
     Why it is bad:
         An added token is matched in the text before anything else; an ordinary one must result from merging, which
@@ -43,8 +43,8 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         `[toxicity=0]` was not matched at all; Gemma's HTML tags were typed NORMAL.
 
     How to repair:
-        `tokverify fix MODEL -r REFERENCE -o FIXED` sets the types as in the reference. Or convert again with a
-        converter that takes the types from `added_tokens`.
+        `tokverify fix MODEL -r REFERENCE -o FIXED` sets the types as in the reference. Or convert with a converter
+        that takes the types from `added_tokens`.
 
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8349, ggml-org/llama.cpp#8228, ggml-org/llama.cpp#7049,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.compare.behavior import encode_both, probes
+from tokverify.compare.behavior import encode_both, find_effect, probes
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import set_flag
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
 from tokverify.text.wording import list_items, quote
@@ -50,6 +51,7 @@ def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
     """
     if isinstance(subject.expected, Declaring):
         yield from _check_charsmaps(subject)
+        yield from _check_flags(subject)
     elif not subject.includes_stages:
         yield from _check_stages(subject)
 
@@ -120,6 +122,19 @@ def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Fin
             message = f"{setting} is {actual}, but {expected} in the reference"
             repair = set_flag(key, value=expected, declared=declared is not None)
             yield Finding(ERROR, message, keys=(key,), repair=repair)
+
+
+def _check_flags(subject: Subject) -> Iterator[Finding]:
+    """Check the flags against those of a GGUF file, by texts that our side encodes differently with the other value."""
+    declared = resolve(subject.declared)
+    for key, name in ((LOWERCASE, "lowercase"), (STRIP_ACCENTS, "strip_accents")):
+        actual, expected = getattr(subject.settings, name), getattr(declared, name)
+        if name in subject.settings.family.flags and actual != expected:
+            text = find_effect(subject, **{name: expected})
+            shown = f"{quote(text)} is encoded differently" if text else "no probe text shows a difference"
+            repair = set_flag(key, value=expected, declared=getattr(subject.spec, name) is not None)
+            message = f"{name} is {actual}, but {expected} in the reference: {shown}"
+            yield Finding(ERROR if text else INFO, message, keys=(key,), repair=repair)
 
 
 def _check_charsmaps(subject: Subject) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tokverify.compare.behavior import encode_both, probes
+from tokverify.compare.behavior import encode_both, find_effect, probes
 from tokverify.compare.pre_tokenization import (
     SplitDifference,
     find_agreeing_names,
@@ -21,6 +21,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import PRE
 from tokverify.text.wording import list_items, plural, quote
+from tokverify.tokenizer import Declaring
 
 _MAX_PATTERN = 300
 
@@ -32,7 +33,8 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
     What it does:
         Splits some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is
         split differently is also encoded on both sides: different ids are an error, equal ids are for information. The
-        patterns themselves are not compared, since the same pattern can be written in many ways.
+        patterns themselves are not compared, since the same pattern can be written in many ways. If the reference is a
+        GGUF file, the probe texts are encoded with the names of both.
 
     Why it is bad:
         Merges never cross a split, so different splits produce different tokens, for digits, contractions or entire
@@ -49,10 +51,26 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#23826, ggml-org/llama.cpp#3502, ollama/ollama#17698, ggml-org/llama.cpp#23384,
         ggml-org/llama.cpp#21919, ggml-org/llama.cpp#7881
     """
-    if subject.settings.family.is_bpe:
+    if isinstance(subject.expected, Declaring):
+        yield from _check_name(subject)
+    elif subject.settings.family.is_bpe:
         yield from _check_splits(subject)
     elif not subject.includes_stages:
         yield from _check_splits_of_reference(subject)
+
+
+def _check_name(subject: Subject) -> Iterator[Finding]:
+    """Check the name against that of a GGUF file, by texts that our side encodes differently with the other name."""
+    expected = subject.declared.pre
+    if not subject.settings.family.uses_pre_tokenizer or expected not in PRE_TOKENIZERS or expected == subject.spec.pre:
+        return
+    text = find_effect(subject, pre=expected)
+    problem = f"the pre-tokenizer is {subject.settings.pre}, but {expected} in the reference"
+    if text is None:
+        yield Finding(INFO, f"{problem}; no probe text shows a difference", keys=(PRE,))
+    else:
+        message = f"{problem}: {quote(text)} is encoded differently"
+        yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(expected))
 
 
 def _check_splits(subject: Subject) -> Iterator[Finding]:
