@@ -110,7 +110,7 @@ class _Opened:
 
     @cached_property
     def _model(self) -> OpenedModel:
-        return open_model(self._file)
+        return open_model(self._file, nearest=True)
 
     @cached_property
     def _cases(self) -> list[Case]:

@@ -14,10 +14,10 @@ from tokverify import references
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
-from tokverify.errors import TokverifyError
+from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references import FoundReference
 from tokverify.report.run import Side
-from tokverify.sources.location import find_existing, suggest_file
+from tokverify.sources.location import find_existing, read_file, suggest_file
 from tokverify.sources.stores.location import find_model, is_stored
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import name_of_page
@@ -118,11 +118,13 @@ ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
 """A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
 
 
-def open_model(model: ModelSource) -> OpenedModel:
+def open_model(model: ModelSource, *, nearest: bool = False) -> OpenedModel:
     """Read a GGUF file, a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN.
 
     Args:
         model: The path, or a name as for `find_model`; a model that is already open is returned unchanged.
+        nearest: Read a tokenizer.json that GGUF cannot express completely as the nearest that it can, as a converter
+            would, because the comparison with its own library shows what is lost.
 
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken, or unsupported, also if only by
@@ -136,19 +138,38 @@ def open_model(model: ModelSource) -> OpenedModel:
     file = find_model(model)
     with file.named_in_errors():
         kind = kind_of_model(file.path)
-        spec = read_spec_of_kind(file.path, kind)
+        spec = _read_spec(file.path, kind, nearest=nearest)
     with file.prefixed_to_errors():
         encoder = Encoder(spec, file.name, in_background=True)
     require_requested(encoder.engine)
     return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
 
 
-def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
+def _read_spec(path: Path, kind: str, *, nearest: bool) -> TokenizerSpec:
+    try:
+        return read_spec_of_kind(path, kind)
+    except UnsupportedError as refusal:
+        if not nearest or kind != "tokenizers":
+            raise
+        from tokverify.compare.convert.huggingface_loss import convert_nearest
+        from tokverify.sources.config import special_texts, template_fields
+        from tokverify.sources.huggingface.document import parse
+
+        document = parse(read_file(path), str(path), special_texts(path))
+        try:
+            return replace(convert_nearest(document), **template_fields(path))
+        except UnsupportedError:
+            # The error about the whole file is the most informative.
+            raise refusal from None
+
+
+def open_subject(model: SubjectSource, *, nearest: bool = False) -> OpenedModel | OpenedReference:
     """Open the tokenizer under test: a file, which tokverify encodes as llama.cpp does, or any other tokenizer.
 
     Args:
         model: A file as for `open_model`, or a location that `is_location` recognizes, which is opened by its own
             library, server or program; a tokenizer that is already open is returned unchanged.
+        nearest: As for `open_model`.
 
     Raises:
         TokverifyError: If there is no tokenizer at the location.
@@ -156,7 +177,7 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     if isinstance(model, str) and _is_other_tokenizer(model):
         _require_no_page(model)
         return OpenedReference(found=references.open_reference(model))
-    return model if isinstance(model, OpenedReference) else open_model(model)
+    return model if isinstance(model, OpenedReference) else open_model(model, nearest=nearest)
 
 
 def _require_no_page(model: str) -> None:

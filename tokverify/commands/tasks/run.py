@@ -75,7 +75,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read, or no reference is found.
     """
     known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
-    opened = open_subject(model)
+    opened = open_subject(model, nearest=True)
     cases = load_cases() if cases is None else list(cases)
     compare = partial(
         verify_tokenizers,

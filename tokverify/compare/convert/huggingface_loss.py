@@ -45,6 +45,19 @@ def convert_leniently(document: Document, ids: Mapping[str, int]) -> tuple[Token
     return spec, tuple(losses)
 
 
+def convert_nearest(document: Document) -> TokenizerSpec:
+    """Convert a tokenizer.json without the parts that GGUF cannot express; errors as for `convert_leniently`."""
+    document, _ = _fit_post_processor(document)
+    try:
+        return _fit_normalizer(document)[1]
+    except UnsupportedError:
+        # llama.cpp decides about `ignore_merges` by the name of the pre-tokenizer.
+        model = {**document.model, "ignore_merges": not document.model.get("ignore_merges")}
+        if document.model_type != "BPE":
+            raise
+        return _fit_normalizer(replace(document, model=model))[1]
+
+
 def _fit_normalizer(document: Document) -> tuple[Document, TokenizerSpec, list[Loss]]:
     """Drop as few normalizers as possible: none, those without a counterpart in llama.cpp, or all."""
     stages = document.normalizer

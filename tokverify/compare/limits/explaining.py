@@ -29,10 +29,10 @@ class _Candidate:
     counterfactual: Counterfactual
 
 
-def explainer_of(actual: Tokenizer, facts: Facts, texts: Sequence[str]) -> Explainer:
-    """Return what explains cases with these texts; without an encoder of our own, it explains none."""
+def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
+    """Return what explains cases; without an encoder of our own, it explains none."""
     if isinstance(actual, Encoder) and facts.expected is not None and actual.settings.family.in_llama_cpp:
-        return Explainer(Sides(actual, facts, texts))
+        return Explainer(Sides(actual, facts))
     return Explainer(None)
 
 
