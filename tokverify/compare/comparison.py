@@ -64,7 +64,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = baseline.judge(sides[0]) if baseline else None
-    explainer = explainer_of(actual, facts or Facts(expected), [case.text for case in cases])
+    explainer = explainer_of(actual, facts or Facts(expected))
     compared = map(explainer.explain, comparison_of(actual, expected, sides).results(cases))
     accepted = map(judge.apply, compared) if judge else compared
     results, gone = _collect(_watch(accepted, len(cases), max_failures, on_progress))

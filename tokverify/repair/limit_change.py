@@ -22,7 +22,7 @@ def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Do what llama.cpp does not, one thing at a time."""
     if evidence.encoder is None or not evidence.encoder.settings.family.in_llama_cpp:
         return
-    sides = Sides(evidence.encoder, evidence.facts, [target.text for target in evidence.targets])
+    sides = Sides(evidence.encoder, evidence.facts)
     texts = [Text(each.text, each.add_special, each.parse_special, each.expected) for each in evidence.targets]
     for limit in LIMITS.values():
         for found in limit.find(sides):

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.facts import Facts
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
+from tokverify.compare.limits.explaining import Explainer as LimitExplainer
+from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.limits.limit import Text
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import CaseResult, Report, Side, Status
@@ -72,6 +76,15 @@ class Explainer:
         self.losses = losses
         self._without = without
         self._made: dict[tuple[int, ...], Trial | None] = {}
+        self.limits = LimitExplainer(None)
+        """What explains differences by limits of llama.cpp."""
+
+    def find_limits(self, outcome: TrialOutcome) -> tuple[str, ...]:
+        """Return the codes of the limits of llama.cpp that explain an outcome completely."""
+        if outcome.kind is not DifferenceKind.IDS:
+            return ()
+        sample = outcome.sample
+        return self.limits.find(Text(sample.text, sample.add_special, sample.parse_special, tuple(outcome.expected)))
 
     def unexplained(self, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
         """Return the outcomes that all losses together do not explain."""
@@ -82,7 +95,9 @@ class Explainer:
         return self._filter(differing, (index,))
 
     def reason(self, outcome: TrialOutcome) -> str | None:
-        """Return the sentence of the loss that explains an outcome; None if all losses together do not explain it."""
+        """Return what explains an outcome, a limit or a loss; None if nothing does."""
+        if codes := self.find_limits(outcome):
+            return self.limits.describe(codes)
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
@@ -121,7 +136,8 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
         raise GoneError(report.gone)
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
-    unexplained = explainer.unexplained(differing)
+    explainer.limits = explainer_of(trial.actual, Facts(trial.expected))
+    unexplained = [outcome for outcome in explainer.unexplained(differing) if not explainer.find_limits(outcome)]
     causes = _causes(trial, _select_outcomes(generated, unexplained), explainer)
     return Verification(
         replace(report, results=(*report.results, *causes)),

@@ -29,10 +29,10 @@ class _Candidate:
     counterfactual: Counterfactual
 
 
-def explainer_of(actual: Tokenizer, facts: Facts, texts: Sequence[str]) -> Explainer:
-    """Return what explains cases with these texts; without an encoder of our own, it explains none."""
+def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
+    """Return what explains cases; without an encoder of our own, it explains none."""
     if isinstance(actual, Encoder) and facts.expected is not None and actual.settings.family.in_llama_cpp:
-        return Explainer(Sides(actual, facts, texts))
+        return Explainer(Sides(actual, facts))
     return Explainer(None)
 
 
@@ -57,13 +57,18 @@ class Explainer:
         if not differs or result.expect is not None or self._sides is None:
             return result
         target = Text(result.case.text, result.add_special, result.parse_special, result.expected)
-        found = self._explain(target)
-        if not found:
-            return result
+        return replace(result, explained_by=self.find(target))
+
+    def find(self, target: Text) -> tuple[str, ...]:
+        """Return the codes of the limits that, together, explain a text completely; none if they do not."""
         # Several counterfactuals of one limit count once.
-        by_code = {candidate.limit.code: candidate for candidate in found}
+        by_code = {candidate.limit.code: candidate for candidate in self._explain(target)}
         self._used = {**by_code, **self._used}
-        return replace(result, explained_by=tuple(sorted(by_code)))
+        return tuple(sorted(by_code))
+
+    def describe(self, codes: Iterable[str]) -> str:
+        """Name limits that have explained something, with what llama.cpp does."""
+        return "; ".join(f"{self._used[code].counterfactual.reason} ({code})" for code in codes)
 
     def applied_to(self, results: Iterable[CaseResult]) -> tuple[AppliedLimit, ...]:
         """Describe the limits that explain cases among these results."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tokverify.cases.loading import load_cases
 from tokverify.compare.facts import Facts
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
@@ -29,8 +30,6 @@ class Sides:
 
     encoder: Encoder
     facts: Facts
-    texts: Sequence[str] = ()
-    """Texts on which pre-tokenizers are compared, besides some that distinguish those of llama.cpp."""
 
     @property
     def settings(self) -> Settings:
@@ -79,13 +78,14 @@ class Sides:
         """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's.
 
         One is nearer if it splits fewer texts differently from the reference without being wrong about
-        `ignore_merges`, or is right about that without splitting more texts differently.
+        `ignore_merges`, or is right about that without splitting more texts differently. The texts are always the same
+        ones: those of the user may all be in one script.
         """
         split, wanted = self.split, self.facts.ignore_merges
         if split is None:
             return False
         own = PRE_TOKENIZERS[self.settings.pre]
-        samples = [text for text in self.texts if len(text) <= _LONGEST_SAMPLE]
+        samples = [case.text for case in load_cases() if len(case.text) <= _LONGEST_SAMPLE]
         wanted_splits = [(text, split(text)) for text in dict.fromkeys([*PROBES, *samples])]
         most = _count_differences(own, wanted_splits, None)
         is_wrong = wanted is not None and own.ignore_merges != wanted

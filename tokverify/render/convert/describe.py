@@ -21,7 +21,7 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.run.cases import case_sections
-from tokverify.render.run.sections import vocabulary_sections
+from tokverify.render.run.sections import limit_sections, vocabulary_sections
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status
 from tokverify.report.run_summary import vocabularies_differ
@@ -79,6 +79,7 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         yield Section([Paragraph(title), Bullets([message(line) for line in overrides])])
     if conversion.untransportable:
         yield Section([_tabulate_lost(conversion)])
+    yield from limit_sections(conversion.report)
     if vocabularies_differ(conversion.report.vocabulary):
         yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
     if conversion.differing:
