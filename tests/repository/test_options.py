@@ -16,7 +16,6 @@ MODEL = str(SAMPLE / "sample.gguf")
 
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "--fail-on": {"help": "each command says what can fail"},
-    "--format": {"type": "a report has only the formats that can express it"},
     "--jobs": {
         "default": "a corpus uses all processors, since each process needs little memory",
         "show_default": "the number of processors is not known in advance",
