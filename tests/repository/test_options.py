@@ -20,7 +20,6 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "help": "each command says which tokens",
     },
     "--fail-on": {"help": "each command says what can fail"},
-    "--format": {"type": "a report has only the formats that can express it"},
     "--ids": {
         "is_flag": "`encode` chooses a part of its output",
         "multiple": "a log has the ids in one or several fields",

@@ -22,6 +22,7 @@ from tokverify.render.document import (
     Table,
     for_format,
     spans,
+    verdict_style,
 )
 from tokverify.render.html.page import page, version_list
 from tokverify.report.diagnosis import command_line
@@ -30,8 +31,12 @@ from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
 
+_TONES = {Style.GOOD: 0, Style.BAD: 1, Style.WARNING: 2}
+"""Style of a verdict -> the exit code whose color and mark it gets."""
+
 _MAX_ROWS = 1000
 _MAX_OPEN_ROWS = 60
+_MAX_SHORT_ROWS = 12
 _MAX_OPEN = 5
 _MAX_DRAWN = 200
 _CONTEXT = 4
@@ -51,6 +56,7 @@ def draw_html(document: Document) -> str:
         "subject": subject,
         "outcome": word,
         "exit_code": document.exit_code,
+        "tone": _TONES.get(verdict_style(document), document.exit_code),
         "exit_meaning": meaning,
         "verdict": visible_message(first),
         "reservations": visible_message(others),
@@ -143,7 +149,7 @@ def _to_entry(details: Details, index: int) -> _Entry:
     blocks = for_format(details.blocks, "html")
     if index >= _MAX_DRAWN:
         blocks = [_to_lines(block) if isinstance(block, Alignment) else block for block in blocks]
-    is_short = all(isinstance(block, Table) and len(block.rows) <= _MAX_OPEN_ROWS for block in blocks)
+    is_short = all(isinstance(block, Table) and len(block.rows) <= _MAX_SHORT_ROWS for block in blocks)
     return _Entry(title, details.hint, blocks, is_open=is_short or (bool(title.label) and index < _MAX_OPEN))
 
 

@@ -58,7 +58,7 @@ def test_a_run_of_several_models_is_one_report():
     page = invoke("run", "models", *CASES, "-o", "all.html")
     assert page.exit_code == 1
     assert Path("all.html").read_text().count("<html") == 1
-    assert all(f"<strong>{name}:" in Path("all.html").read_text() for name in ("good", "bad"))
+    assert all(f"<h2>{name}: run</h2>" in Path("all.html").read_text() for name in ("good", "bad"))
 
 
 @pytest.mark.process

@@ -12,8 +12,7 @@ from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, c
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.errors import TokverifyError
-from tokverify.render.kinds import FORMATS, Presentation
+from tokverify.render.kinds import FORMATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +34,7 @@ def report() -> None:
 def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
     """Show a saved report in any format.
 
-    FILE is the JSON report of any command that has the option --report, except `report diff`. It can be shown in the
-    formats of that command.
+    FILE is the JSON report of any command that has the option --report, except `report diff`.
 
     The exit code is that of the command that wrote the report. With --baseline, which requires a report of
     `tokverify run`, that baseline replaces the one that the run used.
@@ -54,18 +52,7 @@ def _show(options: ShowOptions) -> int:
         result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
         return write_reports(options, present("run", result.report), result.files)
     kind, saved = read_presentable(options.file, SHOWN_KINDS)
-    shown = present(kind, saved)
-    _check_formats(options, shown, kind)
-    return write_reports(options, shown)
-
-
-def _check_formats(options: ShowOptions, shown: Presentation, kind: str) -> None:
-    for name, _ in options.report_files():
-        if name not in shown.formats:
-            raise TokverifyError(
-                f"{options.file}: a report of `tokverify {kind}` cannot be shown as {name};"
-                f" choose one of {', '.join(shown.formats)}"
-            )
+    return write_reports(options, present(kind, saved))
 
 
 @report.command()

@@ -39,7 +39,6 @@ MAX_TEXT = 100_000
 
 _MAX_REPORTS = 8
 _STAGES = RenderOptions(width=96)
-_PAGES = tuple(kind for kind in SHOWN_KINDS if "html" in FORMATS[kind])
 
 
 class View:
@@ -101,7 +100,7 @@ class View:
         Raises:
             TokverifyError: If it is not a saved report.
         """
-        saved = codec.decode(_parse(data, "the report"), _PAGES, "the report")
+        saved = codec.decode(_parse(data, "the report"), SHOWN_KINDS, "the report")
         page = FORMATS[saved.kind]["html"](saved.report, RenderOptions())
         with self._lock:
             path = f"report/{len(self._reports) + 1}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Column, Fields, Inline, Section, Span, Style, Table, exact, message
+from tokverify.render.document import Column, Fields, Heading, Inline, Only, Section, Span, Style, Table, exact, message
 from tokverify.report.consequence import Consequence, Level, Outcome, Witness
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import encode_options
@@ -31,6 +31,7 @@ def consequence_sections(report: ChangeReport) -> Iterator[Section]:
     columns = [Column("level"), Column("depends on it"), Column(""), Column("action")]
     rows = [_describe_row(each) for each in report.consequences]
     yield Section([Table(columns, rows)], "What the change invalidates")
+    yield Section([Only("html", [Heading("Why")])])
     yield Section([Fields(list(_list_evidence(report)))])
 
 
