@@ -19,6 +19,7 @@ from tokverify.commands.cli.case_options import (
 )
 from tokverify.commands.cli.configured import choose_models, merge_options
 from tokverify.commands.cli.options import (
+    OF_REPORTS,
     ModelCommand,
     diagnose_option,
     is_default,
@@ -42,8 +43,17 @@ from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
 from tokverify.system.relative_path import relative_path
 
+_SECTIONS = {
+    "Cases": ("cases", "suites", "tags", "patterns", "last_failed", "max_failures"),
+    "What fails": ("fail_on", "baseline", "update_baseline", "reason"),
+    "Static rules instead of cases": ("no_reference", "select", "ignore", "waivers", "explain"),
+    "Other questions": ("streaming", "resume", "judge", "count", "seed"),
+    "Output": OF_REPORTS,
+}
+"""Heading in the help -> the parameters below it."""
 
-@click.command(cls=ModelCommand)
+
+@click.command(cls=ModelCommand, sections=_SECTIONS)
 @models_argument(required=False)
 @click.option(
     "-r",
