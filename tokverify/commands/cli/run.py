@@ -17,7 +17,7 @@ from tokverify.commands.cli.case_options import (
     rule_options,
     selection_options,
 )
-from tokverify.commands.cli.configured import choose_models, merge_options
+from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.options import (
     OF_REPORTS,
     ModelCommand,
@@ -126,7 +126,7 @@ def run(  # the rest of the options is in RunOptions
         each.check()
     if len(chosen) == 1:
         return _run(insert_name(chosen[0], found[0].name))
-    requests = [each.request_part(model.name) for each, model in zip(chosen, found, strict=True)]
+    requests = [each.request_part(override_settings(model, given)) for each, model in zip(chosen, found, strict=True)]
     return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
 
