@@ -300,6 +300,17 @@ def test_help_lists_each_command_on_one_line_by_task():
         assert not line.endswith("..."), line
 
 
+def test_the_help_of_run_lists_every_option_once():
+    shown = run("run", "--help").stdout
+    command = main.get_command(click.Context(main), "run")
+    listed = re.findall(r"^  (?:-\w, )?(--[\w-]+|-k)", shown, re.MULTILINE)
+    names = [
+        next((name for name in option.opts if name.startswith("--")), option.opts[0]) for option in command.params[1:]
+    ]
+    assert sorted(listed) == sorted([*names, "--help"])
+    assert all(f"\n{heading}:\n" in shown for heading in ("Options", "Cases", "What fails", "Output"))
+
+
 def test_a_repaired_copy_is_written_beside_the_model_by_default(tmp_path):
     model = tmp_path / "own.gguf"
     model.write_bytes(Path(BROKEN).read_bytes())

@@ -94,8 +94,25 @@ def test_color_on_a_terminal(variables, no_color, color, monkeypatch):
     assert options.width == 77
 
 
+@pytest.mark.parametrize(
+    ("variables", "no_color", "color"),
+    [
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": ""}, False, False),
+        ({"FORCE_COLOR": "1"}, True, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+    ],
+)
+def test_color_in_a_pipe(variables, no_color, color, monkeypatch, capsys):
+    for name, value in ({"NO_COLOR": "", "COLUMNS": "77"} | variables).items():
+        monkeypatch.setenv(name, value)
+    options = render_options(no_color=no_color)
+    assert (options.color, options.width) == (color, 100)
+
+
 def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "77")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     options = render_options(no_color=False)
     assert (options.color, options.width) == (False, 100)
 

@@ -101,3 +101,24 @@ def test_at_least_one_environment_is_required(reference):
     result = versions(MODEL, "-r", reference)
     assert result.exit_code == 2
     assert "Missing option '--env'" in result.stderr
+
+
+def test_several_references_are_compared_with_the_model(reference):
+    references = ["-r", reference, "-r", "env:tokenizers==1", "-r", MODEL, "-r", f"env:{ABSENT}"]
+    result = CliRunner().invoke(main, ["run", BROKEN, *references, "--suite", "seed", "-f", "json"])
+    assert result.exit_code == 2
+    report = json.loads(result.stdout)
+    assert [tried["environment"] for tried in report["tried"]] == references[1::2]
+    assert report["varies_reference"] is True
+    assert report["options"]["references"] == references[1::2]
+    assert [summary.get("mismatch") for summary in report["summary"]["versions"]] == [4, 4, 4, None]
+    assert report["tried"][1]["run"]["expected"]["source"] == f"{reference}, with tokenizers==1"
+
+
+def test_packages_alone_stand_for_the_reference_that_is_found(tmp_path, reference):
+    model = tmp_path / "own.gguf"
+    model.write_bytes(Path(MODEL).read_bytes())
+    arguments = ["run", str(model), "-r", "env:tokenizers==1", "-r", "env:tokenizers==2", "--suite", "seed"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("own: the same ids with 2 of 2 references\n")

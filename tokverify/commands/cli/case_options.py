@@ -64,7 +64,7 @@ strict_option = click.option(
 def waivers_option(command: _Command) -> _Command:
     """Add the option that names the accepted findings."""
     return click.option(
-        "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of `audit`, with reasons."
+        "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of rules, with reasons."
     )(command)
 
 

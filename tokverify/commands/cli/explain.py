@@ -62,6 +62,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     names the first stage at which the two tokenizers diverge.
 
     Without TEXT or --file, the text is read from stdin, unchanged.
+
+    For scripts, `tokverify encode` and `tokverify decode` write only the ids or the text.
     """
     as_json = format_name == "json"
     if decode is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,15 +15,39 @@ from tokverify.commands.cli.output import STDOUT, ReportFile, ReportOptions
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
-_OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
+OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
+"""The parameters of all commands that write reports."""
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 class ModelCommand(click.Command):
-    """A command on one model, which explains how to name the reference if a second file follows."""
+    """A command on one model, which explains how to name the reference if a second file follows.
 
-    # The method below rejects extra arguments with a better message.
+    `sections` maps headings of the help to the names of the parameters that are listed below them, after the others.
+    """
+
+    # `parse_args` rejects extra arguments with a better message.
     allow_extra_args = True
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's
+        sections: Mapping[str, Collection[str]] | None = None,
+        **kwargs: Any,  # noqa: ANN401 - click's
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._sections = sections or {}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options by section."""
+        rows: dict[str, list[tuple[str, str]]] = {"Options": [], **{heading: [] for heading in self._sections}}
+        for parameter in self.get_params(ctx):
+            headings = (heading for heading, names in self._sections.items() if parameter.name in names)
+            if record := parameter.get_help_record(ctx):
+                rows[next(headings, "Options")].append(record)
+        for heading, records in rows.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments.
@@ -136,7 +160,7 @@ def reject_unused(form: str, used: Collection[str]) -> None:
     """
     for parameter in click.get_current_context().command.params:
         name = parameter.name or ""
-        if name not in used and name not in _OF_REPORTS and not is_default(name):
+        if name not in used and name not in OF_REPORTS and not is_default(name):
             raise click.UsageError(f"{name_parameter(parameter)} has no effect with {form}; remove one of them")
 
 

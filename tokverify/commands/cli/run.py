@@ -18,8 +18,9 @@ from tokverify.commands.cli.case_options import (
     selection_options,
     strict_option,
 )
-from tokverify.commands.cli.configured import choose_models, merge_options
+from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.options import (
+    OF_REPORTS,
     ModelCommand,
     diagnose_option,
     is_default,
@@ -44,8 +45,17 @@ from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
 from tokverify.system.relative_path import relative_path
 
+_SECTIONS = {
+    "Cases": ("cases", "suites", "tags", "patterns", "last_failed", "max_failures"),
+    "What fails": ("fail_on", "baseline", "update_baseline", "reason"),
+    "Static rules instead of cases": ("no_reference", "select", "ignore", "waivers", "explain"),
+    "Other questions": ("streaming", "resume", "judge", "count", "seed"),
+    "Output": OF_REPORTS,
+}
+"""Heading in the help -> the parameters below it."""
 
-@click.command(cls=ModelCommand)
+
+@click.command(cls=ModelCommand, sections=_SECTIONS)
 @models_argument(required=False)
 @click.option(
     "-r",
@@ -120,7 +130,7 @@ def run(  # the rest of the options is in RunOptions
         each.check()
     if len(chosen) == 1:
         return _run(insert_name(chosen[0], found[0].name))
-    requests = [each.request_part(model.name) for each, model in zip(chosen, found, strict=True)]
+    requests = [each.request_part(override_settings(model, given)) for each, model in zip(chosen, found, strict=True)]
     return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,8 @@ class RunOptions(BaselineOptions):
             options=self.as_recorded(),
         )
 
-    def request_part(self, name: str) -> CheckRequest:
-        """Describe the task as a part of a check of several models; `name` is that of the model.
+    def request_part(self, model: ConfiguredModel) -> CheckRequest:
+        """Describe the task as a part of a check of several models; `model` has the same settings as these options.
 
         Raises:
             UsageError: If there is a revision, but no hub id.
@@ -83,20 +83,8 @@ class RunOptions(BaselineOptions):
         from tokverify.commands.tasks.check import CheckRequest
         from tokverify.report.check import Part
 
-        model = ConfiguredModel(
-            name=name,
-            model=self.model,
-            reference=self._location(),
-            cases=self.cases,
-            suites=self.suites,
-            tags=self.tags,
-            patterns=self.patterns,
-            baseline=self.baseline,
-            fail_on=self.fail_on,
-            strict=self.strict,
-        )
         return CheckRequest(
-            model=model,
+            model=replace(model, reference=self._location()),
             parts=[Part.RUN],
             max_failures=self.max_failures,
             diagnose=self.diagnose,
