@@ -139,6 +139,8 @@ class Program:
         except FailedError as error:
             self._process.abort()
             self._count_failure(str(error), time.monotonic() - start)
+            # At once, even if nothing follows: only so is a program that is gone told from a text on which it fails.
+            self._restart()
             raise EncodeError(f"{self.hello.name} {error}") from error
         except EncodeError as error:
             raise EncodeError(f"{self.hello.name} {error}") from error
