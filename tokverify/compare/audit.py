@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tokverify.compare.subject import NotEvaluatedError, Subject
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding, Waiver
 from tokverify.report.finding import Finding
 from tokverify.text.wording import truncate
@@ -47,6 +47,8 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
         count = len(findings)
         try:
             findings.extend(rule.findings(subject))
+        except GoneError:
+            raise
         except (NotEvaluatedError, TokverifyError) as error:
             extent = "evaluated only in part: " if len(findings) > count else ""
             not_evaluated.append(NotEvaluated(rule.code, rule.name, f"{extent}{truncate(str(error))}"))

@@ -67,52 +67,37 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     explainer = explainer_of(actual, facts or Facts(expected))
     compared = map(explainer.explain, comparison_of(actual, expected, sides).results(cases))
     accepted = map(judge.apply, compared) if judge else compared
-    results, gone = _collect(_watch(accepted, len(cases), max_failures, on_progress))
-    if gone:
-        return _describe_incomplete(Report(*sides, None, results, fail_on=tuple(fail_on)), cases, gone)
+    results: list[CaseResult] = []
     report = Report(
         *sides,
-        vocabulary=compare_vocabularies(actual, expected) if expected else None,
-        results=results,
+        vocabulary=None,
+        results=(),
         fail_on=tuple(fail_on),
         versions={"tokverify": __version__},
         suites=digest_suites(cases),
-        stopped_early=len(results) < len(cases),
-        tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
-        limits=explainer.applied_to(results),
         strict=strict,
     )
-    report = compare_beyond_texts(report, actual, expected)
-    return judge.judge_rest(report) if judge else report
-
-
-def _collect(results: Iterable[CaseResult]) -> tuple[tuple[CaseResult, ...], str]:
-    """Return all results, or those until a side stops answering and why it does.
-
-    Raises:
-        GoneError: If there are none until then.
-    """
-    collected: list[CaseResult] = []
     try:
-        for result in results:
-            collected.append(result)  # noqa: PERF402 - those before an error count
+        for result in _watch(accepted, len(cases), max_failures, on_progress):
+            results.append(result)  # noqa: PERF402 - those before an error count
+        report = replace(
+            report,
+            vocabulary=compare_vocabularies(actual, expected) if expected else None,
+            results=tuple(results),
+            stopped_early=len(results) < len(cases),
+            tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
+            limits=explainer.applied_to(results),
+        )
+        report = compare_beyond_texts(report, actual, expected)
     except GoneError as error:
-        if not collected:
+        if not results:
             raise
-        return tuple(collected), str(error)
-    return tuple(collected), ""
-
-
-def _describe_incomplete(report: Report, cases: Sequence[Case], gone: str) -> Report:
-    from tokverify.version import __version__
-
-    return replace(
-        report,
-        versions={"tokverify": __version__},
-        suites=digest_suites(cases),
-        not_compared=(f"{len(cases) - len(report.results):,} of {plural(len(cases), 'case')}, and the tokens: {gone}",),
-        gone=gone,
-    )
+        missing = (
+            f"{len(cases) - len(results):,} of {plural(len(cases), 'case')}, and the tokenizers themselves: {error}"
+        )
+        known_limits = explainer.applied_to(results)
+        return replace(report, results=tuple(results), limits=known_limits, not_compared=(missing,), gone=str(error))
+    return judge.judge_rest(report) if judge else report
 
 
 def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:

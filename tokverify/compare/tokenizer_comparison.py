@@ -13,7 +13,7 @@ from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
@@ -61,6 +61,8 @@ def compare_tokenizers(
     for step in steps:
         try:
             differences.extend(step())
+        except GoneError:
+            raise
         except (NotComparedError, TokverifyError) as error:
             not_compared.append(str(error))
     differences = blame_reference(differences, contradictions, actual, expected)

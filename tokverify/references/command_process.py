@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any
 
 from tokverify.errors import EncodeError, GoneError, TokverifyError
 from tokverify.references.command_protocol import VERSION, Failure, Hello, Operation, ResponseError, Result, read_hello
-from tokverify.system.child_process import MAX_RESPONSE_BYTES, ChildProcess, FailedError
+from tokverify.system.child_process import MAX_RESPONSE_BYTES, ChildProcess, FailedError, LateError
 from tokverify.system.library_error import summary
 from tokverify.text.sequence import split_batches
 
@@ -21,7 +20,7 @@ SECONDS = 60.0
 MAX_FAILURES = 20
 """How many requests in a row may fail before the run ends."""
 MAX_LOST_SECONDS = 300.0
-"""How much time requests that fail in a row may take before the run ends."""
+"""How much time requests in a row may take to fail by taking too long before the run ends."""
 
 TEXTS_PER_REQUEST = 256
 """How many texts, or lists of ids, a request contains at most."""
@@ -52,7 +51,7 @@ class Program:
         seconds: The limit for each response after the first.
         environment: Variables to set besides those of this process.
         max_bytes: The limit for a response.
-        may_crash: Whether it may crash on any text, so that only the time that failures take is limited.
+        may_crash: Whether it may crash on any text, so that only failures by taking too long are limited.
 
     Raises:
         StartError: If the program cannot be started, or does not answer `hello` as the protocol requires.
@@ -133,12 +132,13 @@ class Program:
             self._restart()
         content = {operation.items: items, **options}
         read = partial(operation.read_all, count=len(items))
-        start = time.monotonic()
         try:
             results = self._read(self._exchange(self._process, operation.name, content, self._seconds), read)
         except FailedError as error:
             self._process.abort()
-            self._count_failure(str(error), time.monotonic() - start)
+            self._count_failure(error)
+            # At once, even if nothing follows: only so is a program that is gone told from a text on which it fails.
+            self._restart()
             raise EncodeError(f"{self.hello.name} {error}") from error
         except EncodeError as error:
             raise EncodeError(f"{self.hello.name} {error}") from error
@@ -149,12 +149,12 @@ class Program:
         self._failures, self._lost_seconds = 0, 0.0
         return results
 
-    def _count_failure(self, message: str, seconds: float) -> None:
+    def _count_failure(self, error: FailedError) -> None:
         self._failures += 1
-        self._lost_seconds += seconds
+        self._lost_seconds += self._seconds if isinstance(error, LateError) else 0
         are_too_many = self._failures >= MAX_FAILURES and not self._may_crash
         if are_too_many or self._lost_seconds >= MAX_LOST_SECONDS:
-            raise GoneError(f"{self.command}: {self._failures} requests in a row failed; the last one {message}")
+            raise GoneError(f"{self.command}: {self._failures} requests in a row failed; the last one {error}")
 
     def _restart(self) -> None:
         self.close()

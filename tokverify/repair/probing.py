@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.tokenizer import Tokenizer
@@ -78,5 +78,7 @@ class Probing:
     def _ask(self, reference: Tokenizer, spec: TokenizerSpec) -> ProbedTokens | None:
         try:
             return probe_tokens(reference, spec)
+        except GoneError:
+            raise
         except TokverifyError:
             return None

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.repair.declared_change import declared_changes
@@ -85,6 +85,8 @@ def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...]
         return None
     try:
         ids = expected.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
+    except GoneError:
+        raise
     except TokverifyError:
         return None
     return tuple(ids)

@@ -30,7 +30,7 @@ ATTEMPTS = 4
 MAX_WAIT = 30.0
 """How many seconds a server may ask to wait, in all attempts of a request together."""
 PATIENCE = 120.0
-"""The limit for all attempts of a request, in seconds."""
+"""The limit for all attempts of a request and for all redirects, in seconds."""
 
 _MAX_REDIRECTS = 5
 _MAX_HEADER_BYTES = 1 << 17
@@ -92,7 +92,7 @@ class HttpClient:
 
     Args:
         seconds: The limit for each exchange, from the request to the last byte of the response.
-        patience: The limit for all attempts of a request, in seconds.
+        patience: The limit for all attempts of a request and for all redirects, in seconds.
         first_pause: The pause before the second attempt, in seconds, if the server names none; each further one is
             twice as long.
         passing: The statuses of failures that pass.
@@ -138,6 +138,7 @@ class HttpClient:
         """
         seen: dict[str, str] = {}
         first = url
+        until = min(until, time.monotonic() + self._patience)
         for _ in range(_MAX_REDIRECTS + 1):
             response = self.send(url, max_bytes=max_bytes, headers=headers, until=until)
             seen |= response.headers
@@ -183,7 +184,7 @@ class HttpClient:
     def _attempt(self, request: _Request, until: float) -> Response:
         """Send a request once; raise one of our errors if that fails."""
         start = time.monotonic()
-        seconds = min(self._seconds, until - start)
+        seconds = max(min(self._seconds, until - start), 0.0)
         try:
             return self._exchange(request, start + seconds)
         except TimeoutError as error:

@@ -10,7 +10,7 @@ from string import hexdigits
 
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType
 from tokverify.texts.failure import NotComparedError
@@ -101,6 +101,8 @@ def types_of(tokenizer: Tokenizer) -> Sequence[TokenType]:
         if isinstance(tokenizer, TypeListing):
             return tokenizer.token_types()
         types = tokenizer.declared_spec().types if isinstance(tokenizer, Declaring) else None
+    except GoneError:
+        raise
     except TokverifyError as error:
         raise NotComparedError(f"the types of tokens: {error}") from error
     if types is None:

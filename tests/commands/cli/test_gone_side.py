@@ -12,15 +12,18 @@ from support.paths import ROOT, SAMPLE
 from support.stand_in import StandIn
 from tokverify import load_gguf
 from tokverify.commands.cli import main
+from tokverify.system import http_client
 
 MODEL = str(SAMPLE / "sample.gguf")
 PROGRAM = ROOT / "tests" / "support" / "mortal_program.py"
 COMMANDS = {
-    "run": (MODEL, "--no-diagnose"),
-    "fuzz": (MODEL, "--texts", "3000"),
-    "stream": (MODEL,),
-    "diff": (MODEL,),
-    "conformance": (MODEL, "--texts", "100"),
+    "run": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
+    "fuzz": (MODEL, "-r", "ADDRESS", "--texts", "64", "--no-replay"),
+    "stream": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
+    "diff": ("ADDRESS", MODEL, "--cases", "SUITE"),
+    "conformance": (MODEL, "-r", "ADDRESS", "--texts", "20"),
+    "audit": (MODEL, "-r", "ADDRESS"),
+    "explain": (MODEL, "Hello", "-r", "ADDRESS"),
 }
 
 
@@ -54,20 +57,26 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
-@pytest.mark.parametrize("command", ["run", "fuzz", "stream", "diff", "conformance"])
-@pytest.mark.parametrize("requests", [12, 60])
-def test_a_server_that_dies_ends_every_command_with_its_address(encoder, command, requests):
-    with MortalStandIn(encoder, requests) as server:
-        arguments = [*COMMANDS[command], "-r", server.address]
-        if command == "diff":
-            arguments = [server.address, MODEL]
-        result = run(command, *arguments)
-    assert result.exit_code == 2, result.output
-    output = " ".join((result.stderr + result.stdout).split())
-    assert re.search(rf"{server.address}/\w+: no complete response", output)
-    assert result.stderr.startswith(f"error: {server.address}/")
-    assert result.stderr.count("\n") == 1
-    assert "differences" not in result.stdout
+def arguments_of(command: str, address: str, suite: str) -> list[str]:
+    return [argument.replace("ADDRESS", address).replace("SUITE", suite) for argument in COMMANDS[command]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(encoder, command, tmp_path, monkeypatch):
+    monkeypatch.setattr(http_client.time, "sleep", lambda _: None)
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(json.dumps({"cases": [{"id": "a", "text": "Hello  world"}, {"id": "b", "text": "a\t\tb   c"}]}))
+    with MortalStandIn(encoder, 10**6) as server:
+        result = run(command, *arguments_of(command, server.address, str(suite)))
+        asked = 10**6 - server.left
+    assert result.exit_code in {0, 1}, result.output
+    moments = range(1, asked)
+    for requests in moments[:: max(len(moments) // 4, 1)]:
+        with MortalStandIn(encoder, requests) as server:
+            result = run(command, *arguments_of(command, server.address, str(suite)))
+        assert result.exit_code == 2, (requests, asked, result.output)
+        assert re.search(rf"^error: .*{server.address}/\S+: no complete response", result.stderr), result.stderr
+        assert result.stderr.count("\n") == 1
 
 
 def test_learn_names_the_server_that_died(encoder, tmp_path):
@@ -105,8 +114,10 @@ def test_what_fuzz_has_tried_before_is_in_its_report(encoder):
 
 @pytest.mark.parametrize("command", ["run", "fuzz", "stream"])
 def test_a_program_that_dies_ends_every_command_with_its_name(command, tmp_path):
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(json.dumps({"cases": [{"id": str(at), "text": "a" * at} for at in range(300)]}))
     arguments = shlex.join([sys.executable, str(PROGRAM), str(SAMPLE / "sample.gguf"), str(tmp_path / "alive"), "6"])
-    result = run(command, *COMMANDS[command], "-r", f"command:{arguments}")
+    result = run(command, *arguments_of(command, f"command:{arguments}", str(suite)))
     assert result.exit_code == 2, result.output
     assert "mortal_program.py" in result.output
     assert "the end" in result.output

@@ -10,6 +10,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import ModelSource, open_model, open_reference
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.consistency import check_consistency
+from tokverify.errors import GoneError
 from tokverify.report.diagnosis import Repair
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect
@@ -65,7 +66,10 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
     if report.gone:
         return report
     repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in _spread(cases, _REPEATED)]
-    results = (*report.results, *check_consistency(found.tokenizer, repeated))
+    try:
+        results = (*report.results, *check_consistency(found.tokenizer, repeated))
+    except GoneError as error:
+        return replace(report, gone=str(error))
     return _without_repairs(replace(report, results=results))
 
 

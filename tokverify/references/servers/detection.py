@@ -12,15 +12,6 @@ from tokverify.system.http_pool import Call, HttpPool, RefusedError
 
 _MODELS = "/v1/models"
 _OVMS_MODELS = "/v3/models"
-_DECISIVE = frozenset(
-    {
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-    }
-)
-"""What a server of any kind answers, so that it says nothing about the kind."""
 _OWNERS: Mapping[str, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglang": "sglang", "OVMS": "ovms"}
 """The `owned_by` of a server's models -> the kind of server."""
 
@@ -55,7 +46,8 @@ def detect(pool: HttpPool) -> str:
     """Return the kind of the server.
 
     Raises:
-        AnswerError: If it does not respond, requires a key, or is not ready.
+        GoneError: If it does not respond, requires a key, or is not ready.
+        AnswerError: If it denies access, or its answer cannot be read.
         UnsupportedError: If it is of an unknown kind.
     """
     for model in list_models(pool, _MODELS):
@@ -75,7 +67,7 @@ def list_models(pool: HttpPool, path: str = _MODELS) -> list[dict[str, Any]]:
     """Return what a server says about its models; nothing if it does not know the path.
 
     Raises:
-        AnswerError: As `detect` does.
+        TokverifyError: As `detect` does.
     """
     answer = _ask_if_known(pool, Call(path))
     models = answer.get("data") if isinstance(answer, dict) else None
@@ -97,6 +89,7 @@ def _ask_if_known(pool: HttpPool, call: Call) -> Any:  # noqa: ANN401 - JSON
     try:
         return pool.ask(call)
     except RefusedError as error:
-        if error.status in _DECISIVE:
+        if error.status == HTTPStatus.FORBIDDEN:
+            # A server of any kind answers this, so that it says nothing about the kind.
             raise
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -17,6 +18,9 @@ from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.http_address import shown
 from tokverify.system.http_client import HttpClient, Response, describe_status
 from tokverify.system.output_file import move_into_place, temporary_beside
+
+MAX_SECONDS = 600.0
+"""The limit for the time that all files next to a model take."""
 
 _MAX_NAME_BYTES = 200
 """Shorter than the limit of file systems, since a temporary file has a longer name."""
@@ -67,6 +71,7 @@ class _Directory:
     def __init__(self, url: str) -> None:
         self._url = urljoin(url, ".")
         self._client = HttpClient()
+        self._until = time.monotonic() + MAX_SECONDS
         self._copies = cache_directory() / "siblings" / hashlib.sha256(self._url.encode()).hexdigest()[:16]
 
     def url_of(self, name: str) -> str:
@@ -83,7 +88,7 @@ class _Directory:
         return data is not None
 
     def _request(self, url: str) -> bytes | None:
-        response = self._client.get(url, max_bytes=MAX_FILE_BYTES)
+        response = self._client.get(url, max_bytes=MAX_FILE_BYTES, until=self._until)
         if _is_missing(response):
             return None
         if response.status != HTTPStatus.OK:
