@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokverify.corpus.document import Document
-    from tokverify.engine.batch import EncodedBatch
-    from tokverify.engine.encoder import Encoder
     from tokverify.texts.mode import Mode
 
 

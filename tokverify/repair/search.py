@@ -21,7 +21,6 @@ from tokverify.report.run import CaseResult
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.repair.evidence import Goal
     from tokverify.repair.facts import Facts
 
 

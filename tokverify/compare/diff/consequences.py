@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from tokverify.compare.diff.parts.document import read_document
 from tokverify.compare.diff.special import SpecialTokens
@@ -17,10 +16,6 @@ from tokverify.report.diff import ChangeReport
 from tokverify.text.wording import list_items, plural
 from tokverify.texts.sample import Sample
 from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
-
 
 _MAX_TOKENS = 2000
 """The number of ids that represent another token to look for in texts."""

@@ -28,8 +28,7 @@ from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.text.wording import list_items
 
 if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
-    from tokverify.repair.fix.measure import Measure, Measuring
+    from tokverify.repair.diagnosis import DiagnosisResult
 
 
 _DIAGNOSES = 3

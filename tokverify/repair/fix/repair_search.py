@@ -27,7 +27,6 @@ from tokverify.texts.target_text import general_cases, is_generated, target_case
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.repair.fix.measure import Measure, Measuring
     from tokverify.sources.gguf.declaration import Declaration
 
 

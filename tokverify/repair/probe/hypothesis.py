@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.encoder import Encoder
@@ -28,10 +27,6 @@ from tokverify.repair.probe.vocabulary import Vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_text
 from tokverify.texts.queries import Queries
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.vocabulary import Vocabulary
-
 
 _LEAST_SHARE = 0.2
 """A hypothesis that agrees with fewer of the samples is not worth refining."""

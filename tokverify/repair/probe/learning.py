@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
@@ -20,9 +19,6 @@ from tokverify.spec import TokenizerSpec
 from tokverify.texts.queries import Queries
 from tokverify.texts.reach import find_unreachable
 from tokverify.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.tokens import ProbedTokens
 
 
 @dataclass(frozen=True, kw_only=True)
