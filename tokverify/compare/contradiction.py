@@ -100,7 +100,7 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
 
 def _writes_bos(path: Path, bos: str) -> bool:
     markers = read_template(chat_templates(path).get("default", ""))
-    return markers.mentions_bos or markers.begins_with(bos)
+    return markers.mentions_bos or markers.count_leading(bos) > 0
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
