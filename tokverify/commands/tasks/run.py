@@ -128,7 +128,7 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     results = drop_blamed(report)
     result = diagnose(model.spec, facts, results, encoder=model.encoder, budget=budget)
     if result is None and len(results) < len(report.results):
-        return replace(report, undiagnosed=explain_blame(report))
+        return replace(report, undiagnosed=explain_blame(report.differences))
     return add_repairs(replace(report, diagnosis=result.diagnosis)) if result else report
 
 
