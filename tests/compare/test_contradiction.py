@@ -8,10 +8,12 @@ import pytest
 
 from support.rule_maker import bpe_json, good_bpe
 from tokverify.case import Case
+from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.opening import OpenedReference
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.contradiction import drop_blamed, explain_blame, find_contradictions
 from tokverify.engine.encoder import Encoder
+from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, declared_changes
 from tokverify.repair.evidence import Evidence, Target
@@ -20,6 +22,7 @@ from tokverify.report.finding import ERROR
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.report.verdict import Origin
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 BOS = 260
@@ -65,7 +68,7 @@ def test_a_reference_that_contradicts_itself_about_bos_is_at_fault(tmp_path, con
     assert "tokenizer_config.json has" in found.message
     assert "but the tokenizer adds none" in found.message
     assert [result.case.id for result in drop_blamed(report)] == ["plain"]
-    assert "leave the model as it is" in explain_blame(report)
+    assert "leave the model as it is" in explain_blame(report.differences)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +94,13 @@ def test_the_model_is_not_turned_to_a_reference_that_is_in_doubt(tmp_path):
         evidence = Evidence(BPE, Encoder(BPE), facts, [Target("around", "ab", True, True, (256,))])
         for changes in (declared_changes(BPE, evidence.encoder, facts), flags(evidence)):
             assert ("add_bos" in {change.kind for change in changes}) is expected
+
+
+def test_no_repair_is_offered_if_the_reference_is_at_fault(tmp_path):
+    reference(tmp_path, add_bos_token=True)
+    write_gguf(tmp_path / "model.gguf", BPE)
+    with pytest.raises(TokverifyError, match=r"not repaired: .* the reference is at fault"):
+        fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
 
 
 def test_a_model_that_agrees_with_neither_place_is_at_fault(tmp_path):

@@ -330,11 +330,22 @@ def test_what_a_converter_types_on_purpose_is_a_convention(text):
     assert (found.severity, found.origin) == (INFO, Origin.CONVENTION)
 
 
-@pytest.mark.parametrize("text", ["word", "<think>", "unused7", "<|half>", "[REFERENCE_DOC_0]"])
-def test_other_control_tokens_are_no_convention(text):
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [("word", ERROR), ("<think>", ERROR), ("unused7", ERROR), ("[REFERENCE_DOC_0]", ERROR), ("<|half>", WARNING)],
+)
+def test_other_control_tokens_are_no_convention(text, severity):
     source = typed_like(encoder({text: 0.0}), {259: TokenType.USER_DEFINED})
     (found,) = differences(encoder({text: 0.0}, {text: CONTROL}), source, Aspect.TYPES)
-    assert found.origin is Origin.UNKNOWN
+    assert (found.severity, found.origin) == (severity, Origin.UNKNOWN)
+
+
+def test_a_reference_that_never_parses_control_tokens_may_mean_one():
+    source = typed_like(encoder({"<start_of_turn>": 0.0}), {259: TokenType.USER_DEFINED})
+    source.parses_special = False
+    file = encoder({"<start_of_turn>": 0.0}, {"<start_of_turn>": CONTROL})
+    (found,) = differences(file, source, Aspect.TYPES)
+    assert found.severity is INFO
 
 
 RUNS = {"▁": -9.0, "▁▁": -1.0, "▁a": -5.0, "a": -9.0, "b": -9.0}

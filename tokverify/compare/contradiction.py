@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tokverify.compare.affix import affixes_of
+from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.marker import read_template
 from tokverify.errors import TokverifyError
 from tokverify.report.run import CaseResult, Report
@@ -228,7 +228,16 @@ def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
     return ids[start:end]
 
 
-def explain_blame(report: Report) -> str:
-    """Say that the reference of a report is at fault, and where its files contradict each other."""
-    blamed = [each.message for each in report.differences if each.origin is Origin.REFERENCE]
-    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is"
+def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
+    """Say that a reference is at fault, and where its files contradict each other; empty if it is not."""
+    blamed = [each.message for each in differences if each.origin is Origin.REFERENCE]
+    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is" if blamed else ""
+
+
+def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
+    """Say that a reference is at fault about the tokens around a text; empty if it is not."""
+    try:
+        differences = list(find_affix_differences(actual, expected))
+    except NotComparedError:
+        return ""
+    return explain_blame(blame_reference(differences, contradictions_of(expected), actual, expected))

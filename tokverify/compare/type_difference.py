@@ -166,7 +166,7 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
         severity, reason = INFO, "llama.cpp's converter types a token with such a text as a control token on purpose"
         origin = Origin.CONVENTION
     elif is_converted and is_marker(piece):
-        severity, reason = INFO, "converters type what looks like a special token as a control token"
+        severity, reason = _judge_marker(actual, expected)
     elif actual.id in alike:
         severity, reason = INFO, "no difference in any text that was tried: the model makes the same token of it"
     elif TokenType.UNKNOWN in types and not classes <= _MATCHED:
@@ -174,6 +174,16 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
     elif _Class.UNUSED in classes and is_filler(piece):
         severity, reason = INFO, "it is reserved or padding"
     return _Way(severity, actual.meaning, expected.meaning, reason, origin)
+
+
+def _judge_marker(*sides: _Typed) -> tuple[Severity, str]:
+    """Judge a marker typed CONTROL in a file, although its text alone is no reason for the converter to do so.
+
+    Of a reference that never recognizes control tokens, it is not known whether the publisher declares them special.
+    """
+    if all(side.tokenizer.parses_special for side in sides):
+        return WARNING, "programs that look for it in an answer do not see it"
+    return INFO, "converters type what looks like a special token as a control token"
 
 
 def _is_overridden(token: _Typed, other: _Typed) -> bool:

@@ -57,7 +57,7 @@ def find_repair(
     results = drop_blamed(report)
     found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
     if found is None and len(results) < len(report.results):
-        return replace(report, undiagnosed=explain_blame(report))
+        return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing_differences(report)
     if facts.expected is None or not is_failing or not _is_file_suspected(report, found, encoder, facts):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report

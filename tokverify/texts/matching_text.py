@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
@@ -32,7 +33,7 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     """
     if not 0 < len(ids) <= _MOST:
         return frozenset()
-    competing = _Competing(actual)
+    competing = _competing_in(expected)
     asked = [(id, text, mode) for id in ids for text in competing.make_texts(id) for mode in _MODES]
     modes = Modes(actual, expected)
     texts, chosen = [text for _, text, _ in asked], [modes.choose(text, mode) for _, text, mode in asked]
@@ -44,6 +45,12 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
         elif id in left:
             used.add(id)
     return frozenset(used - differing)
+
+
+# A repair compares many variants of a file with one reference, and looking at all tokens takes half a second.
+@lru_cache(maxsize=1)
+def _competing_in(tokenizer: Tokenizer) -> _Competing:
+    return _Competing(tokenizer)
 
 
 class _Competing:

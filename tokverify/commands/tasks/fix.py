@@ -10,6 +10,7 @@ from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.declaration import OpenedDeclaration, open_declaration
 from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource, open_reference
+from tokverify.compare.contradiction import find_blame
 from tokverify.errors import TokverifyError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
@@ -46,8 +47,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         The plan, and the verification of the repaired file.
 
     Raises:
-        TokverifyError: If a file cannot be read or written, the reference belongs to another model, or the repair does
-            not improve anything.
+        TokverifyError: If a file cannot be read or written, the reference belongs to another model or is at fault
+            itself, or the repair does not improve anything.
     """
     file = find_model(model)
     path = file.path
@@ -63,6 +64,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     _require_same_model(path, opened.spec, facts)
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, facts, cases, encodings=encodings)
+    _require_sound_reference(path, plan, facts)
     others = tuple(_compare_with_others(opened, found, plan, cases))
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
@@ -79,6 +81,14 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
 def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
     if is_of_other_model(spec, facts):
         raise TokverifyError(f"{model}: {describe_other_model(facts.name)}")
+
+
+def _require_sound_reference(model: Path, plan: Plan, facts: Facts) -> None:
+    """Do not leave it at "not repaired" if it is the reference that should be."""
+    if plan.change is None and plan.after.encoder and facts.expected:
+        blame = find_blame(plan.after.encoder, facts.expected)
+        if blame:
+            raise TokverifyError(f"{model}: not repaired: {blame}")
 
 
 def _compare_with_others(
