@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.paths import SAMPLE
+from support.rank_maker import byte_ranks
 from support.spec_file import write_spec
 from support.spec_maker import bpe_spec, spec_of, spm_spec
 from tokverify.commands.cli import main
@@ -40,8 +41,7 @@ def refused(*arguments: object) -> str:
 
 
 def ranks_file(path: Path, *tokens: bytes) -> Path:
-    all_tokens = [*(bytes([byte]) for byte in range(256)), *tokens]
-    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % id for id, token in enumerate(all_tokens)))
+    path.write_bytes(byte_ranks(*tokens))
     return path
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from support.rank_maker import byte_ranks
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references import discovery
 from tokverify.references.discovery import PATIENCE, find_reference
@@ -139,7 +140,7 @@ def test_a_broken_tokenizer_in_a_repository_that_the_file_only_names_is_reported
 
 
 def test_an_unsupported_tokenizer_is_skipped_and_reported(model):
-    model.with_name("tokenizer.model").write_text("IQ== 0\nIg== 1\n")
+    model.with_name("tokenizer.model").write_bytes(byte_ranks())
     found = find_reference(model, SPEC)
     assert found.source == "rebuilt"
     assert "a tiktoken vocabulary" in found.reason

@@ -6,6 +6,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
+from support.rank_maker import byte_ranks
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.references.reference import Request
@@ -171,7 +172,7 @@ def test_a_refusal_of_the_hub_is_explained(hub, monkeypatch, error, message):
 
 
 def test_a_repository_with_a_rank_file_alone_says_how_to_name_its_pattern(hub):
-    hub.files["tiktoken.model"] = b"IQ== 0\nIg== 1\n"
+    hub.files["tiktoken.model"] = byte_ranks()
     with pytest.raises(UnsupportedError, match=r"add its name, as in .*[/\\]tiktoken\.model:cl100k_base"):
         open_repository("org/fox")
     assert hub.asked[-1] == "tiktoken.model"
