@@ -63,7 +63,9 @@ def find_repair(
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
     try:
-        plan = make_plan(Path(report.actual.name), declaration, facts, cases, encodings=encodings, diagnosed=found)
+        plan = make_plan(
+            Path(report.actual.name), declaration, facts, cases, encodings=encodings, diagnosed=found, is_quick=True
+        )
     except TokverifyError as error:
         return replace(report, diagnosis=found.diagnosis if found else None, undiagnosed=str(error))
     if found is None and plan.change is None:

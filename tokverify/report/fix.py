@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fields import Count
+from tokverify.report.limit import AppliedLimit
 from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
 FINDINGS = "errors found by audit"
@@ -22,11 +23,13 @@ class Verification:
     match: Count
     """How many cases match."""
     fail: Count
-    """How many do not match or could not be encoded."""
+    """How many do not match or could not be encoded, and no limit explains why."""
     decoded_differently: Count = 0
     """How many decode differently, whether or not their ids match."""
     refusal: str | None = None
     """Why the file is refused, so that every case fails."""
+    explained: Count = 0
+    """How many do not match only because of limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ class FixReport:
     """What the reference does not tell, so that a fault in it would go unnoticed."""
     others: tuple[OtherReference, ...] = ()
     """Other tokenizers, beside the model or its reference, that do not agree."""
+    limits: tuple[AppliedLimit, ...] = ()
+    """The limits that explain cases of the file that is left: the repaired one, if any."""
     stopped_early: bool = False
     """Whether the limit was reached before everything was tried."""
     is_thorough: bool = False
@@ -126,7 +131,7 @@ def remaining(report: FixReport) -> tuple[FixCheck, ...]:
 
 
 def fix_exit_code(report: FixReport) -> int:
-    """Return 0 if all cases match in the end and every required check finds nothing, else 1."""
+    """Return 0 if all cases match in the end, or limits explain them, and every required check finds nothing, else 1."""
     inferred = report.repair.inferred_tokens if report.repair and report.after else 0
     return int((report.after or report.before).fail > 0 or bool(remaining(report)) or inferred > 0)
 

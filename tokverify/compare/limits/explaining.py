@@ -75,6 +75,10 @@ class Explainer:
         counts = Counter(code for result in results for code in result.explained_by)
         return tuple(_describe(self._used[code], counts[code]) for code in sorted(counts))
 
+    def known_limits(self) -> Iterator[AppliedLimit]:
+        """Yield the limits that have explained something so far, without the number of cases."""
+        yield from (_describe(candidate, 0) for candidate in self._used.values())
+
     @cached_property
     def _candidates(self) -> list[_Candidate]:
         sides = self._sides

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     _Line = tuple[str, Inline]
 
 _OUTCOMES = {
-    0: ("Repaired", "every comparison with the reference agrees"),
+    0: ("Repaired", "every comparison with the reference agrees, apart from limits of llama.cpp"),
     1: ("Not repaired", "a comparison with the reference still finds a difference"),
 }
 _SET_TYPES = (
@@ -152,5 +152,7 @@ def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[_Lin
 def _format_counts(found: Verification) -> str:
     match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
     counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not" if found.fail else match
+    if found.explained:
+        counts += f", {found.explained:,} {'differs' if found.explained == 1 else 'differ'} only by limits of llama.cpp"
     differing = found.decoded_differently
     return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts

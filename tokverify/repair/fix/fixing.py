@@ -67,6 +67,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         to_checks(plan.before, plan.after),
         plan.measuring.token_list.not_compared,
         stopped_early=plan.stopped_early,
+        limits=plan.measuring.limits_of(plan.after if is_written or plan.change is None else plan.before),
     )
 
 
@@ -93,13 +94,21 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     *,
     encodings: int = ENCODINGS,
     diagnosed: DiagnosisResult | None = None,
+    is_quick: bool = False,
 ) -> Plan:
     """Verify a file, and repair one fault after the other until none is left or nothing helps.
 
-    `diagnosed` is the diagnosis of the cases, if it is already known.
+    Args:
+        model: The file.
+        declaration: What it declares.
+        facts: What is known about the reference.
+        cases: The texts to compare.
+        encodings: How many texts a diagnosis may encode, approximately.
+        diagnosed: The diagnosis of the cases, if it is already known.
+        is_quick: Leave out the texts of every token, which take longer than everything else.
     """
     measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings))
-    search = RepairSearch(declaration, facts, measuring, encodings, diagnosed)
+    search = RepairSearch(declaration, facts, measuring, encodings, diagnosed, is_quick=is_quick)
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure

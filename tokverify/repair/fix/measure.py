@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +13,7 @@ from tokverify.case import Case
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.subject import Subject
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
@@ -25,8 +28,8 @@ from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
+from tokverify.report.limit import AppliedLimit
 from tokverify.report.run import CaseResult, Status
-from tokverify.report.run_summary import FAILING
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.batch import KnownIds
@@ -120,8 +123,10 @@ class Measure:
         results = [result for result in self.results if not is_generated(result.case)]
         fail = self.counts[CASES]
         skipped = sum(result.status is Status.SKIPPED for result in results)
+        explained = sum(bool(result.explained_by) for result in results)
         decoded = sum(result.decode_difference is not None for result in results)
-        return Verification(len(results) - fail - skipped, fail, decoded, self.refusal or None)
+        match = len(results) - fail - skipped - explained
+        return Verification(match, fail, decoded, self.refusal or None, explained)
 
 
 def to_checks(before: Measure, after: Measure) -> tuple[FixCheck, ...]:
@@ -153,6 +158,9 @@ class Measuring:
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
         self._known: KnownIds = {}
+        self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
+        self._limits: dict[str, AppliedLimit] = {}
+        self._fewest = sys.maxsize
 
     def add_cases(self, cases: Iterable[Case]) -> bool:
         """Also compare these cases from now on; return whether any of them is new."""
@@ -173,7 +181,7 @@ class Measuring:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
         self.budget.spend(_cost(encoder, self._cases))
-        results = compare_cases(encoder, expected, self._cases, self._known)
+        results = self._explain(encoder, compare_cases(encoder, expected, self._cases, self._known))
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         compared = self._compare(encoder)
@@ -195,6 +203,32 @@ class Measuring:
             **self._count_errors(spec),
         }
         return Measure(counts, self._optional, results, encoder, differences=differences)
+
+    def _explain(self, encoder: Encoder, results: Sequence[CaseResult]) -> Sequence[CaseResult]:
+        """Return results with the limits that explain them, unless more cases fail than before.
+
+        A case that gives the same wrong ids again has the same explanation, so that few candidates need a deviating
+        encoder, which takes long to build.
+        """
+        failing = sum(result.fails for result in results)
+        if not failing or failing > self._fewest:
+            return results
+        self._fewest = failing
+        explainer = explainer_of(encoder, self._facts)
+        explained: list[CaseResult] = []
+        for result in results:
+            key = result.case.name, result.actual
+            if result.fails and key not in self._explained:
+                self._explained[key] = explainer.explain(result).explained_by
+            explained.append(replace(result, explained_by=self._explained[key]) if result.fails else result)
+        self._limits |= {limit.code: limit for limit in explainer.known_limits()}
+        return explained
+
+    def limits_of(self, measure: Measure) -> tuple[AppliedLimit, ...]:
+        """Return the limits that explain cases of a measure, without the generated ones."""
+        shipped = [result for result in measure.results if not is_generated(result.case)]
+        counts = Counter(code for result in shipped for code in result.explained_by)
+        return tuple(replace(self._limits[code], cases=counts[code]) for code in sorted(counts))
 
     def _compare(self, encoder: Encoder) -> Sequence[TokenizerDifference]:
         """Return the differences between the tokenizers themselves, as `run` does."""
@@ -269,7 +303,7 @@ def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
 
 
 def _count_failing(results: Iterable[CaseResult]) -> int:
-    return sum(result.status in FAILING for result in results)
+    return sum(result.fails for result in results)
 
 
 def _count_decoding(results: Iterable[CaseResult]) -> int:

@@ -45,21 +45,24 @@ class RepairSearch:
         measuring: Compares tokenizers with the reference; it gets the texts that the search makes.
         encodings: How many texts a diagnosis may encode, approximately.
         diagnosed: The diagnosis of the cases, if it is already known.
+        is_quick: Whether to leave out the texts of every token.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the optional ones are keywords
         self,
         declaration: Declaration,
         facts: Facts,
         measuring: Measuring,
         encodings: int,
         diagnosed: DiagnosisResult | None = None,
+        *,
+        is_quick: bool = False,
     ) -> None:
         self._declaration = declaration
         self._spec = declaration.spec
         self._facts = facts
         self._measuring = measuring
-        self._every_token = EveryToken(facts.expected, facts.spec) if facts.expected else None
+        self._every_token = EveryToken(facts.expected, facts.spec) if facts.expected and not is_quick else None
         self._rejected: set[str] = set()
         self._was_loaded = self._add_first_cases()
         self.candidates = Candidates(facts, measuring, encodings, diagnosed)
