@@ -131,7 +131,7 @@ def remaining(report: FixReport) -> tuple[FixCheck, ...]:
 
 
 def fix_exit_code(report: FixReport) -> int:
-    """Return 0 if all cases match in the end, or limits explain them, and every required check finds nothing, else 1."""
+    """Return 0 if all cases match in the end or limits explain them, and all required checks find nothing, else 1."""
     inferred = report.repair.inferred_tokens if report.repair and report.after else 0
     return int((report.after or report.before).fail > 0 or bool(remaining(report)) or inferred > 0)
 
