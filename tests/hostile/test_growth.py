@@ -27,6 +27,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.references import open_reference
+from tokverify.sources.tiktoken.published import ORIGINALS
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec
 
@@ -126,7 +127,7 @@ def tekken(vocabulary: int, special: int) -> str:
     ]
     names = ["<unk>", "<s>", "</s>", *(f"<{at}>" for at in range(special))]
     config = {
-        "pattern": r"\w+|\s+|.",
+        "pattern": ORIGINALS["tekken"],
         "num_vocab_tokens": len(vocab),
         "default_vocab_size": len(vocab) + len(names),
         "default_num_special_tokens": len(names),
