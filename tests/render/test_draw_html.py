@@ -125,6 +125,14 @@ def test_styles_and_code_are_kept():
     ]
 
 
+@pytest.mark.parametrize(("count", "shown"), [(4, 5), (5, 1)])
+def test_many_lines_of_little_interest_are_folded(count: int, shown: int):
+    dim = [("", message(f"setting {number}", Style.DIM)) for number in range(count)]
+    root = read(Section([Fields([("model", message("m")), *dim])]))
+    assert len(root.xpath("//dd/p")) == shown
+    assert len(root.xpath("//dd/details/p")) == count + 1 - shown
+
+
 def test_names_between_backticks_are_code():
     assert with_code("use `a` or `b`.") == [
         Span("use "),

@@ -39,6 +39,7 @@ _MAX_OPEN_ROWS = 60
 _MAX_SHORT_ROWS = 12
 _MAX_OPEN = 5
 _MAX_DRAWN = 200
+_MAX_DIM = 4
 _CONTEXT = 4
 _MIN_FOLDED = 12
 _MAX_COLUMNS = 300
@@ -170,13 +171,26 @@ def _has_tokens(entry: _Entry) -> bool:
     return any(isinstance(block, Alignment) for block in entry.blocks)
 
 
-def _group_lines(fields: Fields) -> list[tuple[str, list[Inline]]]:
-    """Return each label with its lines."""
-    groups: list[tuple[str, list[Inline]]] = []
+@dataclass(slots=True)
+class _Group:
+    """A label with its lines."""
+
+    label: str
+    lines: list[Inline]
+    folded: list[Inline]
+    """Many lines of little interest, such as the settings of a tokenizer."""
+
+
+def _group_lines(fields: Fields) -> list[_Group]:
+    groups: list[_Group] = []
     for label, line in fields.lines:
         if label or not groups:
-            groups.append((label, []))
-        groups[-1][1].append(line)
+            groups.append(_Group(label, [], []))
+        groups[-1].lines.append(line)
+    for group in groups:
+        dim = [line for line in group.lines if all(span.style is Style.DIM for span in spans(line))]
+        if len(dim) > _MAX_DIM:
+            group.lines, group.folded = [line for line in group.lines if line not in dim], dim
     return groups
 
 

@@ -1,5 +1,5 @@
-"""What all pages of the `html` format share; the templates and scripts of a kind of report are in its package.
+"""What all pages of the `html` format share, and the template of every page but those of `run` and `view`.
 
-A page needs no network. It is complete without scripts, except that failing cases are only named; the scripts draw the
-tokens of a case when it is opened, and filter cases. Every text has passed `visible` before it gets here.
+A page needs no network. It is complete without scripts, except that the page of `run` then only names failing cases.
+Every text has passed `visible` before it gets here.
 """

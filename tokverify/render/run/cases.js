@@ -110,10 +110,10 @@ function clearFilters() {
   LINKED.name = "";
 }
 
-// Shows only the cases that one field selects; `names` are the choices of a select.
+// Shows only the cases that a select selects; `names` are its choices.
 function showOnly(field, name, names) {
   clearFilters();
-  field.value = names ? String(names.indexOf(name)) : name;
+  field.value = String(names.indexOf(name));
   changeFilter();
   document.getElementById("cases").scrollIntoView();
   field.focus({ preventScroll: true });
@@ -133,12 +133,6 @@ function startLinks() {
   });
   document.querySelectorAll("[data-suite]").forEach((label) => {
     replaceByButton(label, () => showOnly(SUITE, label.dataset.suite, REPORT.suites));
-  });
-  document.querySelectorAll("[data-shows]").forEach((label) => {
-    replaceByButton(label, () => showOnly(CAUSE, label.dataset.shows, REPORT.causes));
-  });
-  document.querySelectorAll("[data-case]").forEach((label) => {
-    replaceByButton(label, () => showOnly(SEARCH, label.dataset.case));
   });
 }
 

@@ -81,10 +81,10 @@ def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tupl
     }
 
 
-def comparison(report: Report, roles: tuple[str, str] = ("actual", "expected")) -> dict[str, object]:
+def comparison(report: Report) -> dict[str, object]:
     """Return what was compared with what."""
     return {
-        "sides": list(zip(roles, map(side_data, (report.actual, report.expected)), strict=True)),
+        "sides": [("actual", side_data(report.actual)), ("expected", side_data(report.expected))],
         "versions": version_list(report.versions),
         "differences": list(map(partial(_difference, report), report.differences)),
         "not_compared": list(map(visible_message, report.not_compared)),
