@@ -30,10 +30,13 @@ class _Candidate:
 
 
 def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
-    """Return what explains cases; without an encoder of our own, it explains none."""
-    if isinstance(actual, Encoder) and facts.expected is not None and actual.settings.family.in_llama_cpp:
-        return Explainer(Sides(actual, facts))
-    return Explainer(None)
+    """Return what explains cases; it explains none unless our side is a file for llama.cpp, and the other is not."""
+    expected = facts.expected
+    # What another GGUF file or llama.cpp itself does is no limit.
+    is_llama_cpp = expected is None or isinstance(expected, Encoder) or expected.decodes_as_llama_cpp
+    if is_llama_cpp or not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
+        return Explainer(None)
+    return Explainer(Sides(actual, facts))
 
 
 class Explainer:
