@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.case_comparison import comparison_of
 from tokverify.compare.digest import digest_suites
 from tokverify.compare.expectation import expect_side
-from tokverify.compare.facts import Facts
-from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.errors import GoneError
-from tokverify.report.run import CaseResult, Report, Side
+from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
 from tokverify.texts.batch import KnownIds
@@ -24,6 +23,9 @@ from tokverify.tokenizer import Tokenizer, pairs_for_display
 
 if TYPE_CHECKING:
     from tokverify.compare.baseline import Baseline
+    from tokverify.compare.facts import Facts
+    from tokverify.compare.limits.explaining import Explainer
+    from tokverify.report.limit import AppliedLimit
 
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
@@ -37,6 +39,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     fail_on: Sequence[str] = FAIL_ON,
     strict: bool = False,
     facts: Facts | None = None,
+    explain: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Compare two tokenizers, and the ids of every case.
@@ -54,6 +57,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         fail_on: What makes the report fail besides failing cases, as names of `FAIL_ON_NAMES`.
         strict: Let cases fail even if limits of llama.cpp explain them.
         facts: What is known about `expected`; by default, as much as it says itself.
+        explain: Whether limits of llama.cpp may explain cases; False if `expected` should do exactly as it does.
         on_progress: Called after each case with the number of cases done and of all.
 
     Raises:
@@ -64,8 +68,10 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     judge = baseline.judge(sides[0]) if baseline else None
-    explainer = explainer_of(actual, facts or Facts(expected))
-    compared = map(explainer.explain, comparison_of(actual, expected, sides).results(cases))
+    explainer = _LazyExplainer(actual, facts, expected)
+    compared = comparison_of(actual, expected, sides).results(cases)
+    if explain:
+        compared = map(explainer.explain, compared)
     accepted = map(judge.apply, compared) if judge else compared
     results: list[CaseResult] = []
     report = Report(
@@ -98,6 +104,30 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         known_limits = explainer.applied_to(results)
         return replace(report, results=tuple(results), limits=known_limits, not_compared=(missing,), gone=str(error))
     return judge.judge_rest(report) if judge else report
+
+
+@dataclass(frozen=True)
+class _LazyExplainer:
+    """Explains results by limits; their table is loaded for the first result that differs."""
+
+    actual: Tokenizer
+    facts: Facts | None
+    expected: Tokenizer | None
+
+    def explain(self, result: CaseResult) -> CaseResult:
+        """Return a result with the limits that explain it."""
+        return self._explainer.explain(result) if result.status is Status.MISMATCH else result
+
+    def applied_to(self, results: Sequence[CaseResult]) -> tuple[AppliedLimit, ...]:
+        """Describe the limits that explain results."""
+        return self._explainer.applied_to(results) if any(result.explained_by for result in results) else ()
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        from tokverify.compare.facts import Facts
+        from tokverify.compare.limits.explaining import explainer_of
+
+        return explainer_of(self.actual, self.facts or Facts(self.expected))
 
 
 def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:

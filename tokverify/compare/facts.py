@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.reference_ranking import read_ranking
-from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
@@ -24,6 +25,8 @@ from tokverify.tokenizer import (
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
+
+_MOST_SECONDS = 2
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,13 @@ class Facts:
         if self.document is None or self.document.library.normalizer is None:
             return None
         names = [stage["type"] for stage in self.document.normalizer]
-        return ", ".join(names), self.document.library.normalizer.normalize_str
+        normalize = self.document.library.normalizer.normalize_str
+
+        def normalizer(text: str) -> str:
+            with raised_as(EncodeError, f"{self.name} cannot normalize this text", quietly=True):
+                return str(normalize(text))
+
+        return ", ".join(names), normalizer
 
     @cached_property
     def words(self) -> tuple[str, Callable[[str], list[str]]] | None:
@@ -196,21 +205,29 @@ class Facts:
             return None
         names = [stage["type"] for stage in (*self.document.normalizer, *self.document.pre_tokenizer)]
         normalize = self.normalizer[1] if self.normalizer else str
-        split = self.document.library.pre_tokenizer.pre_tokenize_str
-        return ", ".join(names), lambda text: [word for word, _ in split(normalize(text))]
+        pre_tokenize = self.document.library.pre_tokenizer.pre_tokenize_str
+
+        def split(text: str) -> list[str]:
+            with raised_as(EncodeError, f"{self.name} cannot split this text", quietly=True):
+                return [word for word, _ in pre_tokenize(normalize(text))]
+
+        return ", ".join(names), split
 
     @cached_property
     def split(self) -> Callable[[str], list[str]] | None:
         """A function that splits a text into the pre-tokens of byte-level BPE, before anything else is done to them."""
         if isinstance(self.expected, PatternHolding):
-            import regex
-
-            return regex.compile(self.expected.split_pattern, regex.V1).findall
+            return _split_by(self.expected.split_pattern)
         document = self.document
         if document is None or not any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
             return None
         pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
-        return lambda text: [text[start:end] for _, (start, end) in pre_tokenize(text)]
+
+        def split(text: str) -> list[str]:
+            with raised_as(EncodeError, f"{self.name} cannot split this text", quietly=True):
+                return [text[start:end] for _, (start, end) in pre_tokenize(text)]
+
+        return split
 
     @property
     def ignore_merges(self) -> bool | None:
@@ -229,6 +246,23 @@ class Facts:
     def fuses_unknown(self) -> bool | None:
         """Whether a run of characters outside the vocabulary becomes one unknown token."""
         return bool(self.document.model.get("fuse_unk")) if self.document else None
+
+
+def _split_by(pattern: str) -> Callable[[str], list[str]] | None:
+    """Return a function that lists the matches of a regular expression; None if it cannot be used."""
+    import regex
+
+    try:
+        find_all = regex.compile(pattern, regex.V1).findall
+    except regex.error:
+        return None
+
+    def split(text: str) -> list[str]:
+        # subtle: the pattern comes from a file, and this library searches without a limit.
+        with raised_as(EncodeError, "the pattern takes too long for this text", quietly=True):
+            return list(map(str, find_all(text, timeout=_MOST_SECONDS)))
+
+    return split
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:

@@ -18,7 +18,7 @@ from tokverify.report.report_diff import (
     VersionChange,
 )
 from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.report.run_summary import FAILING, other_side
+from tokverify.report.run_summary import other_side
 from tokverify.report.tokenizer_difference import difference_fails
 
 _Change = TypeVar("_Change", CaseChange, DifferenceChange)
@@ -111,10 +111,10 @@ def _outcome(result: CaseResult | None) -> CaseOutcome | None:
 
 def _classify(old: CaseResult | None, new: CaseResult) -> CaseChangeKind | None:
     """Return what happened to a case; None if it came out as before."""
-    fails = new.status in FAILING
+    fails = new.fails
     if old is None:
         return CaseChangeKind.NEW_FAILED if fails else CaseChangeKind.NEW
-    failed = old.status in FAILING
+    failed = old.fails
     if fails and failed:
         return CaseChangeKind.CHANGED if digest(old) != digest(new) else None
     if fails:

@@ -38,7 +38,7 @@ Fragment = str | int
 """A stretch of text, never empty, or the id of an added token."""
 
 
-def sort_longest_first(ids: Iterable[int], pieces: Sequence[str]) -> list[int]:
+def sort_longest_first(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -> list[int]:
     """Sort added tokens, given in ascending order, as llama.cpp does; those of equal length get an order of its own."""
     return introsort(ids, key=lambda id: -len(to_bytes(pieces[id])))
 

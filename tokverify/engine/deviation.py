@@ -70,6 +70,8 @@ class Deviation:
     """If True, added tokens are found from left to right, the longest at each position."""
     specials: Mapping[int, bool | None] = field(default_factory=dict)
     """Whether tokens are special, which means matched only with `parse_special`, by id; None for never matched."""
+    texts: Mapping[int, str] = field(default_factory=dict)
+    """The texts for which added tokens are looked, by id, where they are not what the file stores."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
     """What ids decode to; if that is empty, the token is ignored."""
     join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
@@ -84,6 +86,7 @@ class Deviation:
             self,
             normalizers=self.normalizers + other.normalizers,
             specials={**self.specials, **other.specials},
+            texts={**self.texts, **other.texts},
             decoded={**self.decoded, **other.decoded},
         )
         for name in _SINGLE:
@@ -99,12 +102,17 @@ class Deviation:
                 tokens.pop(id, None)
             else:
                 tokens[id] = replace(tokens.get(id) or AddedToken(id, settings.pieces[id], special), special=special)
+        for id, text in self.texts.items():
+            if id in tokens:
+                tokens[id] = replace(tokens[id], text=text)
         for id, flags in (self.flags or {}).items():
             if id in tokens:
                 tokens[id] = replace(tokens[id], lstrip=flags.lstrip, rstrip=flags.rstrip)
-        if tokens.keys() == {token.id for token in settings.added_tokens}:
+        if not self.texts and tokens.keys() == {token.id for token in settings.added_tokens}:
             return tuple(tokens[token.id] for token in settings.added_tokens)
-        return tuple(tokens[id] for id in sort_longest_first(sorted(tokens), settings.pieces))
+        return tuple(
+            tokens[id] for id in sort_longest_first(sorted(tokens), {id: token.text for id, token in tokens.items()})
+        )
 
 
 class DeviatingEncoder(Encoder):

@@ -131,20 +131,26 @@ def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
     require_explained(to_gguf(path, "aé", count=0), "trainer_spec.byte_fallback")
 
 
-@pytest.mark.parametrize("kind", ["user-defined", "byte"])
-def test_a_loss_without_which_sentencepiece_refuses_the_model_explains_nothing(to_gguf, tmp_path, kind):
+BYTES = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+
+
+def test_a_loss_without_which_sentencepiece_refuses_the_model_explains_nothing(to_gguf, tmp_path):
     path = tmp_path / "in.model"
-    bytes_ = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
-    unknown, end = ("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL)
-    if kind == "byte":
-        # sentencepiece accepts U+0000 only with byte_fallback.
-        content = make_model([unknown, end, *bytes_, ("a", -1.0, NORMAL), ("\0", -2.0, NORMAL)], {3: UNIGRAM, 35: 1})
-    else:
-        content = make_model([unknown, end, *bytes_, ("fo", 0.0, USER_DEFINED)], {3: UNIGRAM, 35: 1})
-    path.write_bytes(content)
+    pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("fo", 0.0, USER_DEFINED)]
+    path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
     done = to_gguf(path, "aé fo", count=0)
     assert done.differing
     assert done.unexplained == done.differing
+
+
+def test_a_limit_also_explains_where_a_loss_cannot_be_undone(to_gguf, tmp_path):
+    # sentencepiece accepts U+0000 only with byte_fallback, so it cannot be asked for ids without that.
+    path = tmp_path / "in.model"
+    pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("a", -1.0, NORMAL), ("\0", -2.0, NORMAL)]
+    path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
+    done = to_gguf(path, "aé fo", count=0)
+    assert (done.differing, done.unexplained) == (1, 0)
+    assert [limit.code for limit in done.report.limits] == ["TL009"]
 
 
 def test_a_token_that_is_control_because_of_its_text(to_gguf, tmp_path):

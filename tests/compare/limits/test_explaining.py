@@ -1,6 +1,7 @@
 """Each limit explains exactly the cases that it causes, and never a fault of the file that looks similar."""
 
 import json
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -384,3 +385,44 @@ def test_an_added_token_that_strips_spaces_in_gpt_2(vocabs: Path, tmp_path: Path
     spec = real(vocabs, "gpt-2", path, lambda document: document["added_tokens"][0].update(flags))
     texts = ("Hello", "end <|endoftext|> begin", "end\n<|endoftext|>\n\nbegin", " <|endoftext|>")
     assert_limit(verify(spec, path, texts), "TL007")
+
+
+class Engine:
+    """Another implementation of a file's tokenizer, which normalizes texts although the file says nothing of it."""
+
+    name = "engine"
+    parses_special = adds_special = True
+    special_ids: Mapping[str, int] = {}
+
+    def __init__(self, spec: TokenizerSpec, *, decodes_as_llama_cpp: bool) -> None:
+        self._encoder = Encoder(spec)
+        self.vocab_size = self._encoder.vocab_size
+        self.decodes_as_llama_cpp = decodes_as_llama_cpp
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        text = unicodedata.normalize("NFC", text)
+        return self._encoder.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        return self._encoder.decode(ids)
+
+    def piece(self, id: int) -> str:
+        return self._encoder.piece(id)
+
+    def token_bytes(self, id: int) -> bytes:
+        return self._encoder.token_bytes(id)
+
+
+def test_no_limit_explains_what_llama_cpp_itself_or_an_engine_under_test_does():
+    spec = bpe_spec(["Ã ©"], {})
+    case = Case(id="1", suite="s", text="e\u0301")
+    library, llama_cpp = (Engine(spec, decodes_as_llama_cpp=is_llama_cpp) for is_llama_cpp in (False, True))
+    assert_limit(verify_tokenizers(Encoder(spec), library, [case]), "TL003")
+    assert_different(verify_tokenizers(Encoder(spec), llama_cpp, [case]))
+    assert_different(verify_tokenizers(Encoder(spec), library, [case], explain=False))
+
+
+def test_another_file_is_no_reason_for_a_limit():
+    one = bpe_spec(["a b"], {"<ab": USER_DEFINED, "b>>>": USER_DEFINED})
+    other = replace(one, merges=[])
+    assert_different(verify_tokenizers(Encoder(one), Encoder(other), [Case(id="1", suite="s", text="<ab>>> ab")]))

@@ -61,7 +61,7 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
     found = open_reference(opened, engine)
     cases = [*(load_cases() if cases is None else cases), *_generate(opened.encoder, count, seed)]
     report = verify_model(
-        opened, found, cases, fail_on=fail_on, diagnose=True, options=options, on_progress=on_progress
+        opened, found, cases, fail_on=fail_on, explain=False, diagnose=True, options=options, on_progress=on_progress
     )
     if report.gone:
         return report

@@ -24,7 +24,6 @@ from tokverify.commands.tasks.opening import (
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
-from tokverify.compare.facts import Facts
 from tokverify.errors import GoneError
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side
@@ -33,6 +32,7 @@ from tokverify.report.tokenizer_difference import FAIL_ON
 
 if TYPE_CHECKING:
     from tokverify.commands.project.configuration import ConfiguredModel
+    from tokverify.compare.facts import Facts
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""
@@ -47,6 +47,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
     strict: bool = False,
+    explain: bool = True,
     diagnose: bool = False,
     thorough: bool = False,
     options: Mapping[str, object] | None = None,
@@ -64,6 +65,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         fail_on: Differences between the tokenizers themselves that fail: the lowest severity (`error`, `warning` or
             `info`), aspects such as `decoding`, and `not-compared`.
         strict: Let the run fail even if limits of llama.cpp explain all cases that differ.
+        explain: Whether limits of llama.cpp may explain cases that differ; not if the reference is an engine under
+            test, which should do as llama.cpp does.
         diagnose: If cases or the tokenizers themselves differ, search for the cause and record it in the report.
         thorough: Let the diagnosis try much more before it gives up.
         options: The options to record in the report.
@@ -86,6 +89,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         max_failures=max_failures,
         fail_on=fail_on,
         strict=strict,
+        explain=explain,
         on_progress=on_progress,
     )
     versions: Mapping[str, str]
@@ -98,7 +102,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         report = compare(
             expected=found.tokenizer,
             sides=(opened.description, found.description),
-            facts=Facts(found.tokenizer, found.path),
+            facts=_facts_of(found),
         )
         if found.found.is_rebuilt and isinstance(opened, OpenedModel):
             from tokverify.commands.tasks.own_rules import add_rule_findings
@@ -116,6 +120,12 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         return _diagnose(report, opened, found, thorough=thorough)
     except GoneError as error:
         return replace(report, undiagnosed=str(error), gone=str(error))
+
+
+def _facts_of(reference: OpenedReference) -> Facts:
+    from tokverify.compare.facts import Facts
+
+    return Facts(reference.tokenizer, reference.path)
 
 
 def explain_missing_diagnosis(model: OpenedReference) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations
@@ -22,6 +23,9 @@ from tokverify.tokenizer import Tokenizer
 _LARGEST = 3
 """At most this many limits are combined, unless all that apply are needed."""
 
+_LONG = 100_000
+"""In characters; for longer texts, only single limits and all together are tried."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
@@ -30,10 +34,13 @@ class _Candidate:
 
 
 def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
-    """Return what explains cases; without an encoder of our own, it explains none."""
-    if isinstance(actual, Encoder) and facts.expected is not None and actual.settings.family.in_llama_cpp:
-        return Explainer(Sides(actual, facts))
-    return Explainer(None)
+    """Return what explains cases; it explains none unless our side is a file for llama.cpp, and the other is not."""
+    expected = facts.expected
+    # What another GGUF file or llama.cpp itself does is no limit.
+    is_llama_cpp = expected is None or isinstance(expected, Encoder) or expected.decodes_as_llama_cpp
+    if is_llama_cpp or not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
+        return Explainer(None)
+    return Explainer(Sides(actual, facts))
 
 
 class Explainer:
@@ -81,13 +88,18 @@ class Explainer:
 
     @cached_property
     def _candidates(self) -> list[_Candidate]:
+        candidates: list[_Candidate] = []
         sides = self._sides
-        return [_Candidate(limit, found) for limit in LIMITS.values() for found in limit.find(sides)] if sides else []
+        for limit in LIMITS.values() if sides else ():
+            # A reference that fails on a sample proves nothing.
+            with suppress(TokverifyError):
+                candidates += [_Candidate(limit, found) for found in limit.find(sides)] if sides else []
+        return candidates
 
     def _explain(self, target: Text) -> tuple[_Candidate, ...]:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
-        applicable = [each for each in self._candidates if each.counterfactual.applies(target)]
-        for chosen in _combine(applicable):
+        applicable = [each for each in self._candidates if _applies(each, target)]
+        for chosen in _combine(applicable, 1 if len(target.text) > _LONG else _LARGEST):
             if self._leads_to(chosen, target):
                 return self._prune(chosen, target)
         return ()
@@ -121,14 +133,21 @@ class Explainer:
         return self._encoders[chosen]
 
 
-def _combine(applicable: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, ...]]:
+def _applies(candidate: _Candidate, target: Text) -> bool:
+    try:
+        return candidate.counterfactual.applies(target)
+    except TokverifyError:
+        return False
+
+
+def _combine(applicable: Sequence[_Candidate], largest: int) -> Iterator[tuple[_Candidate, ...]]:
     """Yield combinations of limits: each alone, all that are declared together, then two and three of them."""
     yield from ((each,) for each in applicable)
     declared = tuple(each for each in applicable if not each.counterfactual.is_guess)
     if len(declared) > 1:
         # subtle: of two deviations that contradict each other, the later one counts, so the specific ones go last.
         yield declared[::-1]
-    for size in range(2, _LARGEST + 1):
+    for size in range(2, largest + 1):
         yield from (chosen[::-1] for chosen in combinations(applicable, size))
 
 

@@ -38,9 +38,30 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
             applies=lambda target: ESCAPED_SPACE in target.text,
         )
     elif sides.settings.escape_whitespaces:
+        if texts := _literal_texts(sides):
+            yield Counterfactual(
+                reason="llama.cpp looks for spaces where the reference looks for the literal ▁ of an added token",
+                sentence="matching added tokens with a literal ▁",
+                deviation=Deviation(texts=texts),
+                applies=lambda target: ESCAPED_SPACE in target.text,
+            )
         yield Counterfactual(
             reason="llama.cpp reads a literal ▁ beside a space as something else than two spaces",
             sentence="reading a ▁ in a text as a space",
             deviation=Deviation(rewrite=unescape_spaces),
             applies=lambda target: ESCAPED_SPACE in target.text,
         )
+
+
+def _literal_texts(sides: Sides) -> dict[int, str]:
+    """Return the texts of added tokens that the reference matches with `▁`, and the file with spaces."""
+    document = sides.facts.document
+    entries = document.added_tokens if document else ()
+    return {
+        entry["id"]: entry["content"]
+        for entry in entries
+        if ESCAPED_SPACE in entry["content"]
+        and not entry.get("normalized")
+        and entry["id"] in sides.added
+        and sides.added[entry["id"]].text == unescape_spaces(entry["content"])
+    }
