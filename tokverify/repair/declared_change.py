@@ -40,6 +40,7 @@ _GENERATORS: tuple[_Generator, ...] = (
     setting_change.declared_flags,
     setting_change.declared_special_ids,
     setting_change.undeclared_special_ids,
+    setting_change.declared_ends,
     setting_change.names,
 )
 

@@ -18,6 +18,7 @@ from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.gguf.values import FIELDS
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import quote
+from tokverify.tokenizer import EndListing
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import DecodingEvidence, Evidence
@@ -100,6 +101,22 @@ def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     for role in evidence.spec.special_ids:
         if role in ROLES and role not in evidence.facts.special_ids:
+            yield unassign_role(role)
+
+
+def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Give EOT or EOM to tokens that end a generation in the reference only, and take it from those that do not."""
+    expected = evidence.facts.expected
+    if evidence.encoder is None or evidence.facts.gguf_spec is not None or not isinstance(expected, EndListing):
+        return
+    ends, settings = expected.generation_ends(), evidence.encoder.settings
+    known = {*settings.eog_ids, evidence.facts.special_ids.get("eos")}
+    lost = sorted(id for id in ends.ids - known if id < len(evidence.spec.tokens))
+    for role in ("eot", "eom"):
+        current = settings.special_ids.get(role)
+        if lost and current not in ends.ids:
+            yield assign_role(evidence.spec, role, lost.pop(0), confirmed=True)
+        elif role in evidence.spec.special_ids and current not in ends.ids and ends.are_all:
             yield unassign_role(role)
 
 

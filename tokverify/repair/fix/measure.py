@@ -109,7 +109,8 @@ class Measure:
         changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
         required = [change for name, change in changes.items() if name not in self.optional]
         gain = -sum(required)
-        if max(required) > 0:
+        # A repair that a rule calls an error is never made, whatever else it achieves.
+        if max(required) > 0 or changes[FINDINGS] > 0:
             return False
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
