@@ -105,9 +105,9 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         cases: The texts to compare.
         encodings: How many texts a diagnosis may encode, approximately.
         diagnosed: The diagnosis of the cases, if it is already known.
-        is_quick: Leave out the texts of every token, which take longer than everything else.
+        is_quick: Leave out the texts of every token, and measure few candidates of a large vocabulary.
     """
-    measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings))
+    measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings), is_quick=is_quick)
     search = RepairSearch(declaration, facts, measuring, encodings, diagnosed, is_quick=is_quick)
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean

@@ -74,6 +74,8 @@ _PYTHON_COST = 20
 """How many times as long the Python engine takes for a text."""
 _LONG = 500
 """The number of characters from which on a text counts twice, and so on."""
+_TOKENS_PER_TEXT = 4
+"""In a quick search, to compare this many tokens counts as much as a text, so that few candidates are measured."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
 
@@ -148,13 +150,21 @@ def _cost(encoder: Encoder, cases: Sequence[Case]) -> int:
 class Measuring:
     """Measures tokenizers against one reference."""
 
-    def __init__(
-        self, declaration: Declaration, name: str, facts: Facts, cases: Sequence[Case], budget: Budget
+    def __init__(  # noqa: PLR0913 - the optional one is a keyword
+        self,
+        declaration: Declaration,
+        name: str,
+        facts: Facts,
+        cases: Sequence[Case],
+        budget: Budget,
+        *,
+        is_quick: bool = False,
     ) -> None:
         self._declaration = declaration
         self._name = name
         self._facts = facts
         self._cases = list(cases)
+        self._is_quick = is_quick
         self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
@@ -181,7 +191,7 @@ class Measuring:
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
-        self.budget.spend(_cost(encoder, self._cases))
+        self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results = self._explain(encoder, compare_cases(encoder, expected, self._cases, self._known))
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
@@ -193,7 +203,7 @@ class Measuring:
             DECODING: _count_decoding(shipped),
             TEXTS: _count_failing(generated),
             DECODING_TEXTS: _count_decoding(generated),
-            BYTES: len({*self.token_list.differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
+            BYTES: len({*self._differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
             TYPES: len({*self.token_list.differing_types(encoder), *_ids_of(differences, Aspect.TYPES)}),
             ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences)} - minor),
             MINOR_ROLES: len(minor),
@@ -230,6 +240,10 @@ class Measuring:
         shipped = [result for result in measure.results if not is_generated(result.case)]
         counts = Counter(code for result in shipped for code in result.explained_by)
         return tuple(replace(self._limits[code], cases=counts[code]) for code in sorted(counts))
+
+    def _differing_bytes(self, encoder: Encoder) -> Sequence[int]:
+        # `run` fails for those in a difference; to look at each token takes longer than everything else.
+        return () if self._is_quick else self.token_list.differing_bytes(encoder)
 
     def _compare(self, encoder: Encoder) -> Sequence[TokenizerDifference]:
         """Return the differences between the tokenizers themselves, as `run` does."""
