@@ -9,7 +9,7 @@ from tokverify.render.document import Column, Document, Fields, Inline, Only, Se
 from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
 from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     ]
     yield Section([Fields(tried)])
     yield Section([_tabulate_generators(fuzzed)])
+    yield from limit_sections(fuzzed.report, "text")
     yield from diagnosis_sections(fuzzed.report, verbose=verbose)
     yield from case_sections(fuzzed.report, verbose=verbose, heading="cause")
     if fuzzed.notes:
