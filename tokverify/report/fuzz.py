@@ -127,7 +127,9 @@ class FuzzReport:
     strings: Count
     """Texts tried."""
     failing: Count
-    """Texts on which the two sides differ."""
+    """Texts on which the two sides differ, without those that limits explain."""
+    explained: Count = 0
+    """Texts on which the two sides differ only because of the limits in `report`."""
     skipped: Count
     """Texts that could not be compared."""
     unlisted: Count
@@ -168,6 +170,7 @@ def summarize_fuzz(fuzzed: FuzzReport) -> Mapping[str, object]:
         "exit_code": fuzz_exit_code(fuzzed),
         "strings": fuzzed.strings,
         "failing": fuzzed.failing,
+        "explained": fuzzed.explained,
         "skipped": fuzzed.skipped,
         "unlisted": fuzzed.unlisted,
         "causes": len(fuzzed.causes),

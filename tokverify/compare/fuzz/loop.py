@@ -13,10 +13,13 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+from tokverify.compare.facts import Facts
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.explained import Explain, Explained, MergedCauses, merge_explained
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.fuzz.worker import BatchResult, Worker, start_worker, work_on_batch
+from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.limits.limit import Text
 from tokverify.compare.side import side_of
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import (
@@ -96,6 +99,11 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     return run.report(sides or (side_of(actual), side_of(expected)), stop, explain)
 
 
+def _target(outcome: TrialOutcome) -> Text:
+    sample = outcome.sample
+    return Text(sample.text, sample.add_special, sample.parse_special, tuple(outcome.expected))
+
+
 def _require_listing(actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> Tokenizer:
     """Return the tokenizer of which coverage is measured: the one under test, unless only the other lists its tokens.
 
@@ -124,6 +132,8 @@ class _Run:
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
         self._causes = Causes(self._trial)
+        self._limits = explainer_of(actual, Facts(expected))
+        self._explained: list[tuple[str, ...]] = []
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0
         self._gone = ""
@@ -180,6 +190,10 @@ class _Run:
             self._count(outcome, self._names[place % len(self._names)])
 
     def _count(self, outcome: TrialOutcome, name: str) -> None:
+        codes = self._limits.find(_target(outcome)) if outcome.kind is DifferenceKind.IDS else ()
+        if codes:
+            self._explained.append(codes)
+            return
         if outcome.kind is DifferenceKind.SKIPPED:
             self._skipped += 1
         else:
@@ -238,9 +252,11 @@ class _Run:
                 results=tuple(cause.described() for cause in causes),
                 versions={"tokverify": __version__},
                 diagnosis=explained.diagnosis,
+                limits=self._limits.count(self._explained),
             ),
             strings=self._strings,
             failing=self._failed.total(),
+            explained=len(self._explained),
             skipped=self._skipped,
             unlisted=unlisted,
             stop=stop,

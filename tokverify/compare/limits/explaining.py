@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import combinations
+from itertools import chain, combinations
 
 from tokverify.compare.facts import Facts
 from tokverify.compare.limits import LIMITS
@@ -79,7 +79,11 @@ class Explainer:
 
     def applied_to(self, results: Iterable[CaseResult]) -> tuple[AppliedLimit, ...]:
         """Describe the limits that explain cases among these results."""
-        counts = Counter(code for result in results for code in result.explained_by)
+        return self.count(result.explained_by for result in results)
+
+    def count(self, explained: Iterable[Collection[str]]) -> tuple[AppliedLimit, ...]:
+        """Describe limits, given the codes that explain each of some texts."""
+        counts = Counter(chain.from_iterable(explained))
         return tuple(_describe(self._used[code], counts[code]) for code in sorted(counts))
 
     def known_limits(self) -> Iterator[AppliedLimit]:

@@ -21,7 +21,7 @@ from tokverify.render.document import (
 from tokverify.render.fuzz.verdict import coverage_shares, describe_tried, verdict
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
 from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, differences=fuzzed.report.differences)
     yield from difference_sections(fuzzed.report)
     yield from tried_sections(fuzzed)
+    yield from limit_sections(fuzzed.report, "text")
     yield from diagnosis_sections(fuzzed.report, verbose=verbose)
     yield from cause_sections(fuzzed)
     yield from case_sections(fuzzed.report, verbose=verbose, heading="cause")

@@ -29,6 +29,7 @@ def verdict(fuzzed: FuzzReport) -> str:
         if causes:
             found += f", {plural(len(causes), 'cause')}"
     parts = [f"{plural(fuzzed.strings, 'text')}: {found}"]
+    parts += _count_explained(fuzzed)
     if fuzzed.unlisted:
         parts.append(f"the cause of {plural(fuzzed.unlisted, 'text')} is not listed")
     if fuzzed.skipped:
@@ -44,6 +45,14 @@ def verdict(fuzzed: FuzzReport) -> str:
     if ended := {Stop.INTERRUPTED: "interrupted", Stop.GONE: f"incomplete: {fuzzed.gone}"}.get(fuzzed.stop):
         parts.append(ended)
     return "; ".join(parts)
+
+
+def _count_explained(fuzzed: FuzzReport) -> list[str]:
+    if not fuzzed.explained:
+        return []
+    differs = "differs" if fuzzed.explained == 1 else "differ"
+    codes = ", ".join(limit.code for limit in fuzzed.report.limits)
+    return [f"{fuzzed.explained:,} {differs} only because of limits of llama.cpp ({codes})"]
 
 
 def describe_tried(fuzzed: FuzzReport) -> str:

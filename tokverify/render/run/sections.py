@@ -162,12 +162,12 @@ def _count(count: int, style: Style) -> Inline:
     return message(f"{count:,}", style) if count else message("-", Style.DIM)
 
 
-def limit_sections(report: Report) -> Iterator[Section]:
-    """Describe the limits that explain cases, and how to live with them."""
+def limit_sections(report: Report, what: str = "case") -> Iterator[Section]:
+    """Describe the limits that explain cases, or texts, and how to live with them."""
     items = [
         Item(
             [
-                [message(f"{limit.code} {limit.name}: ", Style.STRONG), message(_count_limit(limit))],
+                [message(f"{limit.code} {limit.name}: ", Style.STRONG), message(_count_limit(limit, what))],
                 message(limit.advice, Style.DIM),
             ]
         )
@@ -177,9 +177,9 @@ def limit_sections(report: Report) -> Iterator[Section]:
         yield Section([Items(items, numbered=False)], "Limits")
 
 
-def _count_limit(limit: AppliedLimit) -> str:
+def _count_limit(limit: AppliedLimit, what: str) -> str:
     differs = "differs" if limit.cases == 1 else "differ"
-    return f"{plural(limit.cases, 'case')} {differs} because {limit.message}"
+    return f"{plural(limit.cases, what)} {differs} because {limit.message}"
 
 
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
