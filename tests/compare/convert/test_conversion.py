@@ -251,3 +251,10 @@ def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
     assert (done.differing, done.unexplained) == (2, 0)
     assert done.untransportable[0].startswith("2 user-defined pieces: ")
     assert done.explained[0] == 2
+
+
+def test_a_source_whose_files_contradict_each_other_is_warned_of(byte_level, to_gguf, tmp_path):
+    source = byte_level()
+    (tmp_path / "in.tokenizer_config.json").write_text('{"add_bos_token": true}')
+    (warning,) = (each for each in to_gguf(source, "a").warnings if "contradict" in each)
+    assert warning.endswith("add_bos_token true, but the tokenizer adds none")

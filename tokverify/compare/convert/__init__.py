@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from tokverify.case import Case
+from tokverify.compare.contradiction import contradictions_of
 from tokverify.compare.convert.json_writer import config_of, config_path, json_losses
 from tokverify.compare.convert.loss import Loss
 from tokverify.compare.convert.source import Source, open_source
@@ -179,7 +180,11 @@ class _Job:
     def _warnings(self, opened: Source) -> tuple[str, ...]:
         if self.format.kind != "gguf":
             return ()
-        return tuple(warn_of_defaults(opened.spec, adding_was_compared=opened.found.tokenizer.adds_special))
+        source = opened.found.tokenizer
+        return (
+            *warn_of_defaults(opened.spec, adding_was_compared=source.adds_special),
+            *(f"the files of IN contradict each other: {each.sentence}" for each in contradictions_of(source)),
+        )
 
 
 def _describe_choice(name: str, pre_tokens: Sequence[Sequence[str]] | None) -> PreTokenizerChoice | None:
