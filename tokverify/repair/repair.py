@@ -13,9 +13,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references.location import EXPECT
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.facts import Facts
-from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.fixing import Plan, make_plan
 from tokverify.repair.fix.measure import Measure
 from tokverify.repair.other_model import describe_other_model, is_of_other_model
@@ -59,7 +57,7 @@ def find_repair(
     if found is None and len(results) < len(report.results):
         return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing_differences(report)
-    if facts.expected is None or not is_failing or not _is_file_suspected(report, found, encoder, facts):
+    if facts.expected is None or not is_failing or not _is_file_suspected(report, found):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
     try:
@@ -74,12 +72,10 @@ def find_repair(
     return _add_commands(replace(report, diagnosis=diagnosis), is_planned=True)
 
 
-def _is_file_suspected(report: Report, found: DiagnosisResult | None, encoder: Encoder, facts: Facts) -> bool:
-    """Whether anything hints at a fault that another file would not have."""
+def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:
+    """Whether anything hints at a fault that another file would not have; the diagnosis tries all that are declared."""
     steps = [step for change in found.changes for step in change.steps] if found else []
-    if failing_differences(report) or any(step.expressible for step in steps):
-        return True
-    return any(certain_changes(encoder.spec, encoder, facts)) or bool(declared_changes(encoder.spec, encoder, facts))
+    return bool(failing_differences(report)) or any(step.expressible for step in steps)
 
 
 def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
