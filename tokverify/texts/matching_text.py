@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
@@ -47,10 +46,16 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     return frozenset(used - differing)
 
 
-# A repair compares many variants of a file with one reference, and looking at all tokens takes half a second.
-@lru_cache(maxsize=1)
 def _competing_in(tokenizer: Tokenizer) -> _Competing:
-    return _Competing(tokenizer)
+    # A repair compares many variants of a file with one reference, and looking at all tokens takes half a second.
+    # subtle: compared by identity, because a tokenizer of another package need not be hashable.
+    if not _last or _last[0][0] is not tokenizer:
+        _last[:] = [(tokenizer, _Competing(tokenizer))]
+    return _last[0][1]
+
+
+_last: list[tuple[Tokenizer, _Competing]] = []
+"""The last reference, and what was made for it."""
 
 
 class _Competing:
