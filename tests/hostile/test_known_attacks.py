@@ -271,7 +271,7 @@ CANARY = "correct-horse-battery-staple"
         ("run", GGUF, "-r", "tekken:{}"),
         ("run", GGUF, "-r", "sentencepiece:{}"),
         ("run", GGUF, "-r", "tiktoken:{}:llama3"),
-        ("audit", GGUF, "--waivers", "{}"),
+        ("run", GGUF, "--no-reference", "--waivers", "{}"),
         ("chat", GGUF, "--conversations", "{}"),
         ("report", "show", "{}"),
     ],
