@@ -316,7 +316,7 @@ CANARY = "correct-horse-battery-staple"
         ("run", GGUF, "-r", "sentencepiece:{}"),
         ("run", GGUF, "-r", "tiktoken:{}:llama3"),
         ("run", GGUF, "-r", "rwkv:{}"),
-        ("audit", GGUF, "--waivers", "{}"),
+        ("run", GGUF, "--no-reference", "--waivers", "{}"),
         ("chat", GGUF, "--conversations", "{}"),
         ("report", "show", "{}"),
     ],

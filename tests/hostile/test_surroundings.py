@@ -89,7 +89,7 @@ def test_files_that_cannot_be_read(tmp_path: Path):
         ("run", GGUF, "-r", f"{tmp_path / 'x.tiktoken'}:llama3"),
         ("run", GGUF, "-r", MODEL, "--cases", tmp_path / "suite.yaml"),
         ("run", GGUF, "-r", MODEL, "--baseline", tmp_path / "suite.yaml"),
-        ("audit", GGUF, "--waivers", tmp_path / "suite.yaml"),
+        ("run", GGUF, "--no-reference", "--waivers", tmp_path / "suite.yaml"),
         ("fix", tmp_path / "model.gguf", "-r", MODEL, "-o", tmp_path / "fixed.gguf"),
         ("diff", GGUF, tmp_path / "model.gguf"),
         ("convert", tmp_path / "tokenizer.model", "-o", tmp_path / "new.gguf"),
@@ -109,7 +109,7 @@ def test_directories_that_cannot_be_entered(tmp_path: Path, closed: Path):
         ("run", closed / GGUF.name),
         ("run", GGUF, "-r", closed / MODEL.name),
         ("run", GGUF, "-r", MODEL, "--cases", suite),
-        ("audit", GGUF, "--waivers", suite),
+        ("run", GGUF, "--no-reference", "--waivers", suite),
         ("convert", MODEL, "-o", closed / "new.gguf"),
         ("report", "show", closed / "report.json"),
     ]
@@ -121,7 +121,7 @@ def test_directories_that_cannot_be_written_to(tmp_path: Path, closed: Path):
     commands = [
         ("convert", MODEL, "-o", closed / "new.gguf"),
         ("fix", BROKEN, "-r", MODEL, "-o", closed / "fixed.gguf"),
-        ("audit", GGUF, "--report", f"json={closed / 'report.json'}"),
+        ("run", GGUF, "--no-reference", "--report", f"json={closed / 'report.json'}"),
         ("run", BROKEN, "-r", MODEL, "--no-diagnose", "--report", f"html={closed / 'report.html'}"),
     ]
     assert_refused(commands, run(commands, tmp_path), "permission denied|no file can be created in")

@@ -24,7 +24,7 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\ns
         ("ours.yaml", ["cases", "check", "ours.yaml"]),
         ("known.yaml", ["run", GGUF, "--baseline", "known.yaml"]),
         ("text.txt", ["train", "bpe", "text.txt", "-o", "out"]),
-        ("text.txt", ["stats", GGUF, "text.txt"]),
+        ("text.txt", ["inspect", GGUF, "--texts", "text.txt"]),
         ("text.txt", ["fuzz", GGUF, "--corpus", "text.txt"]),
         ("text.txt", ["diff", GGUF, GGUF, "--lines", "text.txt"]),
         ("text.txt", ["encode", GGUF, "--file", "text.txt"]),

@@ -99,14 +99,19 @@ class _Side(NamedTuple):
     tokenizer: Tokenizer
     types: Sequence[TokenType]
     classes: Mapping[TokenType, _Class]
+    is_gguf: bool
+    declared: Sequence[int] | None
+    """The types that a GGUF file declares, before llama.cpp overrides some."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> _Side:
         types = types_of(tokenizer)
+        is_gguf = isinstance(tokenizer, _Gguf)
+        declared = tokenizer.declared_spec().types if isinstance(tokenizer, _Gguf) else None
         # In a file, an undefined type means that the token represents nothing. A tokenizer that is no file lists
         # ordinary tokens as UNDEFINED, if nothing more is known of them.
         undefined = _Class.UNUSED if TokenType.NORMAL in types else _Class.ORDINARY
-        return cls(tokenizer, types, {**_CLASSES, TokenType.UNDEFINED: undefined})
+        return cls(tokenizer, types, {**_CLASSES, TokenType.UNDEFINED: undefined}, is_gguf, declared)
 
     def class_codes(self) -> bytes:
         """Return a number for what the type of each token means."""
@@ -118,7 +123,7 @@ class _Side(NamedTuple):
 class _Typed(NamedTuple):
     """A token on one side."""
 
-    tokenizer: Tokenizer
+    side: _Side
     id: int
     type: TokenType
     meaning: _Class
@@ -126,10 +131,10 @@ class _Typed(NamedTuple):
 
 def _find_differing(actual: _Side, expected: _Side) -> Iterator[tuple[int, _Typed, _Typed]]:
     for id in _find_differing_bytes(actual.class_codes(), expected.class_codes()):
-        left, right = (
-            _Typed(side.tokenizer, id, side.types[id], side.classes[side.types[id]]) for side in (actual, expected)
-        )
-        if not _is_undefined_in_file(left, right) or left.tokenizer.token_bytes(id) != right.tokenizer.token_bytes(id):
+        left, right = (_Typed(side, id, side.types[id], side.classes[side.types[id]]) for side in (actual, expected))
+        if not _is_undefined_in_file(left, right) or left.side.tokenizer.token_bytes(id) != (
+            right.side.tokenizer.token_bytes(id)
+        ):
             yield id, left, right
 
 
@@ -176,26 +181,26 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
     return _Way(severity, actual.meaning, expected.meaning, reason, origin)
 
 
-def _judge_marker(*sides: _Typed) -> tuple[Severity, str]:
+def _judge_marker(*tokens: _Typed) -> tuple[Severity, str]:
     """Judge a marker typed CONTROL in a file, although its text alone is no reason for the converter to do so.
 
     Of a reference that never recognizes control tokens, it is not known whether the publisher declares them special.
     """
-    if all(side.tokenizer.parses_special for side in sides):
+    if all(token.side.tokenizer.parses_special for token in tokens):
         return WARNING, "programs that look for it in an answer do not see it"
     return INFO, "converters type what looks like a special token as a control token"
 
 
 def _is_overridden(token: _Typed, other: _Typed) -> bool:
     """Whether a GGUF file declares what the other side has, so that only llama.cpp differs."""
-    declared = token.tokenizer.declared_spec().types if isinstance(token.tokenizer, _Gguf) else None
+    declared = token.side.declared
     return declared is not None and _CLASSES[to_type(declared[token.id])] is other.meaning
 
 
 def _is_converted(token: _Typed, source: _Typed) -> bool:
     """Whether a converter may have typed a user-defined token of the source as a control token of a GGUF file."""
     is_pair = token.meaning is _Class.CONTROL and source.meaning is _Class.USER_DEFINED
-    return is_pair and isinstance(token.tokenizer, _Gguf) and not isinstance(source.tokenizer, _Gguf)
+    return is_pair and token.side.is_gguf and not source.side.is_gguf
 
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:

@@ -47,6 +47,7 @@ class SentencePieceTokenizer:
         self._processor = processor
         self.path = path
         self._content = content
+        self._spec: TokenizerSpec | None = None
         self._before, self._after = around or ([], [])
         self.adds_special = around is not None
         self.vocab_size: int = processor.get_piece_size()
@@ -61,7 +62,9 @@ class SentencePieceTokenizer:
         """
         if self.path is None:
             raise UnsupportedError("the sentencepiece model was not read from a file")
-        return read_spec(self.path, self._content)
+        # A repair compares many variants of a file with one reference, and reading it takes half a second.
+        self._spec = self._spec or read_spec(self.path, self._content)
+        return self._spec
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""

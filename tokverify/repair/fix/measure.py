@@ -165,6 +165,7 @@ class Measuring:
         self._facts = facts
         self._cases = list(cases)
         self._is_quick = is_quick
+        self._compares_ranking = True
         self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
@@ -250,7 +251,11 @@ class Measuring:
         expected = self._facts.expected
         if expected is None:
             return ()
-        return compare_tokenizers(encoder, expected, compare_vocabularies(encoder, expected)).differences
+        vocabulary = compare_vocabularies(encoder, expected)
+        found = compare_tokenizers(encoder, expected, vocabulary, ranking=self._compares_ranking).differences
+        # If the file, which is measured first, has the right order, the cases show whether a candidate breaks it.
+        self._compares_ranking = not self._is_quick or any(each.aspect is Aspect.RANKING for each in found)
+        return found
 
     def _count_unknown_affixes(self, encoder: Encoder) -> int:
         """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
