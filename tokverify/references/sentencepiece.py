@@ -96,6 +96,11 @@ class SentencePieceTokenizer:
             text: str = self._processor.decode(list(ids))
         return text.encode()
 
+    @cached_property
+    def pieces(self) -> Sequence[str]:
+        """Every piece by id."""
+        return list(map(self.piece, range(self.vocab_size)))
+
     def piece(self, id: int) -> str:
         """Return a token's stored string, verbatim; an empty string for an id without a token."""
         return str(self._processor.id_to_piece(id)) if 0 <= id < self.vocab_size else ""
