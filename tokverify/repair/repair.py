@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tokverify.compare.contradiction import drop_blamed, explain_blame
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.references.location import EXPECT
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
@@ -29,6 +29,7 @@ from tokverify.texts.target_text import is_generated
 
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
+_BREAKS_IDS = Repair(remark="not a repair: it would change ids that are right now")
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")
@@ -64,6 +65,8 @@ def find_repair(
         plan = make_plan(
             Path(report.actual.name), declaration, facts, cases, encodings=encodings, diagnosed=found, is_quick=True
         )
+    except GoneError:
+        raise
     except TokverifyError as error:
         return replace(report, diagnosis=found.diagnosis if found else None, undiagnosed=str(error))
     if found is None and plan.change is None:
@@ -133,7 +136,7 @@ def _add_commands(report: Report, *, is_planned: bool) -> Report:
         return report
     # This is the one that `tokverify fix` most likely writes.
     by_part = sorted(diagnosis.explanations, key=lambda each: not each.expressible)
-    likely = next((each for each in by_part if each.expressible or each.expressible_part), None)
+    likely = next((each for each in by_part if _is_file_change(each) and not _breaks_ids(each, diagnosis)), None)
     planned = next((each for each in diagnosis.explanations if each.is_repair), None)
     fixed = planned if is_planned else likely
     explanations = tuple(
@@ -144,6 +147,11 @@ def _add_commands(report: Report, *, is_planned: bool) -> Report:
     return replace(report, diagnosis=replace(diagnosis, explanations=explanations))
 
 
+def _breaks_ids(explanation: Explanation, diagnosis: Diagnosis) -> bool:
+    """Whether a change that concerns decoding makes other cases differ in their ids, which matter more."""
+    return diagnosis.decoding and explanation.broken > 0
+
+
 def _is_file_change(explanation: Explanation) -> bool:
     return explanation.expressible or bool(explanation.expressible_part)
 
@@ -152,6 +160,8 @@ def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repa
     part = explanation.expressible_part
     if not explanation.expressible and not part:
         return Repair(remark="GGUF cannot express it: the runtime would have to do it")
+    if report.diagnosis and _breaks_ids(explanation, report.diagnosis):
+        return _BREAKS_IDS
     model = _model(report)
     left = f"; the runtime would have to do the rest: {explanation.inexpressible_part}" if part else ""
     if model and _NO_GGUF.search(model):
