@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from tokverify.engine.attribute import Attribute, types_of
 from tokverify.engine.families import find_family
@@ -35,7 +34,6 @@ from tokverify.references.llama_cpp_library import Library, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
-from tokverify.system.library_error import summary
 from tokverify.tokenizer import GenerationEnds
 
 CAVEAT = (
@@ -137,11 +135,11 @@ class LlamaCppTokenizer:
 
     def piece(self, id: int) -> str:
         """Return the stored string that llama.cpp holds; an empty string for an id without a token."""
-        return self._tokens[id].piece if 0 <= id < self.vocab_size else ""
+        return self._pieces[id] if 0 <= id < self.vocab_size else ""
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that llama.cpp renders for a token; none for an id without a token."""
-        return self._tokens[id].token_bytes if 0 <= id < self.vocab_size else b""
+        return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
 
     def declared_spec(self) -> TokenizerSpec:
         """Return what the file that llama.cpp has loaded declares."""
@@ -152,7 +150,7 @@ class LlamaCppTokenizer:
     @cached_property
     def attributes(self) -> list[int]:
         """The attributes by id: the bits of `engine.attribute.Attribute` and, above them, those for stripping."""
-        return [token.attributes for token in self._tokens]
+        return self._list(_ATTRIBUTES)
 
     def token_types(self) -> TokenTypes:
         """Return the effective types by id."""
@@ -161,57 +159,58 @@ class LlamaCppTokenizer:
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the tokens that llama.cpp matches in texts before the model runs, by id."""
         matched = _SPECIAL | Attribute.USER_DEFINED.value
+        listed = enumerate(zip(self._pieces, self.attributes, strict=True))
         return {
-            id: AddedToken(
-                id,
-                token.piece,
-                bool(token.attributes & _SPECIAL),
-                bool(token.attributes & _LSTRIP),
-                bool(token.attributes & _RSTRIP),
-            )
-            for id, token in enumerate(self._tokens)
-            if token.attributes & matched
+            id: AddedToken(id, piece, bool(flags & _SPECIAL), bool(flags & _LSTRIP), bool(flags & _RSTRIP))
+            for id, (piece, flags) in listed
+            if flags & matched
         }
 
     @cached_property
     def eog_ids(self) -> frozenset[int]:
         """The ids that end a generation."""
-        return frozenset(id for id, token in enumerate(self._tokens) if token.ends)
+        return frozenset(id for id, ends in enumerate(self._list(_ENDS)) if ends)
 
     def generation_ends(self) -> GenerationEnds:
         """Return the tokens that end a generation."""
         return GenerationEnds(self.eog_ids, are_all=True)
 
     @cached_property
-    def _tokens(self) -> list[_Token]:
+    def _pieces(self) -> list[str]:
+        return self._list(_PIECES)
+
+    @cached_property
+    def _token_bytes(self) -> list[bytes]:
+        return self._list(_BYTES)
+
+    def _list(self, operation: Operation[Result]) -> list[Result]:
         ids = range(self.vocab_size)
         try:
-            batches = [ids[start : start + TOKENS_PER_REQUEST] for start in ids[::TOKENS_PER_REQUEST]]
-            return [token for batch in batches for token in self._program.ask(_LIST_TOKENS, list(batch))]
+            batches = [list(ids[start : start + TOKENS_PER_REQUEST]) for start in ids[::TOKENS_PER_REQUEST]]
+            return [result for batch in batches for result in self._program.ask(operation, batch)]
         except EncodeError as error:
             raise TokverifyError(f"llama.cpp cannot list its tokens ({_describe(str(error))})") from error
 
 
-class _Token(NamedTuple):
-    piece: str
-    token_bytes: bytes
-    attributes: int
-    ends: bool
+# Nearly all are strings, and there may be hundreds of thousands.
+def _read_piece(value: object) -> str:
+    return value if isinstance(value, str) else require_bytes(value).decode("utf-8", "surrogateescape")
 
 
-def _read_token(value: Any) -> _Token:  # noqa: ANN401 - JSON
-    try:
-        piece, token_bytes = value["piece"], value["bytes"]
-        # Nearly all are strings, and there may be hundreds of thousands.
-        if not isinstance(piece, str):
-            piece = require_bytes(piece).decode("utf-8", "surrogateescape")
-        token_bytes = token_bytes.encode() if isinstance(token_bytes, str) else require_bytes(token_bytes)
-        return _Token(piece, token_bytes, int(value["attributes"]), "ends" in value)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ResponseError(f"a token is not described as expected ({summary(error)})") from error
+def _read_bytes(value: object) -> bytes:
+    return value.encode() if isinstance(value, str) else require_bytes(value)
 
 
-_LIST_TOKENS: Operation[_Token] = Operation("tokens", "ids", "tokens", _read_token)
+def _read_number(value: object) -> int:
+    if not isinstance(value, int):
+        raise ResponseError("a value is not a number")
+    return value
+
+
+_PIECES: Operation[str] = Operation("pieces", "ids", "pieces", _read_piece)
+_BYTES: Operation[bytes] = Operation("bytes", "ids", "bytes", _read_bytes)
+_ATTRIBUTES: Operation[int] = Operation("attributes", "ids", "attributes", _read_number)
+_ENDS: Operation[bool] = Operation("ends", "ids", "ends", bool)
 _READ_FLAGS: Operation[bool] = Operation("flags", "names", "flags", bool)
 
 
