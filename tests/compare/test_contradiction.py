@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.rule_maker import bpe_json, good_bpe
+from support.rule_maker import CHATML, bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.opening import OpenedReference
@@ -78,6 +78,8 @@ def test_a_reference_that_contradicts_itself_about_bos_is_at_fault(tmp_path, con
         {"bos_token": "<|im_start|>", "chat_template": "{{ messages }}"},
         {"bos_token": "<|im_start|>", "chat_template": TEMPLATE, "add_bos_token": False},
         {"bos_token": "<|im_start|>", "chat_template": "{# bos_token #}x"},
+        {"bos_token": "<|im_start|>", "chat_template": CHATML},
+        {"bos_token": "<|im_start|>", "chat_template": f"{{{{ '<|im_start|>system' }}}}{CHATML}"},
     ],
 )
 def test_a_reference_that_agrees_with_itself_is_not_at_fault(tmp_path, config):

@@ -5,6 +5,7 @@ Each contradiction quotes two places. A difference in which the model agrees wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,7 @@ ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
 _CONFIG = "tokenizer_config.json"
 _BLAME = "; the reference is at fault, as its files contradict each other: "
+_LOOP = re.compile(r"\{%[-+]?\s*for\b")
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -100,7 +102,11 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
 
 def _writes_bos(path: Path, bos: str) -> bool:
     markers = read_template(chat_templates(path).get("default", ""))
-    return markers.mentions_bos or markers.count_leading(bos) > 0
+    if markers.mentions_bos:
+        return True
+    # subtle: models with ChatML often name <|im_start|> as BOS, which their templates write before each message.
+    before, *others = markers.template.split(bos)
+    return markers.count_leading(bos) > 0 and len(others) == 1 and _LOOP.search(before) is None
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
