@@ -13,6 +13,7 @@ from tokverify import load_gguf, load_model
 from tokverify.case import Case
 from tokverify.compare.convert import convert
 from tokverify.compare.convert.loss import Loss
+from tokverify.compare.convert.verification import Explainer
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status
@@ -80,6 +81,7 @@ def test_a_file_whose_differences_are_all_explained_is_written_unless_strict(byt
 
 def test_a_file_with_an_unexplained_difference_is_written_only_if_requested(byte_level, to_gguf, tmp_path, monkeypatch):
     monkeypatch.setattr("tokverify.compare.convert.huggingface_loss._to_loss", lambda omission: Loss(omission.sentence))
+    monkeypatch.setattr(Explainer, "find_limits", lambda *_: ())
     source = byte_level(normalizer={"type": "NFC"})
     done = to_gguf(source, "e\u0301", "plain", count=0)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 1)

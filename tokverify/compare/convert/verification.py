@@ -95,12 +95,13 @@ class Explainer:
         return self._filter(differing, (index,))
 
     def reason(self, outcome: TrialOutcome) -> str | None:
-        """Return what explains an outcome, a limit or a loss; None if nothing does."""
-        if codes := self.find_limits(outcome):
-            return self.limits.describe(codes)
+        """Return what explains an outcome, a loss or a limit; None if nothing does."""
+        # A loss comes first: it names the part of this very source.
         for index, loss in enumerate(self.losses):
             if not self.unexplained_by(index, [outcome]):
                 return loss.sentence
+        if codes := self.find_limits(outcome):
+            return self.limits.describe(codes)
         return None if self.unexplained([outcome]) else "several losses together"
 
     def _filter(self, differing: Sequence[TrialOutcome], indices: tuple[int, ...]) -> list[TrialOutcome]:
