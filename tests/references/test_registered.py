@@ -68,13 +68,23 @@ def guarded(name: str, behavior) -> object:
     [
         (fail, r"failed \('weights\\nand more'\)"),
         (leave, r"failed \(it tried to end the program with 0\)"),
-        (lambda: None, "returned a NoneType, not "),
+        (object, "returned a object, not "),
         (lambda: {1.5: object()}, "returned a dict of 1, not "),
     ],
 )
 def test_a_member_that_fails_or_returns_nonsense(name, behavior, message):
     with pytest.raises(TokverifyError, match=f"^mine: `{name}` of its tokenizer {message}"):
         use(guarded(name, behavior), name)
+
+
+@pytest.mark.parametrize("name", [name for name in CAPABILITIES if name != "path"])
+def test_a_member_that_returns_nothing(name):
+    with pytest.raises(TokverifyError, match=f"^mine: `{name}` of its tokenizer returned a NoneType, not "):
+        use(guarded(name, lambda: None), name)
+
+
+def test_a_tokenizer_that_was_read_from_no_file():
+    assert use(guarded("path", lambda: None), "path") is None
 
 
 @pytest.mark.parametrize("ids", [[-2], [1 << 31], [True], [1.0], (1,), "1"])

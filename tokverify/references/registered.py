@@ -139,6 +139,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _is_path(value: object) -> bool:
+    return value is None or isinstance(value, Path)
+
+
 def _is_bytes(value: object) -> bool:
     return isinstance(value, bytes)
 
@@ -186,6 +190,8 @@ _PROPERTIES = {
     "control_texts": _TEXTS,
     "added_texts": _TEXTS,
     "hidden_vocabulary": _Member("a string", _is_text),
+    "path": _Member("a Path or None", _is_path),
+    "split_pattern": _Member("a string", _is_text),
 }
 _METHODS = {
     "encode": _Member(f"a list of ids from -1 to {_IDS_END - 1:,}", _is_ids, EncodeError),
@@ -212,7 +218,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "reason": ("a string", _is_text),
     "caveat": ("a string", _is_text),
     "sha256": ("a string or None", lambda value: value is None or _is_text(value)),
-    "path": ("a Path or None", lambda value: value is None or isinstance(value, Path)),
+    "path": ("a Path or None", _is_path),
     "versions": ("strings by name", lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()])),
     "reads_model": ("a bool", _is_flag),
     "is_rebuilt": ("a bool", _is_flag),
