@@ -117,7 +117,7 @@ def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[O
 
 def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
     """Yield the document with the other value of an option that llama.cpp ties to the name of the pre-tokenizer."""
-    if document.model_type != "BPE":
+    if document.model_type != "BPE" or find_pipeline(document.library):
         return
     value = bool(document.model.get("ignore_merges"))
     does = "looks up whole words before it merges" if not value else "merges every word"
