@@ -194,6 +194,7 @@ class Report:
 
     @property
     def _is_different(self) -> bool:
+        """Whether a case or a difference makes the run fail."""
         fails = any(result.fails for result in self.results)
         return fails or bool(select_failing(self.differences, self.fail_on)) or self._fails_uncompared
 
