@@ -20,6 +20,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "help": "each command says which tokens",
     },
     "--fail-on": {"help": "each command says what can fail"},
+    "--format": {"type": "what is no report is only printed or JSON"},
     "--ids": {
         "is_flag": "`encode` chooses a part of its output",
         "multiple": "a log has the ids in one or several fields",
@@ -46,6 +47,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "required": "`learn` has no MODEL, and `conformance` is about the reference",
         "help": "each command says what it does with the reference",
     },
+    "--strict": {"help": "`convert` has no verdict: it does not write its result"},
     "--texts": {
         "default": "as many as suit the command; `fuzz` is limited by time",
         "type": "`fuzz` needs one text, and `inspect` counts the tokens of files",
@@ -66,6 +68,7 @@ BEGINNINGS = {
     "--ids": "",
     "--judge": "",
     "--reference": "The reference ",
+    "--strict": "",
     "--texts": "",
     "--time": "Fuzz for this time",
 }
@@ -148,6 +151,13 @@ def test_every_command_that_writes_reports_takes_the_same_options():
     for name, command in list_commands():
         names = {each for option in command.params for each in option.opts}
         assert "--report" not in names or required <= names, name
+
+
+def test_every_report_has_every_format():
+    choices = {name: use.type.to_info_dict()["choices"] for name, use in SHARED["--format"].items()}
+    reports = {tuple(choices[name]) for name in choices if name in SHARED["--report"]}
+    assert reports == {tuple(max(choices.values(), key=len))}
+    assert {tuple(choices[name]) for name in choices if name not in SHARED["--report"]} == {("table", "json")}
 
 
 FINDERS = ["audit", "chat"]

@@ -106,9 +106,17 @@ def test_without_a_reference_the_library_reads_the_same_file(run, tmp_path):
 
 
 def test_unsupported_features_cause_exit_code_2_and_one_line(run, tmp_path):
-    (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(JSON) | {"normalizer": {"type": "NFC"}}))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(JSON) | {"pre_tokenizer": {"type": "Whitespace"}}))
     result = run("run", tmp_path / "tokenizer.json")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        f"error: {tmp_path / 'tokenizer.json'}: normalizer NFC: GGUF cannot express it"
+        f"error: {tmp_path / 'tokenizer.json'}: pre_tokenizer Whitespace: GGUF cannot express it"
     ]
+
+
+def test_a_part_that_gguf_cannot_express_is_left_out_and_named(run, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(JSON) | {"normalizer": {"type": "NFC"}}))
+    result = run("run", tmp_path / "tokenizer.json", "--suite", "normalization")
+    assert result.exit_code == 0
+    assert "caveat: normalizer NFC: GGUF cannot express it; llama.cpp encodes texts without it" in result.stdout
+    assert "TL003 no-normalizer: 3 cases differ" in result.stdout

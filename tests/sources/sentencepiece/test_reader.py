@@ -73,6 +73,7 @@ def test_every_field_has_its_place(read):
         "named_chat_templates": {},
         "huggingface_json": None,
         "general": {},
+        "left_out": (),
     }
 
 
