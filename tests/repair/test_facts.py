@@ -9,6 +9,7 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, spm_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair.diagnosis import Facts
 from tokverify.spec import TokenType
 
@@ -51,3 +52,35 @@ def test_a_token_that_only_the_configuration_declares_is_not_extra(id: int, list
 def test_a_configuration_that_cannot_be_read_declares_nothing(tmp_path: Path):
     (tmp_path / "tokenizer_config.json").write_text("[]")
     assert Facts(Encoder(SPM), tmp_path / "tokenizer.json").lists_all_tokens
+
+
+class Refusing(Bare):
+    """A reference that lists types, and that fails in the same way whatever it is asked."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(Encoder(SPM))
+        self.error = error
+
+    def fail(self, *_asked: object, **_options: object):
+        raise self.error
+
+    encode = decode = piece = token_bytes = token_types = added_tokens = declared_spec = fail
+
+
+ASKED = {
+    "pieces": lambda facts: facts.pieces,
+    "token_bytes": lambda facts: facts.token_bytes,
+    "decode_alone": lambda facts: facts.decode_alone(3),
+    "spec": lambda facts: facts.spec,
+    "types": lambda facts: facts.types,
+    "added_tokens": lambda facts: facts.added_tokens,
+    "ranking": lambda facts: facts.ranking,
+    "probe": lambda facts: facts.probe(SPM),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_reference_that_is_gone_does_not_pass_for_one_that_declares_nothing(asked: str):
+    assert not ASKED[asked](Facts(Refusing(TokverifyError("unknown request"))))
+    with pytest.raises(GoneError, match="no complete response"):
+        ASKED[asked](Facts(Refusing(GoneError("no complete response"))))

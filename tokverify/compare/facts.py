@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.reference_ranking import read_ranking
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import (
@@ -31,7 +31,11 @@ _MOST_SECONDS = 2
 
 @dataclass(frozen=True)
 class Facts:
-    """What a reference declares; a property is None or empty if it declares nothing, or there is no reference."""
+    """What a reference declares; a property is None or empty if it declares nothing, or there is no reference.
+
+    Raises:
+        GoneError: By every property, if the reference has stopped answering: what it declares is then not known.
+    """
 
     expected: Tokenizer | None
     path: Path | None = None
@@ -88,6 +92,8 @@ class Facts:
         """The stored strings, by id."""
         try:
             return pieces_of(self.expected) if self.expected else ()
+        except GoneError:
+            raise
         except TokverifyError:
             return ()
 
@@ -97,6 +103,8 @@ class Facts:
         expected = self.expected
         try:
             return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
+        except GoneError:
+            raise
         except TokverifyError:
             return ()
 
@@ -106,6 +114,8 @@ class Facts:
             return None
         try:
             once, twice = self.expected.decode([id]), self.expected.decode([id, id])
+        except GoneError:
+            raise
         except TokverifyError:
             return None
         return twice.removeprefix(once) if twice.startswith(once) else None
@@ -131,6 +141,8 @@ class Facts:
             if isinstance(self.expected, Declaring):
                 return self.expected.declared_spec()
             return _convert(self.document) if self.document else None
+        except GoneError:
+            raise
         except TokverifyError:
             return None
 
@@ -170,6 +182,8 @@ class Facts:
         try:
             if isinstance(self.expected, TypeListing):
                 return self.expected.token_types()
+        except GoneError:
+            raise
         except TokverifyError:
             return None
         return self.spec.types if self.spec else None
@@ -180,6 +194,8 @@ class Facts:
         try:
             if isinstance(self.expected, MatchListing):
                 return self.expected.added_tokens()
+        except GoneError:
+            raise
         except TokverifyError:
             return None
         return _added_tokens(self.document, self.pieces) if self.document else None

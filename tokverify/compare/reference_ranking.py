@@ -14,7 +14,7 @@ import msgspec
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.merge_list import has_same_merges
 from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer, pieces_of
@@ -61,6 +61,8 @@ def read_ranking(expected: Tokenizer) -> TokenizerSpec | None:
         if isinstance(expected, Declaring):
             return expected.declared_spec()
         return _read_document(expected.tokenizer_json(), expected) if isinstance(expected, DocumentHolding) else None
+    except GoneError:
+        raise
     except TokverifyError:
         return None
 

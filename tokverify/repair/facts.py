@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.compare.facts import Facts as DeclaredFacts
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ class Facts(DeclaredFacts):
 
         Returns:
             None if there is no reference, its vocabulary has another size, or the guess cannot be used.
+
+        Raises:
+            GoneError: If the reference stops answering.
         """
         from tokverify.repair.probe import probe_tokens
 
@@ -32,6 +35,8 @@ class Facts(DeclaredFacts):
             return None
         try:
             return probe_tokens(self.expected, guess)
+        except GoneError:
+            raise
         except TokverifyError:
             return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain, combinations
@@ -15,7 +14,7 @@ from tokverify.compare.limits.limit import Counterfactual, Limit, Text
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import TokverifyError
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.limit import AppliedLimit
 from tokverify.report.run import CaseResult, Status
 from tokverify.tokenizer import Tokenizer
@@ -95,9 +94,13 @@ class Explainer:
         candidates: list[_Candidate] = []
         sides = self._sides
         for limit in LIMITS.values() if sides else ():
-            # A reference that fails on a sample proves nothing.
-            with suppress(TokverifyError):
+            try:
                 candidates += [_Candidate(limit, found) for found in limit.find(sides)] if sides else []
+            except GoneError:
+                raise
+            except TokverifyError:
+                # A reference that fails on a sample proves nothing.
+                continue
         return candidates
 
     def _explain(self, target: Text) -> tuple[_Candidate, ...]:
@@ -140,6 +143,8 @@ class Explainer:
 def _applies(candidate: _Candidate, target: Text) -> bool:
     try:
         return candidate.counterfactual.applies(target)
+    except GoneError:
+        raise
     except TokverifyError:
         return False
 
