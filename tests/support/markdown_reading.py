@@ -19,6 +19,11 @@ def tokens(text: str):
         yield from token.children or ()
 
 
+def shown(text: str) -> str:
+    """Return what a reader sees, one text or block a line, without what Markdown itself escapes."""
+    return "\n".join(token.content for token in tokens(text) if token.type != "inline")
+
+
 def check_plain(text: str) -> None:
     for token in tokens(text):
         assert re.sub("_(open|close)$", "", token.type) in PLAIN

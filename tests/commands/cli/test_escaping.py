@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.hostile_piece import COMMANDS, fill
+from support.markdown_reading import shown
 from tokverify.commands.cli import main
 
 PIECE = "<|a\\b\n\x1bc|>"
@@ -33,6 +34,8 @@ def test_a_token_is_shown_escaped_once(directory: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", "1000")
     arguments = [word.replace("TEXT", f"a{PIECE}b") for word in command.split()]
     output = CliRunner().invoke(main, arguments).output
+    if command.endswith("-f markdown"):
+        output = shown(output)
     assert ONCE.search(output), output
     for what, pattern in WRONG.items():
         assert not pattern.search(output), (what, output)

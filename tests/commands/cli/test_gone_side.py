@@ -19,12 +19,13 @@ PROGRAM = ROOT / "tests" / "support" / "mortal_program.py"
 COMMANDS = {
     "run": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
     "fuzz": (MODEL, "-r", "ADDRESS", "--texts", "64", "--no-replay"),
-    "stream": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
+    "run --streaming": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
     "diff": ("ADDRESS", MODEL, "--cases", "SUITE"),
-    "conformance": (MODEL, "-r", "ADDRESS", "--texts", "20"),
-    "audit": (MODEL, "-r", "ADDRESS"),
+    "run --judge model": (MODEL, "-r", "ADDRESS", "--texts", "20"),
+    "run --select TV": (MODEL, "-r", "ADDRESS"),
     "explain": (MODEL, "Hello", "-r", "ADDRESS"),
 }
+"""Arguments, by command and the option that chooses its form."""
 
 
 class _Silence(dict):
@@ -58,7 +59,8 @@ def run(*arguments: str) -> Result:
 
 
 def arguments_of(command: str, address: str, suite: str) -> list[str]:
-    return [argument.replace("ADDRESS", address).replace("SUITE", suite) for argument in COMMANDS[command]]
+    words = (*command.split(), *COMMANDS[command])
+    return [word.replace("ADDRESS", address).replace("SUITE", suite) for word in words]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -67,13 +69,13 @@ def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(en
     suite = tmp_path / "suite.yaml"
     suite.write_text(json.dumps({"cases": [{"id": "a", "text": "Hello  world"}, {"id": "b", "text": "a\t\tb   c"}]}))
     with MortalStandIn(encoder, 10**6) as server:
-        result = run(command, *arguments_of(command, server.address, str(suite)))
+        result = run(*arguments_of(command, server.address, str(suite)))
         asked = 10**6 - server.left
     assert result.exit_code in {0, 1}, result.output
     moments = range(1, asked)
     for requests in moments[:: max(len(moments) // 4, 1)]:
         with MortalStandIn(encoder, requests) as server:
-            result = run(command, *arguments_of(command, server.address, str(suite)))
+            result = run(*arguments_of(command, server.address, str(suite)))
         assert result.exit_code == 2, (requests, asked, result.output)
         assert re.search(rf"^error: .*{server.address}/\S+: no complete response", result.stderr), result.stderr
         assert result.stderr.count("\n") == 1
@@ -82,7 +84,7 @@ def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(en
 def test_learn_names_the_server_that_died(encoder, tmp_path):
     target = tmp_path / "learned.gguf"
     with MortalStandIn(encoder, 200) as server:
-        result = run("learn", "-r", server.address, "-o", str(target))
+        result = run("convert", "-r", server.address, "-o", str(target))
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert f"{server.address}/" in result.stderr
@@ -112,12 +114,12 @@ def test_what_fuzz_has_tried_before_is_in_its_report(encoder):
     assert 0 < report["summary"]["strings"] < 9000
 
 
-@pytest.mark.parametrize("command", ["run", "fuzz", "stream"])
+@pytest.mark.parametrize("command", ["run", "fuzz", "run --streaming"])
 def test_a_program_that_dies_ends_every_command_with_its_name(command, tmp_path):
     suite = tmp_path / "suite.yaml"
     suite.write_text(json.dumps({"cases": [{"id": str(at), "text": "a" * at} for at in range(300)]}))
     arguments = shlex.join([sys.executable, str(PROGRAM), str(SAMPLE / "sample.gguf"), str(tmp_path / "alive"), "6"])
-    result = run(command, *arguments_of(command, f"command:{arguments}", str(suite)))
+    result = run(*arguments_of(command, f"command:{arguments}", str(suite)))
     assert result.exit_code == 2, result.output
     assert "mortal_program.py" in result.output
     assert "the end" in result.output

@@ -101,7 +101,7 @@ def test_the_search_ends_at_the_root_of_the_repository(directory):
         ("[[models]]\nmodel = 'a'\nname = '../x'", "models[0].name is '../x'; use only letters"),
         ("jobs = 0\n[[models]]\nmodel = 'a'", "jobs must be a positive integer"),
         ("jobs = true\n[[models]]\nmodel = 'a'", "jobs must be a positive integer"),
-        ("zzz = 1", "zzz is unknown; use one of models, reports, fail_on, jobs"),
+        ("zzz = 1", "zzz is unknown; use one of models, reports, fail_on, strict, jobs"),
         ("[", "not valid TOML"),
         ('[[models]]\nmodel = "a\\u0000b"', "models[0].model contains U+0000"),
         ('reports = ["junit=a\\u0000b"]', "reports[0] contains U+0000"),
