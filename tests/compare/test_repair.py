@@ -68,7 +68,7 @@ def test_fix_removes_the_finding_that_offers_it(tmp_path: Path, monkeypatch: pyt
 
 
 def from_html(text: str) -> list[str]:
-    return shlex.split(html.unescape(re.search('<dt>repair</dt><dd><p><code class="command">(.*?)</code>', text)[1]))
+    return shlex.split(html.unescape(re.search('<p>repair: <code class="command">(.*?)</code>', text)[1]))
 
 
 def from_sarif(text: str) -> list[str]:
