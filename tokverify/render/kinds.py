@@ -18,6 +18,7 @@ from tokverify.text.visible import visible_message
 if TYPE_CHECKING:
     from tokverify.render.ci import CiReport
     from tokverify.render.document import Document
+    from tokverify.report.run import Report
 
 Format: TypeAlias = Callable[[Any, RenderOptions], str]
 """Writes a report in one format."""
@@ -49,9 +50,22 @@ class _Kind:
 
 
 def _run() -> _Kind:
-    from tokverify.render.run import describe, html, issue, junit
+    from tokverify.render.run import describe, issue
 
-    return _Kind(describe.describe, issue.to_ci_report, html.render, junit.render)
+    return _Kind(describe.describe, issue.to_ci_report, _run_page, _run_junit)
+
+
+def _run_page(report: Report) -> str:
+    # Templates take a tenth of a second to import, and most runs write no page.
+    from tokverify.render.run.html import render
+
+    return render(report)
+
+
+def _run_junit(report: Report) -> str:
+    from tokverify.render.run.junit import render
+
+    return render(report)
 
 
 def _check() -> _Kind:

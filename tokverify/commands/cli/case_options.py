@@ -97,6 +97,8 @@ def rule_options(command: _Command) -> _Command:
 
 def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split lists of codes, and check that each is the beginning of a rule's code."""
+    if not values:
+        return ()
     from tokverify.compare.checks import RULES
 
     prefixes = tuple(prefix.strip().upper() for value in values for prefix in value.split(",") if prefix.strip())
