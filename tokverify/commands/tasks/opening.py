@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify import references
+from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
 from tokverify.references import FoundReference
 from tokverify.report.run import Side
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.location import find_existing, suggest_file
-from tokverify.sources.stores.location import find_model, is_stored
+from tokverify.sources.stores.location import is_stored
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import name_of_page
-from tokverify.sources.tokenizer_file import file_of, kind_of_model, read_spec_of_kind
+from tokverify.sources.tokenizer_file import file_of, kind_of_model
 from tokverify.spec import TokenizerSpec
 from tokverify.system.quick_exit import keep_until_exit
 from tokverify.tokenizer import Tokenizer
@@ -44,14 +46,19 @@ class OpenedModel:
     kind: str
     """The format of the file, such as `gguf` or `sentencepiece`."""
 
-    spec: TokenizerSpec
-    """The tokenizer as the file declares it."""
+    declaration: Declaration
+    """What the file declares."""
 
     encoder: Encoder
     """The same tokenizer as llama.cpp uses it."""
 
     def __post_init__(self) -> None:
         keep_until_exit(self.encoder)
+
+    @property
+    def spec(self) -> TokenizerSpec:
+        """The tokenizer as the file declares it."""
+        return self.declaration.spec
 
     @property
     def tokenizer(self) -> Encoder:
@@ -134,14 +141,14 @@ def open_model(model: ModelSource) -> OpenedModel:
     if isinstance(model, str) and _is_other_tokenizer(model):
         _require_no_page(model)
         raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
-    file = find_model(model)
-    with file.named_in_errors():
-        kind = kind_of_model(file.path)
-        spec = read_spec_of_kind(file.path, kind)
+    opened = open_declaration(model)
+    if opened.declaration.refusal:
+        raise opened.declaration.refusal
+    file = opened.file
     with file.prefixed_to_errors():
-        encoder = Encoder(spec, file.name, in_background=True)
+        encoder = Encoder(opened.spec, file.name, in_background=True)
     require_requested(encoder.engine)
-    return OpenedModel(file=file, kind=kind, spec=spec, encoder=encoder)
+    return OpenedModel(file=file, kind=opened.kind, declaration=opened.declaration, encoder=encoder)
 
 
 def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:

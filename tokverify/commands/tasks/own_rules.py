@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.digest import make_difference
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_rule_findings(report: Report, model: OpenedModel) -> Report:
     """Add the errors and warnings of the static rules to a report, as differences."""
-    declaration = open_declaration(model.file, model.kind).declaration
+    declaration = model.declaration
     # Rules from TV200 on compare with a reference.
     rules = [rule for code, rule in RULES.items() if code < "TV200"]
     found = audit(Subject(declaration, None, model.encoder.name), rules)

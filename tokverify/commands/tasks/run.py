@@ -138,14 +138,12 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the change that repairs it."""
-    from tokverify.commands.tasks.declaration import open_declaration
     from tokverify.repair.budget import ENCODINGS, THOROUGH
     from tokverify.repair.facts import Facts
     from tokverify.repair.repair import find_repair
 
     facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
-    declaration = open_declaration(model.file, model.kind).declaration
-    return find_repair(report, declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
+    return find_repair(report, model.declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
 
 
 def expectation_side(
