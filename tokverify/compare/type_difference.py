@@ -76,7 +76,12 @@ def find_type_differences(
         for id, ours, theirs in _find_differing(_Side.of(actual), _Side.of(expected))
         if pieces[id] and expected.piece(id) and not _may_be_equal(pieces[id], ours, theirs)
     }
-    doubtful = [id for id, sides in differing.items() if {side.meaning for side in sides} == _MAY_BE_ALIKE]
+    # subtle: a file with `▁the` as a user-defined token decodes it to these characters, and not to a space and `the`.
+    doubtful = [
+        id
+        for id, sides in differing.items()
+        if {side.meaning for side in sides} == _MAY_BE_ALIKE and actual.token_bytes(id) == expected.token_bytes(id)
+    ]
     alike = find_alike(actual, expected, doubtful)
     by_way: dict[_Way, list[int]] = {}
     for id, (ours, theirs) in differing.items():

@@ -86,6 +86,13 @@ def with_merges(change: Callable[[list[str]], Sequence[str]]) -> Make:
     return lambda spec: replace(spec, merges=list(change(list(spec.merges or ()))))
 
 
+@cache
+def spm_with_eos() -> TokenizerSpec:
+    """Return a vocabulary whose chat template writes EOS."""
+    spec = spm()
+    return replace(spec, chat_template=f"{spec.chat_template}{{{{ eos_token }}}}")
+
+
 def setting(**fields: object) -> Make:
     return lambda spec: replace(spec, **fields)
 
@@ -98,7 +105,8 @@ ROWS: dict[str, tuple[Callable[[], TokenizerSpec], Make, str | None]] = {
     # Vocabulary, how the model differs, severity; None for no difference at all.
     "nothing; the template begins with BOS, which is added as well": (spm, unchanged, None),
     "nothing, in BPE": (bpe, unchanged, None),
-    "another EOS": (spm, role("eos", "<|end|>"), "ERROR"),
+    "another EOS, beside which llama.cpp ends a generation, too": (spm, role("eos", "<|end|>"), "WARNING"),
+    "another EOS, which the template writes": (spm_with_eos, role("eos", "<|end|>"), "ERROR"),
     "an ordinary word as EOS": (bpe, role("eos", "the"), "ERROR"),
     "EOS lost": (bpe, role("eos", None), "ERROR"),
     "another BOS": (spm, role("bos", "<|spare_a|>"), "ERROR"),
