@@ -182,6 +182,9 @@ def _explain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:
+            # Only the current directory has no name; it is missing, whatever the path.
+            raise TokverifyError("the current directory no longer exists; change to another one") from error
         advice = "; free some space, or name another place" if error.errno in _NO_SPACE else ""
         raise TokverifyError(f"{path}: cannot be written: {error.strerror or error}{advice}") from error
 
