@@ -26,6 +26,7 @@ from tokverify.sources.huggingface.expansion import (
     require_valid_charsmaps,
     require_visible_added_tokens,
 )
+from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import stages_of
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
@@ -231,8 +232,6 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _piece_bytes(self) -> PieceBytes:
-        from tokverify.sources.huggingface.pipeline import find_pipeline
-
         pipeline = find_pipeline(self._tokenizer)
         return pipeline.piece_bytes if pipeline else piece_bytes(self._spelling)
 

@@ -32,7 +32,7 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     """
     if not 0 < len(ids) <= _MOST:
         return frozenset()
-    competing = _competing_in(expected)  # type: ignore[arg-type]  # hashed by identity
+    competing = _competing_in(expected)
     asked = [(id, text, mode) for id in ids for text in competing.make_texts(id) for mode in _MODES]
     modes = Modes(actual, expected)
     texts, chosen = [text for _, text, _ in asked], [modes.choose(text, mode) for _, text, mode in asked]
