@@ -123,6 +123,7 @@ class TokenizersTest:
 
     def verify(self) -> None:
         """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
+        from tokverify.errors import GoneError
         from tokverify.render.run.differences import difference_sections
         from tokverify.report.run_summary import failing_differences, fails_uncompared
 
@@ -130,6 +131,8 @@ class TokenizersTest:
         report = _verify(self.model)
         if isinstance(report, Exception):
             pytest.fail(_plain(report), pytrace=False)
+        if report.gone:
+            pytest.fail(_plain(GoneError(report.gone)), pytrace=False)
         if failing_differences(report) or fails_uncompared(report):
             pytest.fail(_draw(difference_sections(report)), pytrace=False)
 

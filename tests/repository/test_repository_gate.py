@@ -141,10 +141,10 @@ def test_several_models_can_be_verified_in_parallel(repository):
     assert tokverify("init").exit_code == 0
     result = tokverify("run", "-j", "2")
     assert result.exit_code == 1, result.output
-    assert "2 models: 1 ok" in result.stdout
-    assert tokverify("run", "--report", "junit=out.xml").exit_code == 2
+    assert "2 models: 1 fails (twin: run)" in result.stdout
+    assert tokverify("run", "-q", "--report", "junit=out.xml").exit_code == 1
     assert tokverify("run", "-q", "--report", "junit=out-{name}.xml").exit_code == 1
-    assert sorted(path.name for path in repository.glob("*.xml")) == ["out-model.xml", "out-twin.xml"]
+    assert sorted(path.name for path in repository.glob("*.xml")) == ["out-model.xml", "out-twin.xml", "out.xml"]
 
 
 def test_a_missing_model_does_not_prevent_others_from_being_verified(repository):
@@ -153,9 +153,11 @@ def test_a_missing_model_does_not_prevent_others_from_being_verified(repository)
     (repository / "model.gguf").unlink()
     result = tokverify("run", "-q")
     assert result.exit_code == 2
-    assert "error: model: model.gguf: no such file" in result.stderr
+    assert "2 models: 1 could not be checked (model: run)" in result.stdout
+    result = tokverify("run")
+    assert result.exit_code == 2
+    assert "model.gguf: no such file" in result.stdout
     assert re.search(r"(\d+) cases: \1 match", result.stdout)
-    assert "2 models: 1 ok" in result.stdout
 
 
 def test_the_configuration_can_name_reports(repository):
@@ -176,21 +178,24 @@ def test_errors_of_models_are_escaped_and_one_per_line(repository):
         '[[models]]\nmodel = "model.gguf"\ncases = ["cases"]\n[[models]]\nmodel = "a\\u001b.gguf"\n'
         f'[[models]]\nname = "long"\nmodel = "{"x" * 300}.gguf"\n'
     )
-    result = tokverify("run", "-q")
+    result = tokverify("run", "-f", "json")
     assert result.exit_code == 2, result.output
-    lines = result.stderr.splitlines()
-    assert [line.split(":")[1].strip() for line in lines] == ["model", "model", "a-", "long"]
-    assert "\x1b" not in result.stderr
+    models = json.loads(result.stdout)["models"]
+    assert [model["name"] for model in models] == ["model", "a-", "long"]
+    assert all(note["is_failure"] for model in models for note in model["notes"])
+    shown = tokverify("run").output
+    assert "could not be checked" in shown
+    assert "\x1b" not in shown
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_ctrl_c_ends_the_processes_of_a_matrix(repository):
+def test_ctrl_c_ends_the_processes_of_several_models(repository):
     shutil.copy(SAMPLE / "sample.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0
     code = (
-        "import os, sys; from tokverify.commands.cli import main; from tokverify.commands.tasks import matrix\n"
+        "import os, sys; from tokverify.commands.cli import main; from tokverify.commands.tasks import check\n"
         "def wait(request, on_progress): open('begun', 'a').close(); import time; time.sleep(60)\n"
-        "matrix._run = wait\n"
+        "check.check_model = wait\n"
         "if __name__ == '__main__': main(['run', '-j', '2'])\n"
     )
     (repository / "patched.py").write_text(code)

@@ -52,6 +52,8 @@ class Contradiction:
     """The tokens that it is about."""
     adds: bool | None = None
     """For a token around a text: whether the other place says that it is added."""
+    text: str | None = None
+    """The token that it says so of, if that is known."""
 
 
 def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
@@ -91,10 +93,12 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
         if isinstance(flag, bool) and flag != bool(ids):
-            yield Contradiction(role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", adds=flag)
+            yield Contradiction(
+                role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", adds=flag, text=text
+            )
         elif role == "bos" and flag is not False and not ids and text and _writes_bos(path, text):
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
-            yield Contradiction(role, sentence, adds=True)
+            yield Contradiction(role, sentence, adds=True, text=text)
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
@@ -189,8 +193,15 @@ def _blame_affixes(
     return {
         tuple(dict.fromkeys([*ours, *theirs])): about[role]
         for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True)
-        if role in about and bool(ours) is about[role].adds
+        if role in about and _agrees(actual, ours, about[role])
     }
+
+
+def _agrees(actual: Tokenizer, ids: Sequence[int], contradiction: Contradiction) -> bool:
+    """Whether a model adds what the other place says, and no other token."""
+    if bool(ids) is not contradiction.adds:
+        return False
+    return not ids or contradiction.text is None or [actual.piece(id) for id in ids] == [contradiction.text]
 
 
 def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> bool:

@@ -8,7 +8,16 @@ from functools import partial
 from typing import Any
 
 from tokverify.errors import EncodeError, GoneError, TokverifyError
-from tokverify.references.command_protocol import VERSION, Failure, Hello, Operation, ResponseError, Result, read_hello
+from tokverify.references.command_protocol import (
+    SIZES,
+    VERSION,
+    Failure,
+    Hello,
+    Operation,
+    ResponseError,
+    Result,
+    read_hello,
+)
 from tokverify.system.child_process import MAX_RESPONSE_BYTES, ChildProcess, FailedError, LateError
 from tokverify.system.library_error import summary
 from tokverify.text.sequence import split_batches
@@ -52,12 +61,13 @@ class Program:
         environment: Variables to set besides those of this process.
         max_bytes: The limit for a response.
         may_crash: Whether it may crash on any text, so that only failures by taking too long are limited.
+        sizes: How many tokens it may have.
 
     Raises:
         StartError: If the program cannot be started, or does not answer `hello` as the protocol requires.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the optional ones are keywords
         self,
         arguments: Sequence[str],
         *,
@@ -65,12 +75,14 @@ class Program:
         environment: Mapping[str, str] | None = None,
         max_bytes: int = MAX_RESPONSE_BYTES,
         may_crash: bool = False,
+        sizes: range = SIZES,
     ) -> None:
         self.command = shlex.join(arguments)
         self._arguments = arguments
         self._environment = environment
         self._max_bytes = max_bytes
         self._may_crash = may_crash
+        self._sizes = sizes
         self._seconds = seconds
         self._failures = 0
         self._lost_seconds = 0.0
@@ -172,7 +184,8 @@ class Program:
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
             raise StartError(self.command, f"cannot be started ({reason})") from error
         try:
-            hello = self._read(self._exchange(process, "hello", {"protocol": VERSION}, START_SECONDS), read_hello)
+            response = self._exchange(process, "hello", {"protocol": VERSION}, START_SECONDS)
+            hello = self._read(response, partial(read_hello, sizes=self._sizes))
         except (FailedError, EncodeError) as error:
             process.abort()
             raise StartError(self.command, f"the program {error}") from error

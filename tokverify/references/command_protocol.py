@@ -95,8 +95,12 @@ class Operation(Generic[Result]):
         return list(map(self.read, values))
 
 
-def read_hello(response: Mapping[str, Any]) -> Hello:
-    """Read the response to `hello`.
+SIZES = range(1, MAX_TOKENS + 1)
+"""How many tokens a program may have."""
+
+
+def read_hello(response: Mapping[str, Any], sizes: range = SIZES) -> Hello:
+    """Read the response to `hello`, with one of these numbers of tokens.
 
     Raises:
         ResponseError: If it lacks something or contains a value of the wrong type.
@@ -108,8 +112,8 @@ def read_hello(response: Mapping[str, Any]) -> Hello:
     if unknown := [name for name in capabilities if name not in CAPABILITIES]:
         raise ResponseError(f"`capabilities` contains {_show(unknown[0])}; known are {', '.join(CAPABILITIES)}")
     size = response.get("vocab_size")
-    if type(size) is not int or not 0 < size <= MAX_TOKENS:
-        raise ResponseError(f"`vocab_size` is {_show(size)}, not a number from 1 to {MAX_TOKENS:,}")
+    if type(size) is not int or size not in sizes:
+        raise ResponseError(f"`vocab_size` is {_show(size)}, not a number from {sizes[0]} to {sizes[-1]:,}")
     return Hello(
         name=_read_name(response, "name"),
         version=_read_name(response, "version"),

@@ -214,6 +214,10 @@ _ENDS: Operation[bool] = Operation("ends", "ids", "ends", bool)
 _READ_FLAGS: Operation[bool] = Operation("flags", "names", "flags", bool)
 
 
+_SIZES = range(1 << 31)
+"""llama.cpp also loads vocabularies that tokverify refuses."""
+
+
 def _start(model: Path, library: Library, seconds: float) -> Program:
     arguments = [library.path, library.vocab_only_at, _SAMPLE, model, seconds + _PATIENCE]
     # Isolated: nothing in the user's environment can replace a standard module.
@@ -224,6 +228,7 @@ def _start(model: Path, library: Library, seconds: float) -> Program:
         environment={"GGML_NO_BACKTRACE": "1"},
         max_bytes=_MAX_RESPONSE_BYTES,
         may_crash=True,
+        sizes=_SIZES,
     )
 
 

@@ -21,7 +21,8 @@ from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
 from tokverify.report.run import Report, Status
-from tokverify.report.run_summary import FAILING, failing_differences, has_failing_case
+from tokverify.report.run_summary import failing_differences, has_failing_case
+from tokverify.report.verdict import Origin
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument
@@ -55,7 +56,8 @@ def find_repair(
         return replace(report, undiagnosed=describe_other_model(facts.name))
     results = drop_blamed(report)
     found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
-    if found is None and len(results) < len(report.results):
+    is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing_differences(report))
+    if found is None and len(results) < len(report.results) and is_reference_at_fault:
         return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing_differences(report)
     if facts.expected is None or not is_failing or not _is_file_suspected(report, found):
@@ -97,12 +99,11 @@ def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
 
 def _explain_plan(change: TokenizerChange, plan: Plan, *, count_errors: bool) -> Explanation:
     """Say what a plan achieves; `count_errors` if `run` also reports the errors that rules find in the file."""
-    after = {result.case.name: result.status for result in plan.after.results}
-    statuses = {result.case.name: result.status for result in plan.before.results}
-    names = {result.case.name for result in plan.before.results if not is_generated(result.case)}
-    failing = [name for name in statuses if name in names and statuses[name] in FAILING]
-    left = tuple(name for name in failing if after[name] in FAILING)
-    broken = [name for name in names if statuses[name] is Status.MATCH and after[name] in FAILING]
+    after = {result.case.name: result for result in plan.after.results}
+    before = [result for result in plan.before.results if not is_generated(result.case)]
+    failing = [result.case.name for result in before if result.fails]
+    left = tuple(name for name in failing if after[name].fails)
+    broken = [result for result in before if result.status is Status.MATCH and after[result.case.name].fails]
     return Explanation(
         kind=change.kind,
         sentence=change.sentence,

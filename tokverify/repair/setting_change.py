@@ -181,12 +181,15 @@ def _lost_affixes(evidence: Evidence, current: Mapping[str, int]) -> Iterator[To
 def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
     """Return, by role, the ids at the positions where the token of that role would be."""
     surrounded = [target.expected for target in evidence.targets if target.add_special and target.expected]
-    return {
+    observed = {
         "bos": {ids[0] for ids in surrounded},
         "eos": {ids[-1] for ids in surrounded},
         "sep": {ids[-1] for ids in surrounded},
         "unk": set(evidence.missing),
     }
+    # A reference whose own files disagree about a role shows nothing about it.
+    in_doubt = [role for role in observed if evidence.facts.is_contradicted(f"{role} token")]
+    return {**observed, **{role: set() for role in in_doubt}}
 
 
 def assign_role(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:

@@ -14,7 +14,13 @@ from tokverify.report.fields import Count, Digest
 from tokverify.report.known_difference import BaselineOutcome as BaselineOutcome  # noqa: PLC0414 - as above
 from tokverify.report.known_difference import KnownDifference as KnownDifference  # noqa: PLC0414
 from tokverify.report.limit import AppliedLimit
-from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, TokenizerDifference, select_failing
+from tokverify.report.tokenizer_difference import (
+    FAIL_ON,
+    NOT_COMPARED,
+    TokenizerDifference,
+    select_failing,
+    severity_fails,
+)
 from tokverify.report.verdict import Verdict
 from tokverify.tokenizer import Token
 
@@ -194,8 +200,9 @@ class Report:
 
     @property
     def _is_different(self) -> bool:
-        """Whether a case or a difference makes the run fail."""
+        """Whether a case, a limit or a difference makes the run fail."""
         fails = any(result.fails for result in self.results)
+        fails = fails or any(severity_fails(limit.severity, self.fail_on) for limit in self.limits)
         return fails or bool(select_failing(self.differences, self.fail_on)) or self._fails_uncompared
 
     @property

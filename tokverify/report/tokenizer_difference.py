@@ -97,8 +97,12 @@ def difference_fails(difference: TokenizerDifference, fail_on: Collection[str]) 
     """Check whether a difference makes a run fail that fails on these severities and aspects."""
     if difference.known:
         return False
-    severities = {severity.name.lower() for severity in Severity if severity <= difference.severity}
-    return difference.aspect in fail_on or not severities.isdisjoint(fail_on)
+    return difference.aspect in fail_on or severity_fails(difference.severity, fail_on)
+
+
+def severity_fails(severity: Severity, fail_on: Collection[str]) -> bool:
+    """Check whether a list of what fails contains this severity or a lower one."""
+    return any(each.name.lower() in fail_on for each in Severity if each <= severity)
 
 
 def lowest_severity(fail_on: Collection[str], default: Severity = Severity.ERROR) -> Severity | None:

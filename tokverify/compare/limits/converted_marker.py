@@ -10,8 +10,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.verdict import Origin
-
-_TEXTS = frozenset({"<pad>", "<mask>", "<2mass>", "[@BOS@]"})
+from tokverify.texts.token_text import is_converted_control
 
 
 @limit(code="TL002", name="converted-marker", origin=Origin.CONVENTION, severity=INFO)
@@ -41,7 +40,7 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
     found = {
         id: False
         for id, token in sides.added.items()
-        if token.special and sides.declared_matching(id) and reference(id) is False and looks_special(token.text)
+        if token.special and sides.declared_matching(id) and reference(id) is False and is_converted_control(token.text)
     }
     if found:
         names = name_tokens(sides, found)
@@ -52,10 +51,3 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(specials=found),
             applies=lambda target: not target.parse_special and contains(target),
         )
-
-
-def looks_special(text: str) -> bool:
-    """Check whether llama.cpp's converter takes the text of an added token for a control token."""
-    if text in _TEXTS or (text.startswith("<unused") and text.endswith(">")):
-        return True
-    return text.startswith(("<|", "<｜")) and text.endswith("|>" if text.startswith("<|") else "｜>")

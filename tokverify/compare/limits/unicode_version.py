@@ -33,10 +33,10 @@ def unicode_version(sides: Sides) -> Iterator[Counterfactual]:
     """
     if sides.settings.family.is_bpe:
         split = splitter(PRE_TOKENIZERS[sides.settings.pre], newest_unicode=True)
-        newest = _version_of(sides) or "a later version"
+        newest = _version_of(sides) or "a later version of Unicode"
         yield Counterfactual(
             reason=f"llama.cpp classifies characters by Unicode {UNICODE_VERSION}, and the reference by {newest}",
-            sentence=f"classifying characters by Unicode {newest} instead of {UNICODE_VERSION}",
+            sentence=f"classifying characters by {newest} instead of Unicode {UNICODE_VERSION}",
             deviation=Deviation(split_pre_tokens=split),
             applies=lambda target: has_unassigned(target.text),
         )

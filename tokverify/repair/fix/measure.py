@@ -193,7 +193,8 @@ class Measuring:
             return self._refused(str(error), len(spec.tokens))
         expected = self._facts.expected
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
-        results = self._explain(encoder, compare_cases(encoder, expected, self._cases, self._known))
+        results: Sequence[CaseResult] = compare_cases(encoder, expected, self._cases, self._known)
+        results = self._explain(encoder, results, is_original=is_original)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         compared = self._compare(encoder)
@@ -218,25 +219,27 @@ class Measuring:
         }
         return Measure(counts, self._optional, results, encoder, differences=differences)
 
-    def _explain(self, encoder: Encoder, results: Sequence[CaseResult]) -> Sequence[CaseResult]:
-        """Return results with the limits that explain them, unless more cases fail than before.
+    def _explain(self, encoder: Encoder, results: Sequence[CaseResult], *, is_original: bool) -> Sequence[CaseResult]:
+        """Return results with the limits that explain them.
 
-        A case that gives the same wrong ids again has the same explanation, so that few candidates need a deviating
-        encoder, which takes long to build.
+        A case that gives the same wrong ids again has the same explanation. Deviating encoders take long to build, so
+        a candidate with which more cases fail than before gets only explanations that are known.
         """
-        failing = sum(result.fails for result in results)
-        if not failing or failing > self._fewest:
-            return results
-        self._fewest = failing
-        explainer = explainer_of(encoder, self._facts)
-        explained: list[CaseResult] = []
-        for result in results:
-            key = result.case.name, result.actual
-            if result.fails and key not in self._explained:
-                self._explained[key] = explainer.explain(result).explained_by
-            explained.append(replace(result, explained_by=self._explained[key]) if result.fails else result)
-        self._limits |= {limit.code: limit for limit in explainer.known_limits()}
-        return explained
+        failing = [result for result in results if result.fails]
+        if is_original or len(failing) <= self._fewest:
+            self._fewest = min(self._fewest, len(failing))
+            explainer = explainer_of(encoder, self._facts)
+            for result in failing:
+                key = result.case.name, result.actual
+                if key not in self._explained:
+                    self._explained[key] = explainer.explain(result).explained_by
+            self._limits |= {limit.code: limit for limit in explainer.known_limits()}
+        return [
+            replace(result, explained_by=self._explained.get((result.case.name, result.actual), ()))
+            if result.fails
+            else result
+            for result in results
+        ]
 
     def limits_of(self, measure: Measure) -> tuple[AppliedLimit, ...]:
         """Return the limits that explain cases of a measure, without the generated ones."""
