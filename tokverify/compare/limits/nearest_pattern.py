@@ -36,7 +36,7 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
         return
 
     def applies(target: Text) -> bool:
-        return split(target.text) != sides.own_split(target.text)
+        return split(target.text) != sides.own_split(target.text) and not sides.splits_as_rival(target.text)
 
     yield Counterfactual(
         reason=f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)",

@@ -73,9 +73,18 @@ class Sides:
         """How the reference splits a text into pre-tokens for BPE; None if that is not known."""
         return self.facts.split if self.settings.family.is_bpe else None
 
-    @cached_property
+    @property
     def nearest(self) -> bool:
-        """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's.
+        """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's."""
+        return self._rivals is not None
+
+    def splits_as_rival(self, text: str) -> bool:
+        """Whether another pre-tokenizer that is as near as the file's splits a text as the reference does."""
+        return any(splitter(rival)(text) == self.split(text) for rival in self._rivals or () if self.split)
+
+    @cached_property
+    def _rivals(self) -> Sequence[PreTokenizer] | None:
+        """The pre-tokenizers that are as near to what the reference does as the file's; None if one is nearer.
 
         One is nearer if it splits fewer texts differently from the reference without being wrong about
         `ignore_merges`, or is right about that without splitting more texts differently. The texts are always the same
@@ -83,12 +92,13 @@ class Sides:
         """
         split, wanted = self.split, self.facts.ignore_merges
         if split is None:
-            return False
+            return None
         own = PRE_TOKENIZERS[self.settings.pre]
         samples = [case.text for case in load_cases() if len(case.text) <= _LONGEST_SAMPLE]
         wanted_splits = [(text, split(text)) for text in dict.fromkeys([*PROBES, *samples])]
         most = _count_differences(own, wanted_splits, None)
         is_wrong = wanted is not None and own.ignore_merges != wanted
+        rivals: list[PreTokenizer] = []
         for other in {(each.patterns, each.ignore_merges): each for each in PRE_TOKENIZERS.values()}.values():
             if other.byte_level != own.byte_level:
                 continue
@@ -97,8 +107,10 @@ class Sides:
                 continue
             count = _count_differences(other, wanted_splits, most)
             if count < most or (count == most and is_wrong and not other_is_wrong):
-                return False
-        return True
+                return None
+            if count == most and other.patterns != own.patterns:
+                rivals.append(other)
+        return rivals
 
     @cached_property
     def own_split(self) -> Callable[[str], list[str]]:
