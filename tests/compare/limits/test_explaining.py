@@ -217,6 +217,16 @@ def test_flags_of_added_tokens_are_a_limit_unless_a_token_is_not_matched(tmp_pat
     assert_different(verify(replace(spec, types=wrong), path, [*texts, "<x>"]))
 
 
+def test_flags_that_the_name_of_the_model_brings_are_no_limit(tmp_path: Path):
+    spec = bpe_spec(["a b", "Ġ a"], {"[MASK]": CONTROL})
+    mask = added(spec.tokens.index("[MASK]"), "[MASK]", lstrip=True)
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [mask]))
+    texts = ("ab [MASK] ab", "ab")
+    assert_different(verify(spec, path, texts))
+    named = replace(spec, general={**spec.general, "name": "a modern-bert"})
+    assert verify(named, path, texts).verdict is Verdict.EQUAL
+
+
 def test_the_order_of_added_tokens_is_a_limit_unless_one_is_missing(tmp_path: Path):
     # From left to right, `<ab` is first; llama.cpp splits at the longer `b>>>` first.
     spec = bpe_spec([], {"<ab": USER_DEFINED, "b>>>": USER_DEFINED})
