@@ -9,9 +9,12 @@ from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
+from tokverify.commands.tasks.versions import compare_references
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
 from tokverify.references import environment
+from tokverify.render.versions.describe import verdict
+from tokverify.report.versions import versions_exit_code
 from tokverify.sources.load import load_gguf
 
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
@@ -122,3 +125,11 @@ def test_packages_alone_stand_for_the_reference_that_is_found(tmp_path, referenc
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith("own: the same ids with 2 of 2 references\n")
+
+
+@pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
+def test_what_limits_explain_fails_with_strict_only(vocabs: Path, strict: bool, code: int):
+    references = [str(vocabs / "mpt.tokenizer.json"), "rebuilt"]
+    report = compare_references(str(vocabs / "mpt.gguf"), references, strict=strict)
+    assert versions_exit_code(report) == code
+    assert verdict(report).endswith("mpt.tokenizer.json differs only by limits of llama.cpp")

@@ -127,7 +127,7 @@ _FORMS = (
     Form(
         options=("several references",),
         is_asked=lambda given: len(given["reference"]) > 1,
-        takes=_CASES | {"fail_on"},
+        takes=_CASES | {"fail_on", "strict"},
         perform=_compare_references,
     ),
 )

@@ -43,6 +43,7 @@ class MatrixOptions(ReportOptions):
     tags: tuple[str, ...]
     patterns: tuple[str, ...]
     fail_on: tuple[str, ...] | None
+    strict: bool
 
 
 def compare_references(options: MatrixOptions) -> int:
@@ -57,6 +58,7 @@ def compare_references(options: MatrixOptions) -> int:
             options.references,
             select_cases(options.cases, options.suites, options.tags, options.patterns),
             fail_on=FAIL_ON if options.fail_on is None else options.fail_on,
+            strict=options.strict,
             options=options.as_recorded(),
             on_progress=progress.update,
         )

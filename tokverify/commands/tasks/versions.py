@@ -72,6 +72,7 @@ def compare_references(  # noqa: PLR0913 - the optional ones are keywords
     cases: Iterable[Case] | None = None,
     *,
     fail_on: Sequence[str] = FAIL_ON,
+    strict: bool = False,
     options: Mapping[str, object] | None = None,
     on_progress: OnProgress | None = None,
 ) -> VersionsReport:
@@ -83,6 +84,7 @@ def compare_references(  # noqa: PLR0913 - the optional ones are keywords
             one, or else for the reference that is found, as these versions of its library load it.
         cases: The texts to encode; the shipped cases by default.
         fail_on: As for `verify_model`.
+        strict: As for `verify_model`.
         options: The options to record in the report.
         on_progress: Called after each case of each comparison.
 
@@ -101,7 +103,7 @@ def compare_references(  # noqa: PLR0913 - the optional ones are keywords
             sources[reference] = f"{reference}:{location}"
         else:
             sources[reference] = reference
-    report = _compare_each(opened, sources, cases, fail_on, options, on_progress)
+    report = _compare_each(opened, sources, cases, fail_on, options, on_progress, strict=strict)
     return replace(report, varies_reference=True)
 
 
@@ -117,13 +119,15 @@ def _compare_each(  # noqa: PLR0913, PLR0917 - those of the two functions above
     fail_on: Sequence[str],
     options: Mapping[str, object] | None,
     on_progress: OnProgress | None,
+    *,
+    strict: bool = False,
 ) -> VersionsReport:
     """Compare a model with references, given by what the report calls them."""
     texts = load_cases() if cases is None else list(cases)
 
     def try_version(name: str) -> TriedVersion:
         try:
-            run = verify_model(opened, sources[name], texts, fail_on=fail_on, on_progress=on_progress)
+            run = verify_model(opened, sources[name], texts, fail_on=fail_on, strict=strict, on_progress=on_progress)
         except TokverifyError as error:
             return TriedVersion(environment=name, error=str(error))
         return TriedVersion(environment=name, run=run)

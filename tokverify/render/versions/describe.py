@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.document import Column, Document, Inline, Section, Span, Style, Table, code, exact, message
 from tokverify.render.run.verdict import verdict as run_verdict
-from tokverify.report.run_summary import has_failing_case, run_exit_code
+from tokverify.report.run_summary import failing_differences, has_failing_case, run_exit_code
 from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport, find_disputes, versions_exit_code
 from tokverify.text.wording import plural, truncate
 
@@ -46,10 +46,14 @@ def verdict(report: VersionsReport) -> str:
     differing = [name_of(tried) for tried in report.tried if tried.run and has_failing_case(tried.run)]
     unlike = [name_of(tried) for tried in report.tried if _differs_only_beyond_texts(tried)]
     failed = [name_of(tried) for tried in report.tried if tried.error]
-    equal = len(report.tried) - len(differing) - len(failed)
+    limited = [name_of(tried) for tried in report.tried if _differs_only_by_limits(tried)]
+    equal = len(report.tried) - len(differing) - len(limited) - len(failed)
     parts = [f"{report.model.name}: the same ids with {equal:,} of {plural(len(report.tried), _noun(report))}"]
     if differing:
         parts.append(f"{', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}")
+    if limited:
+        differs = "differs" if len(limited) == 1 else "differ"
+        parts.append(f"{', '.join(limited)} {differs} only by limits of llama.cpp")
     if unlike:
         parts.append(f"compared with {', '.join(unlike)}, the tokenizers themselves differ")
     if failed:
@@ -57,12 +61,17 @@ def verdict(report: VersionsReport) -> str:
     return "; ".join(parts)
 
 
+def _differs_only_by_limits(tried: TriedVersion) -> bool:
+    """Whether cases differ, and limits explain all of them."""
+    return tried.run is not None and bool(tried.run.limits) and not has_failing_case(tried.run)
+
+
 def _noun(report: VersionsReport) -> str:
     return "reference" if report.varies_reference else "version"
 
 
 def _differs_only_beyond_texts(tried: TriedVersion) -> bool:
-    return tried.run is not None and run_exit_code(tried.run) == 1 and not has_failing_case(tried.run)
+    return tried.run is not None and bool(failing_differences(tried.run)) and not has_failing_case(tried.run)
 
 
 def name_of(tried: TriedVersion) -> str:
