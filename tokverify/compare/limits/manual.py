@@ -22,7 +22,8 @@ deviates from llama.cpp in exactly this way, and otherwise uses the file under t
 reference. A case may need several limits; each that is named is necessary.
 
 If limits explain all cases that differ, the verdict is `faithful`, and the exit code is 0; with `--strict` (or
-`strict = true` in the configuration), it is 1. A case that expects certain ids itself is never explained.
+`strict = true` in the configuration), or if the severity of a limit reaches `--fail-on`, it is 1. A case that expects
+certain ids itself is never explained.
 
 | code | name | origin | severity | |
 |---|---|---|---|---|
