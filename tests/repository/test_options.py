@@ -34,7 +34,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "--judge": {
         "type": "`run` takes only its MODEL as the judge, `corpus` any third tokenizer",
         "metavar": "a choice shows its values",
-        "help": "each command says what is judged",
+        "help": "each command says what it fails on",
     },
     "--output": {
         "type": "a command rejects names that promise something other than its result",

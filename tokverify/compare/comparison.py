@@ -14,6 +14,7 @@ from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.errors import GoneError
+from tokverify.report.limit import AppliedLimit
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tokverify.compare.baseline import Baseline
     from tokverify.compare.facts import Facts
     from tokverify.compare.limits.explaining import Explainer
-    from tokverify.report.limit import AppliedLimit
 
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords

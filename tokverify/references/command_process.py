@@ -149,7 +149,7 @@ class Program:
         except FailedError as error:
             self._process.abort()
             self._count_failure(error)
-            # At once, even if nothing follows: only so is a program that is gone told from a text on which it fails.
+            # At once, even if nothing follows: otherwise, a program that is gone looks like one that fails on a text.
             self._restart()
             raise EncodeError(f"{self.hello.name} {error}") from error
         except EncodeError as error:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.render.ci import CiReport
 from tokverify.render.ci.issue import Issue, Level
 from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-    from tokverify.render.ci import CiReport
 
 
 def draw_junit(name: str, report: CiReport) -> str:

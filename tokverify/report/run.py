@@ -203,10 +203,10 @@ class Report:
         """Whether a case, a limit or a difference makes the run fail."""
         fails = any(result.fails for result in self.results)
         fails = fails or any(severity_fails(limit.severity, self.fail_on) for limit in self.limits)
-        return fails or bool(select_failing(self.differences, self.fail_on)) or self._fails_uncompared
+        return fails or bool(select_failing(self.differences, self.fail_on)) or self.fails_uncompared
 
     @property
-    def _fails_uncompared(self) -> bool:
+    def fails_uncompared(self) -> bool:
         """Whether the run fails because something was not compared, which happens only on request."""
         skipped = any(result.status is Status.SKIPPED for result in self.results)
         return NOT_COMPARED in self.fail_on and (bool(self.not_compared) or skipped)

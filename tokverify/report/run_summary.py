@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tokverify.report.run import FAILING as FAILING  # noqa: PLC0414 - render/ imports it from here
 from tokverify.report.run import CaseResult, Report, Status, VocabularyDifference
-from tokverify.report.tokenizer_difference import NOT_COMPARED, TokenizerDifference, select_failing
+from tokverify.report.tokenizer_difference import TokenizerDifference, select_failing
 from tokverify.report.verdict import Verdict
 
 
@@ -33,12 +33,6 @@ def count_explained(report: Report) -> int:
 def failing_differences(report: Report) -> tuple[TokenizerDifference, ...]:
     """Return the differences between the tokenizers that make the run fail."""
     return select_failing(report.differences, report.fail_on)
-
-
-def fails_uncompared(report: Report) -> bool:
-    """Check whether the run fails because something was not compared, which happens only on request."""
-    is_incomplete = bool(report.not_compared) or count_status(report, Status.SKIPPED) > 0
-    return NOT_COMPARED in report.fail_on and is_incomplete
 
 
 def run_exit_code(report: Report) -> int:

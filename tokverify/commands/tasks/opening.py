@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tokverify import references
-from tokverify.commands.tasks.declaration import open_declaration
+from tokverify.commands.tasks.declaration import ModelLocation, OpenedDeclaration, open_declaration
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
@@ -27,9 +27,6 @@ from tokverify.sources.tokenizer_file import file_of, kind_of_model
 from tokverify.spec import TokenizerSpec
 from tokverify.system.quick_exit import keep_until_exit
 from tokverify.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokverify.commands.tasks.declaration import ModelLocation, OpenedDeclaration
 
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
+from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.engine.family import Settings
 
 
 @rule(code="TV121", name="borrowed-token", severity=ERROR)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, list_tokens, plural
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(0x100))
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.charsmap import KEY, Charsmap
 from tokverify.engine.families import find_family
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import ERROR, WARNING, Finding
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV117", name="broken-charsmap", severity=ERROR)

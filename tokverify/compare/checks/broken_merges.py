@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import add
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -16,9 +16,6 @@ from tokverify.sources.gguf.keys import MERGES
 from tokverify.spec import piece_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PLACEHOLDER
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _TOLERATED_SHARE = 0.01
 """Of the vocabulary; a few tokens that no merge makes are found in many real models."""

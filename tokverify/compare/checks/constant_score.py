@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import SCORES
 from tokverify.spec import TokenType
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV108", name="constant-score", severity=ERROR)

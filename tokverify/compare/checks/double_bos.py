@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import ADD_BOS, CHAT_TEMPLATE
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV114", name="double-bos", severity=WARNING)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV104", name="duplicate-token", severity=ERROR)

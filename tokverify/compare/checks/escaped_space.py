@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.text.wording import list_tokens, plural
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _SPACE = "▁"
 

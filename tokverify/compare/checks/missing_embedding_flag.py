@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import set_flag
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.report.finding import WARNING, Finding
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _ARCHITECTURES = ("bert", "t5encoder", "gemma-embedding", "eurobert", "llama-embed")
 

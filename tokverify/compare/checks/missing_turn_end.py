@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
+from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_tokens, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.engine.family import Settings
 
 _BEGINNINGS = frozenset(
     ["<s>", "<bos>", "[CLS]", "<|begin_of_text|>", "<|startoftext|>", "<|im_start|>", "<start_of_turn>", "[BOS]"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _DEFINED = frozenset(type.value for type in TokenType) - {TokenType.UNDEFINED.value}
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.report.finding import WARNING, Finding
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _NAME = "general.name"
 _TELLING = re.compile("phi-?3|modern-bert")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.override import net_overrides
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.text.wording import truncate
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _TYPE = re.compile("type of ([0-9]+) ")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import ERROR, Finding
 from tokverify.text.wording import truncate
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV100", name="refused-file", severity=ERROR)

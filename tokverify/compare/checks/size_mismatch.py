@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import SCORES, TYPES, VOCAB_SIZE
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import PADDING
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV105", name="size-mismatch", severity=ERROR)

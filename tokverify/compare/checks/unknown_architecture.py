@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.architecture import ARCHITECTURES
 from tokverify.report.finding import WARNING, Finding
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _KEY = "general.architecture"
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import set_pre_tokenizer
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import MODEL, PRE
 from tokverify.text.wording import find_similar_names, list_alternatives, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV102", name="unknown-pre-tokenizer", severity=ERROR)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.errors import EncodeError
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_items, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 
 @rule(code="TV112", name="unknown-template-token", severity=ERROR)

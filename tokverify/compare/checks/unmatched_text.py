@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _FEWEST = 3
 """Characters; shorter added tokens, such as runs of spaces, are parts of each other by design."""

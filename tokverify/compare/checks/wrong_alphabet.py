@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import MODEL, TOKENS
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _FEWEST = 3
 

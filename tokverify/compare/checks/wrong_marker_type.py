@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.marker_type import find_marker_types
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import is_marker
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
 
 _EFFECTS = {
     (TokenType.NORMAL, TokenType.CONTROL): (ERROR, "split into pieces in a chat instead of matched"),

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_name import natural_id
 from tokverify.compare.rule import rule
+from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.family import Settings
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import ENDING_FIM_ROLES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_marker
-
-if TYPE_CHECKING:
-    from tokverify.compare.subject import Subject
-    from tokverify.engine.family import Settings
 
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 

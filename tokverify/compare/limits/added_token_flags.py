@@ -36,7 +36,7 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
 
     What it does not explain:
         An added token of the reference that the file types NORMAL; and one around which llama.cpp would strip spaces
-        as the reference does if `general.name` of the file told it the model (see TV116).
+        as the reference does if the `general.name` of the file named the model (see TV116).
     """
     document = sides.facts.document
     if document is None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.system.http_pool import AnswerError
+from tokverify.system.http_pool import AnswerError, Call, HttpPool
 from tokverify.text.utf8 import to_utf8
-
-if TYPE_CHECKING:
-    from tokverify.system.http_pool import Call, HttpPool
 
 MAX_ID = (1 << 31) - 1
 

@@ -20,7 +20,6 @@ from tokverify.render.run.issue import (
 from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
 from tokverify.report.fuzz import FuzzReport, fuzz_exit_code
 from tokverify.report.run import Report, Status
-from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -70,7 +69,7 @@ def fuzz_issues(fuzzed: FuzzReport) -> Iterator[Issue]:
     """Yield the findings, how the tokenizers differ, and what was not compared if that makes the run fail."""
     yield from finding_issues(fuzzed, fuzzed.report.actual.source)
     yield from difference_issues(fuzzed.report)
-    if fails_uncompared(fuzzed.report):
+    if fuzzed.report.fails_uncompared:
         yield from uncompared_issues(fuzzed.report)
 
 

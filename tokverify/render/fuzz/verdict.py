@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from tokverify.render.run.differences import count_effects
 from tokverify.render.run.verdict import vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared
-from tokverify.report.run_summary import fails_uncompared
 from tokverify.text.wording import plural
 
 _STOPS = {
@@ -38,7 +37,7 @@ def verdict(fuzzed: FuzzReport) -> str:
         parts.append(differences)
     elif vocabularies := vocabulary_difference(fuzzed.report.vocabulary):
         parts.append(vocabularies)
-    if fails_uncompared(fuzzed.report):
+    if fuzzed.report.fails_uncompared:
         parts.append("failing because not everything was compared")
     if not count_compared(fuzzed):
         parts.append("nothing was compared")

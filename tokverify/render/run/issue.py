@@ -13,7 +13,6 @@ from tokverify.report.known_difference import describe_subject
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.run_summary import (
     compares_nothing,
-    fails_uncompared,
     other_side,
     run_exit_code,
     vocabularies_differ,
@@ -187,7 +186,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     yield from _diagnosis_issues(report)
     yield from _limit_issues(report)
     yield from difference_issues(report)
-    if fails_uncompared(report) or compares_nothing(report) or report.gone:
+    if report.fails_uncompared or compares_nothing(report) or report.gone:
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")

@@ -10,7 +10,7 @@ from tokverify.render.ci.junit import document, not_passed, passed, suite, uncom
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.run_summary import compares_nothing, fails_uncompared, other_side
+from tokverify.report.run_summary import compares_nothing, other_side
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 
@@ -73,7 +73,7 @@ def _aspect_test(aspect: Aspect, report: Report) -> Element:
 
 def _gap_tests(report: Report) -> Iterator[Element]:
     """Yield a test for each thing that was not compared, skipped unless that makes the run fail."""
-    tag = "failure" if fails_uncompared(report) else "error" if report.gone else "skipped"
+    tag = "failure" if report.fails_uncompared else "error" if report.gone else "skipped"
     yield from uncompared_tests(report.not_compared, _TOKENIZERS, tag)
 
 
@@ -86,7 +86,7 @@ def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Eleme
 
 def _skipped_tag(report: Report) -> str:
     """Return what a skipped case is: a CI system that reads only this file must not show a failing run as passed."""
-    if fails_uncompared(report):
+    if report.fails_uncompared:
         return "failure"
     return "error" if compares_nothing(report) else "skipped"
 

@@ -12,7 +12,6 @@ from tokverify.report.run_summary import (
     count_decode_differences,
     count_explained,
     count_status,
-    fails_uncompared,
     run_exit_code,
 )
 from tokverify.report.verdict import Origin, Verdict
@@ -35,7 +34,7 @@ def verdict(report: Report) -> str:
         parts.append(differences)
     elif vocabularies := vocabulary_difference(report.vocabulary):
         parts.append(vocabularies)
-    if fails_uncompared(report):
+    if report.fails_uncompared:
         parts.append("failing because not everything was compared")
     if report.gone:
         return "; ".join([*parts, f"incomplete: {report.gone}"])

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
-from tokverify.repair.diagnosis import Facts, TokenizerChange
+from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
@@ -26,10 +25,6 @@ from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.text.wording import list_items
-
-if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import DiagnosisResult
-
 
 _DIAGNOSES = 3
 """A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""
