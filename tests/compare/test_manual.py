@@ -5,7 +5,7 @@ import pytest
 from support.paths import ROOT
 from tokverify.compare.checks import RULES
 from tokverify.compare.rule import SECTIONS
-from tokverify.render.audit.manual import write_manual, write_rule
+from tokverify.render.audit import write_manual, write_rule
 
 DOCS = ROOT / "docs" / "rules.md"
 

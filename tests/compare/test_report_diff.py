@@ -10,7 +10,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.compare.report_diff import compare_reports
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.render.report_diff.describe import verdict
+from tokverify.render.report_diff import verdict
 from tokverify.report.finding import ERROR as ERROR_SEVERITY
 from tokverify.report.finding import INFO
 from tokverify.report.report_diff import CaseChangeKind as Kind

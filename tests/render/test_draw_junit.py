@@ -5,10 +5,8 @@ from lxml import etree
 
 from support.hostile_reports import REPORTS
 from support.paths import DATA
-from tokverify.render.ci import CiReport
-from tokverify.render.ci.issue import Check, Issue, Level
-from tokverify.render.ci.junit import passed, suite
-from tokverify.render.draw_junit import draw_junit
+from tokverify.render.draw_junit import draw_junit, passed, suite
+from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 

@@ -24,7 +24,7 @@ from tokverify.render.document import (
     spans,
     verdict_style,
 )
-from tokverify.render.html.page import page, version_list
+from tokverify.render.html import page, version_list
 from tokverify.report.diagnosis import command_line
 from tokverify.report.difference import NO_TOKEN
 from tokverify.text.visible import visible, visible_message

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from tokverify.render.alignment_table import alignment_table
+from tokverify.render.alignment import alignment_table
 from tokverify.render.column import Columns
 from tokverify.render.document import (
     Alignment,

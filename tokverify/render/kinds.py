@@ -16,15 +16,15 @@ from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
-    from tokverify.render.ci import CiReport
     from tokverify.render.document import Document
+    from tokverify.render.issue import CiReport
     from tokverify.report.run import Report
 
 Format: TypeAlias = Callable[[Any, RenderOptions], str]
 """Writes a report in one format."""
 
 CI_FORMATS = ("github", "gitlab", "sarif")
-"""The formats for CI systems; each is a module in `render/ci/` that writes the issues of any report."""
+"""The formats for CI systems; each has a function in `draw_issues.py` that writes the issues of any report."""
 
 SUFFIXES: Mapping[str, tuple[str, ...]] = {
     ".json": ("json", "gitlab", "sarif"),
@@ -69,87 +69,87 @@ def _run_junit(report: Report) -> str:
 
 
 def _check() -> _Kind:
-    from tokverify.render.check import describe, issue, junit
+    from tokverify.render import check
 
-    return _Kind(describe.describe, issue.to_ci_report, junit=junit.render)
+    return _Kind(check.describe, check.to_ci_report, junit=check.render)
 
 
 def _chat() -> _Kind:
-    from tokverify.render.chat import describe, issue, junit
+    from tokverify.render import chat
 
-    return _Kind(describe.describe, issue.to_ci_report, junit=junit.render)
+    return _Kind(chat.describe, chat.to_ci_report, junit=chat.render)
 
 
 def _fuzz() -> _Kind:
-    from tokverify.render.fuzz import describe, issue
+    from tokverify.render import fuzz
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(fuzz.describe, fuzz.to_ci_report)
 
 
 def _diff() -> _Kind:
-    from tokverify.render.diff import describe, issue
+    from tokverify.render import diff
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(diff.describe, diff.to_ci_report)
 
 
 def _audit() -> _Kind:
-    from tokverify.render.audit import describe, issue
+    from tokverify.render import audit
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(audit.describe, audit.to_ci_report)
 
 
 def _stats() -> _Kind:
-    from tokverify.render.stats import describe, issue
+    from tokverify.render import stats
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(stats.describe, stats.to_ci_report)
 
 
 def _stream() -> _Kind:
-    from tokverify.render.stream import describe, issue
+    from tokverify.render import stream
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(stream.describe, stream.to_ci_report)
 
 
 def _canonical() -> _Kind:
-    from tokverify.render.canonical import describe, issue
+    from tokverify.render import canonical
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(canonical.describe, canonical.to_ci_report)
 
 
 def _corpus() -> _Kind:
-    from tokverify.render.corpus import describe, issue
+    from tokverify.render import corpus
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(corpus.describe, corpus.to_ci_report)
 
 
 def _fix() -> _Kind:
-    from tokverify.render.fix import describe, issue
+    from tokverify.render import fix
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(fix.describe, fix.to_ci_report)
 
 
 def _convert() -> _Kind:
-    from tokverify.render.convert import describe, issue
+    from tokverify.render import convert
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(convert.describe, convert.to_ci_report)
 
 
 def _learn() -> _Kind:
-    from tokverify.render.learn import describe, issue
+    from tokverify.render import learn
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(learn.describe, learn.to_ci_report)
 
 
 def _versions() -> _Kind:
-    from tokverify.render.versions import describe, issue
+    from tokverify.render import versions
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(versions.describe, versions.to_ci_report)
 
 
 def _report_diff() -> _Kind:
-    from tokverify.render.report_diff import describe, issue
+    from tokverify.render import report_diff
 
-    return _Kind(describe.describe, issue.to_ci_report)
+    return _Kind(report_diff.describe, report_diff.to_ci_report)
 
 
 _KINDS: Mapping[str, Callable[[], _Kind]] = {
@@ -211,22 +211,25 @@ def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # n
 
 
 def _write_github(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.ci import github, place_issues
+    from tokverify.render.draw_issues import draw_github
+    from tokverify.render.issue import place_issues
 
-    return github.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, ""))
+    return draw_github(place_issues(_KINDS[kind]().to_ci_report(report), options.root, ""))
 
 
 # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
 def _write_gitlab(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.ci import gitlab, place_issues
+    from tokverify.render.draw_issues import draw_gitlab
+    from tokverify.render.issue import place_issues
 
-    return gitlab.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
+    return draw_gitlab(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
 
 
 def _write_sarif(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.ci import place_issues, sarif
+    from tokverify.render.draw_issues import draw_sarif
+    from tokverify.render.issue import place_issues
 
-    return sarif.render(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
+    return draw_sarif(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
 
 
 _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {

@@ -18,7 +18,7 @@ from tokverify.commands.tasks import corpus as task
 from tokverify.corpus import plan, state
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
-from tokverify.render.corpus.verdict import format_bytes
+from tokverify.render.corpus import format_bytes
 from tokverify.system.output_file import write_file
 
 MODEL, BROKEN = str(SAMPLE / "sample.gguf"), str(SAMPLE / "sample-broken.gguf")

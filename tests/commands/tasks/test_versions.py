@@ -13,7 +13,7 @@ from tokverify.commands.tasks.versions import compare_references
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
 from tokverify.references import environment
-from tokverify.render.versions.describe import verdict
+from tokverify.render.versions import verdict
 from tokverify.report.versions import versions_exit_code
 from tokverify.sources.load import load_gguf
 

@@ -6,8 +6,7 @@ import pytest
 from lxml import etree
 
 from support.hostile_canonical import hostile_canonical
-from tokverify.render.canonical.issue import to_ci_report
-from tokverify.render.canonical.verdict import verdict
+from tokverify.render.canonical import to_ci_report, verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.canonical import CanonicalReport, Deviation, canonical_exit_code

@@ -14,8 +14,7 @@ from support.hostile_chat import hostile_chat, text_difference
 from support.make_golden import MARKUP
 from support.paths import DATA
 from tokverify.render.case_text import shortened
-from tokverify.render.chat.issue import CHAT_CHECKS, UNCHECKED_CHECK
-from tokverify.render.chat.verdict import verdict
+from tokverify.render.chat import CHAT_CHECKS, UNCHECKED_CHECK, verdict
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import ChatReport, Template, count_findings, message_texts

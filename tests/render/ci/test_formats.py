@@ -14,7 +14,7 @@ from support.hostile_finding import hostile_fuzz, present_change, present_fuzz
 from support.make_golden import MARKUP, hostile_report
 from support.paths import DATA
 from tokverify.case import Case
-from tokverify.render.ci import path_from
+from tokverify.render.issue import path_from
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import fuzz_exit_code

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tokverify.render.ci import path_from
+from tokverify.render.issue import path_from
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import pytest
 from lxml import etree
 
 from support.hostile_corpus import hostile_corpus
-from tokverify.render.ci.issue import Level
-from tokverify.render.corpus.issue import corpus_issues
-from tokverify.render.corpus.verdict import format_bytes, verdict
+from tokverify.render.corpus import corpus_issues, format_bytes, verdict
+from tokverify.render.issue import Level
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.corpus import CorpusReport, corpus_exit_code

@@ -10,10 +10,8 @@ from support.hostile_finding import hostile_change
 from support.paths import ROOT
 from tokverify.case import Case
 from tokverify.compare.diff.example import add_examples
-from tokverify.render.ci.issue import Level
-from tokverify.render.diff.consequence import consequence_lines
-from tokverify.render.diff.issue import list_issues
-from tokverify.render.diff.verdict import change_line, summarize_part, verdict
+from tokverify.render.diff import change_line, consequence_lines, list_issues, summarize_part, verdict
+from tokverify.render.issue import Level
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.consequence import Consequence, Outcome, Witness

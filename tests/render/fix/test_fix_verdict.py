@@ -1,6 +1,6 @@
 """The verdict of `tokverify fix`."""
 
-from tokverify.render.fix.verdict import verdict
+from tokverify.render.fix import verdict
 from tokverify.report.fix import UNCONFIRMED, FixCheck, FixReport, Verification
 
 

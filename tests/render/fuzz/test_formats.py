@@ -11,9 +11,8 @@ from tokverify.compare.digest import make_difference
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.errors import UnsupportedError
-from tokverify.render.ci.issue import Level
-from tokverify.render.fuzz.issue import FUZZ_CHECKS, fuzz_issues
-from tokverify.render.fuzz.verdict import percent, verdict
+from tokverify.render.fuzz import FUZZ_CHECKS, fuzz_issues, percent, verdict
+from tokverify.render.issue import Level
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.finding import Severity

@@ -9,7 +9,7 @@ import pytest
 from support.rule_maker import bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
-from tokverify.render.fix.verdict import verdict
+from tokverify.render.fix import verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.fix import FixReport

@@ -9,7 +9,7 @@ import pytest
 
 from support.paths import SAMPLE
 from tokverify.render.document import CommandLine
-from tokverify.render.fix.describe import describe
+from tokverify.render.fix import describe
 from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import command_line
 from tokverify.report.fix import FileRepair, FixReport, TypeRange, Verification

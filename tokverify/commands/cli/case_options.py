@@ -113,7 +113,7 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     if value is None or ctx.resilient_parsing:
         return
     from tokverify.compare.checks import RULES
-    from tokverify.render.audit.manual import write_manual, write_rule
+    from tokverify.render.audit import write_manual, write_rule
 
     if value.lower() == "all":
         write_text(write_manual([rule.manual for rule in RULES.values()]))

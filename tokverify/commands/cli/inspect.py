@@ -84,7 +84,7 @@ def _show(
 
         write_text(encode(shown))
         return
-    from tokverify.render.inspect.table import render, render_tokens
+    from tokverify.render.inspect import render, render_tokens
 
     options = render_options(no_color=no_color, verbose=verbose)
     write_text(render_tokens(shown, options) if isinstance(shown, TokenList) else render(shown, options))

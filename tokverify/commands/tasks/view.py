@@ -24,7 +24,7 @@ from tokverify.explain.explanation import explain
 from tokverify.render.explain.table import render as draw_explanation
 from tokverify.render.kinds import FORMATS, SHOWN_KINDS
 from tokverify.render.options import RenderOptions
-from tokverify.render.view.page import comparison_data, render
+from tokverify.render.view import comparison_data, render
 from tokverify.report import codec
 from tokverify.report.run import Report
 from tokverify.system.json_input import JsonError, parse_json

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, fold_middle
-from tokverify.render.explain.part import indent, note, title
+from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token

@@ -10,23 +10,45 @@ from typing import TYPE_CHECKING, Protocol
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.explain.fold import Fold, WordGroup, fold_middle, fold_words
-from tokverify.render.explain.lattice import draw_lattice
-from tokverify.render.explain.merge import draw_merges
-from tokverify.render.explain.part import MAX_COMPETITORS, Detail, indent, list_parts, note, spread, word_heading
+from tokverify.render.column import Columns
+from tokverify.render.explain.part import (
+    MAX_COMPETITORS,
+    Detail,
+    Fold,
+    WordGroup,
+    fold_middle,
+    fold_words,
+    format_weight,
+    indent,
+    join_pieces,
+    list_parts,
+    note,
+    spread,
+    word_heading,
+)
 from tokverify.render.layout import DIM, exact, table
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
-    from tokverify.report.explain import Attempt, Explanation, Stretch, Word
-
+    from tokverify.report.explain import (
+        Attempt,
+        Candidate,
+        Explanation,
+        Lattice,
+        LatticeRow,
+        Merge,
+        Merging,
+        Pair,
+        Stretch,
+        Word,
+    )
+    from tokverify.report.explain_steps import LatticeEntry, LatticeStep, LatticeTrial
 
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12
 _MAX_WORDS, _MIN_WORDS = 24, 4
-
 _MERGES = (
     "each row merges two neighbors; preferred to: other pairs that could have been merged instead, with their {by}s"
 )
@@ -43,6 +65,12 @@ _COSTS = (
     "each row is a position in the normalized text, in bytes: the best first piece from it, where that piece ends, and"
     " the lowest cost to the end; preferred to: other pieces from there, with their costs; ▸ marks the best path"
 )
+_MAX_POSITIONS, _MAX_POSITIONS_FULL = 40, 10_000
+_MAX_STEPS = 40
+_ON_PATH = "▸"
+_NO_ID = -1
+_MAX_WORDS = 12
+_MAX_PARTS = 20
 
 
 class _Drawer(Protocol):
@@ -126,7 +154,7 @@ def _draw_section(section: _Section, has_others: bool, limit: int | None, detail
     stretch = section.stretch
     items = fold_words(stretch, section.differing, limit)
     drawers = [_drawer_of(item) for item in items]
-    default = next((drawer for drawer in drawers if drawer), draw_merges)
+    default = next((drawer for drawer in drawers if drawer), _draw_merges)
     if has_others and default is draw_lattice:
         yield indent(Text.assemble(("stretch ", DIM), exact(stretch.text)))
     for drawer, group in groupby(items, lambda item: _drawer_of(item) or default):
@@ -139,18 +167,20 @@ def _drawer_of(item: WordGroup | Fold) -> _Drawer | None:
     word = item.words[0]
     if word.lattice:
         return draw_lattice
-    return draw_matches if word.matching else draw_merges
+    return _draw_matches if word.matching else _draw_merges
 
 
 _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
 
 
-def draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
+def _draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw words: each piece taken, and the longer candidates that are not pieces."""
-    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail.full) for item in items]))
+    return Group(
+        *spread([note(item) if isinstance(item, Fold) else _draw_attempts_of(item, detail.full) for item in items])
+    )
 
 
-def _draw_group(group: WordGroup, full: bool) -> RenderableType:
+def _draw_attempts_of(group: WordGroup, full: bool) -> RenderableType:
     matchings = [word.matching for word in group.words if word.matching]
     attempts = [attempt for matching in matchings for attempt in matching.attempts]
     heading = word_heading(group)
@@ -177,3 +207,254 @@ def _draw_missing(attempt: Attempt, full: bool) -> Text:
     limit = len(attempt.missing) if full else MAX_COMPETITORS
     parts = [exact(candidate) for candidate in attempt.missing[:limit]]
     return list_parts(parts, max(0, len(attempt.missing) - limit) + attempt.missing_left_out)
+
+
+def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
+    """Draw the decision at each position of some words in one table, and then the path through it."""
+    full = detail.full
+    lattices = [word.lattice for word in stretch.words if word.lattice]
+    by_score = lattices[0].by == "score"
+    drawn = _start_table(by_score)
+    if by_score:
+        drawn.add_row(Text(), Text("0"), Text("(start)", DIM), Text(), Text(), Text(), Text("0"))
+    for item in items:
+        if isinstance(item, Fold):
+            drawn.add_row(Text(), Text(), note(item))
+            continue
+        own = [word.lattice for word in item.words if word.lattice]
+        _add_rows(drawn, [row for lattice in own for row in lattice.rows], by_score, full)
+    path = [row.best for lattice in lattices for row in lattice.rows if row.on_path]
+    steps = _draw_steps(stretch, items) if detail.steps and by_score else []
+    return Group(drawn, Text(), _draw_path(path, by_score, full), *steps)
+
+
+def _start_table(by_score: bool) -> Columns:
+    if by_score:
+        columns = ("", "to", "best piece", "id", "from", "score", "sum", "preferred to")
+    else:
+        columns = ("", "from", "best piece", "id", "to", "cost", "cost to the end", "preferred to")
+    left = {"", "best piece", "preferred to"}
+    return table(*((column, "left" if column in left else "right") for column in columns))
+
+
+def _add_rows(drawn: Columns, rows: Sequence[LatticeRow], by_score: bool, full: bool) -> None:
+    for item in fold_middle(rows, "positions", _MAX_POSITIONS_FULL if full else _MAX_POSITIONS):
+        if isinstance(item, Fold):
+            drawn.add_row(Text(), Text(), note(item))
+            continue
+        row, best = item[1], item[1].best
+        style = "bold" if row.on_path else ""
+        far, near = best.span if by_score else reversed(best.span)
+        drawn.add_row(
+            Text(_ON_PATH if row.on_path else "", style),
+            Text(str(near), style),
+            _draw_piece(best, style),
+            Text("" if best.id == _NO_ID else str(best.id), style),
+            str(far),
+            format_weight(best.weight),
+            format_weight(best.total),
+            _draw_competitors(row, by_score, full),
+        )
+
+
+def _draw_piece(candidate: Candidate, style: str) -> Text:
+    if candidate.is_unknown:
+        return Text.assemble(exact(candidate.piece, style), (" (unknown)", DIM), overflow="fold")
+    return exact(candidate.piece, style)
+
+
+def _draw_competitors(row: LatticeRow, by_score: bool, full: bool) -> Text:
+    limit = len(row.competitors) if full else MAX_COMPETITORS
+    parts = [_draw_competitor(competitor, by_score) for competitor in row.competitors[:limit]]
+    return list_parts(parts, max(0, len(row.competitors) - limit) + row.competitors_left_out)
+
+
+def _draw_competitor(competitor: Candidate, by_score: bool) -> Text:
+    start, end = competitor.span
+    position = f" from {start} " if by_score else f" to {end} "
+    return Text.assemble(_draw_piece(competitor, ""), (f"{position}{format_weight(competitor.total)}", DIM))
+
+
+def _draw_path(path: Sequence[Candidate], by_score: bool, full: bool) -> Text:
+    """Show the pieces in the order in which they are found: from the end for scores, from the start for costs."""
+    steps = sorted(path, key=lambda step: step.span[0], reverse=by_score)
+    shown = fold_middle(steps, "steps", len(steps) if full else _MAX_STEPS)
+    label, arrow = ("path from the end: ", " ← ") if by_score else ("path from the start: ", " → ")
+    return Text.assemble((label, DIM), Text(arrow).join(map(_draw_step, shown)), overflow="fold")
+
+
+def _draw_step(item: tuple[int, Candidate] | Fold) -> Text:
+    if isinstance(item, Fold):
+        return note(item)
+    step = item[1]
+    start, end = step.span
+    return Text.assemble(exact(step.piece, "bold"), (f" {start}-{end}", DIM))
+
+
+_LEGEND = (
+    "step by step: from each position, every piece that fits is tried; it becomes the entry at its end if its sum is "
+    "greater than the sum there"
+)
+
+
+def _draw_steps(stretch: Stretch, items: Sequence[WordGroup | Fold]) -> Iterator[RenderableType]:
+    """Draw the initial state, and each step of some words of a stretch."""
+    lattices = [word.lattice for word in stretch.words if word.lattice]
+    yield Text()
+    yield Text(_LEGEND, DIM, overflow="fold")
+    yield Text()
+    if lattices[0].initial:
+        yield _draw_initial(lattices[0].initial, len(stretch.normalized.encode("utf-8", "surrogateescape")))
+    for item in items:
+        if isinstance(item, Fold):
+            yield note(item)
+            continue
+        for word in item.words:
+            if word.lattice:
+                yield from _draw_lattice(word.lattice)
+
+
+def _draw_initial(initial: LatticeEntry, size: int) -> Text:
+    return Text(
+        f"initially  {size + 1:,} entries, 0 to {size:,}: each has the id {initial.id} (unknown), starts at 0 and has"
+        f" the lowest sum, {initial.total:.6g} (-FLT_MAX in older llama.cpp); the sum of entry 0 is 0",
+        overflow="fold",
+    )
+
+
+def _draw_lattice(lattice: Lattice) -> Iterator[RenderableType]:
+    if not lattice.steps:
+        yield Text("... a word that is too long to show its steps ...", DIM)
+    for step in lattice.steps:
+        yield Text.assemble("from ", (str(step.start), "bold"))
+        yield indent(_draw_trials(step))
+        yield indent(_draw_entries(step.entries))
+
+
+def _draw_trials(step: LatticeStep) -> RenderableType:
+    numbers = ("id", "to", "score", "sum")
+    drawn = table(("piece", "left"), *((column, "right") for column in numbers), ("", "left"))
+    for trial in step.trials:
+        weight, total = format_weight(trial.weight), format_weight(trial.total)
+        drawn.add_row(exact(trial.piece), str(trial.id), str(trial.end), weight, total, _outcome(trial))
+    return drawn
+
+
+def _outcome(trial: LatticeTrial) -> Text:
+    return Text("becomes the entry", "bold") if trial.is_best else Text("not greater", DIM)
+
+
+def _draw_entries(entries: Sequence[LatticeEntry]) -> Text:
+    """List the entries as `end: id from start sum`."""
+    parts = [
+        Text.assemble((f"{entry.end}:", "bold"), f" {entry.id} from {entry.start} {format_weight(entry.total)}")
+        for entry in entries
+    ]
+    listed = Text("; ").join(parts) if parts else Text("none")
+    return Text.assemble(("entries  ", DIM), listed, ("; the others are as at first", DIM), overflow="fold")
+
+
+def _draw_merges(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
+    """Draw words: each merge, and the pairs it was preferred to."""
+    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail) for item in items]))
+
+
+def _draw_group(group: WordGroup, detail: Detail) -> RenderableType:
+    reasons = dict.fromkeys(word.reason for word in group.words if word.reason is not None)
+    parts = [*_draw_barriers(group), *(Text(reason, DIM) for reason in reasons), *_draw_mergings(group, detail)]
+    return Group(word_heading(group), *(indent(part, 2) for part in parts))
+
+
+def _draw_barriers(group: WordGroup) -> list[Text]:
+    """Show between which words no merge is possible."""
+    words = ["".join(word.merging.symbols) for word in group.words if word.merging]
+    if len(words) <= 1:
+        return []
+    kept = fold_middle(words, "parts", _MAX_PARTS)
+    parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
+    return [Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")]
+
+
+def _draw_mergings(group: WordGroup, detail: Detail) -> Iterator[RenderableType]:
+    mergings = [word.merging for word in group.words if word.merging]
+    shown = [merging for merging in mergings if merging.merges or merging.byte_fallbacks]
+    for item in fold_middle(shown, "parts", len(shown) if detail.full else _MAX_WORDS):
+        if isinstance(item, Fold):
+            yield note(item)
+        else:
+            yield from _draw_merging(item[1], detail)
+
+
+def _draw_merging(merging: Merging, detail: Detail) -> Iterator[RenderableType]:
+    if merging.merges:
+        yield _draw_table(merging, detail)
+    for fallback in merging.byte_fallbacks:
+        pieces = ["(dropped)" if piece is None else piece for piece in fallback.pieces]
+        lead = (" is not a piece; byte by byte: ", DIM)
+        yield Text.assemble(exact(fallback.symbol, "bold"), lead, join_pieces(pieces))
+
+
+def _draw_table(merging: Merging, detail: Detail) -> RenderableType:
+    has_symbols = any(merge.symbols for merge in merging.merges)
+    shows_ids = detail.steps and has_symbols
+    drawn = table(*_columns(merging, detail, has_symbols=has_symbols, shows_ids=shows_ids))
+    if has_symbols:
+        before = [Text(), *([Text()] if detail.reference_ranks else []), Text()]
+        drawn.add_row(*before, join_pieces(merging.symbols), *_draw_ids(merging.symbol_ids, shows_ids))
+    for item in fold_middle(merging.merges, "merges", _MAX_ROWS_FULL if detail.full else _MAX_ROWS):
+        if isinstance(item, Fold):
+            drawn.add_row(Text(), note(item))
+        else:
+            drawn.add_row(*_draw_row(item[1], detail, shows_ids))
+    return drawn
+
+
+def _columns(
+    merging: Merging, detail: Detail, *, has_symbols: bool, shows_ids: bool
+) -> Iterator[tuple[str, JustifyMethod]]:
+    yield merging.by, "right"
+    if detail.reference_ranks:
+        yield "reference's rank", "right"
+    yield "merges", "left"
+    yield "leaves" if has_symbols else "makes", "left"
+    if shows_ids:
+        yield "ids", "left"
+    yield "preferred to", "left"
+
+
+def _draw_ids(ids: Sequence[int | None], shown: bool) -> list[Text]:
+    listed = ", ".join("-" if id is None else str(id) for id in ids)
+    return [Text(f"[{listed}]", overflow="fold")] if shown else []
+
+
+def _draw_row(merge: Merge, detail: Detail, shows_ids: bool) -> list[Text]:
+    pair = merge.pair
+    rank = Text("-" if pair.reference_rank is None else str(pair.reference_rank))
+    merged = Text.assemble(exact(pair.left), (" + ", DIM), exact(pair.right), overflow="fold")
+    if merge.symbols:
+        result = join_pieces(merge.symbols, bold=merge.merged_index)
+    else:
+        result = exact(pair.left + pair.right, "bold")
+    return [
+        Text(format_weight(pair.weight)),
+        *([rank] if detail.reference_ranks else []),
+        merged,
+        result,
+        *_draw_ids(merge.symbol_ids, shows_ids),
+        _draw_rivals(merge, detail),
+    ]
+
+
+def _draw_rivals(merge: Merge, detail: Detail) -> Text:
+    limit = len(merge.competitors) if detail.full else MAX_COMPETITORS
+    parts = [_draw_pair(pair, detail) for pair in merge.competitors[:limit]]
+    if merge.pair.places > 1:
+        parts.insert(0, Text(f"itself, {merge.pair.places - 1:,} × further right", DIM))
+    return list_parts(parts, max(0, len(merge.competitors) - limit) + merge.competitors_left_out)
+
+
+def _draw_pair(pair: Pair, detail: Detail) -> Text:
+    places = f" × {pair.places:,}" if pair.places > 1 else ""
+    rank = "-" if pair.reference_rank is None else pair.reference_rank
+    reference = f"/{rank}" if detail.reference_ranks else ""
+    return Text.assemble(exact(pair.left + pair.right), (f" {format_weight(pair.weight)}{places}{reference}", DIM))

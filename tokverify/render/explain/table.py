@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from tokverify.render.alignment_table import alignment_table
-from tokverify.render.explain.charsmap import draw_searches
-from tokverify.render.explain.fold import Fold, fold_middle
+from tokverify.render.alignment import alignment_table
+from tokverify.render.column import Columns
 from tokverify.render.explain.model import legends, model_sections
-from tokverify.render.explain.part import indent, join_pieces, note, title
+from tokverify.render.explain.part import Fold, fold_middle, indent, join_pieces, note, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.report.explain import (
     AddedTokenMatch,
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.options import RenderOptions
-
+    from tokverify.report.explain import Stretch
+    from tokverify.report.explain_steps import CharsmapSearch, CharsmapStep
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60
@@ -43,6 +43,13 @@ _MAX_CODE_POINTS = 4
 _MAX_PLACES = 4
 _MAX_PRE_TOKENS = 8
 _SOURCES = {"added": "added token", "byte": "one byte", "unknown": "unknown", "special": "add_special", "model": ""}
+_MAX_SEARCHES = 24
+_MAX_STARTS = 4
+_LEGEND = (
+    "the charsmap is an array: the node of a byte is the base before it, XOR the byte; a node with another label ends"
+    " the search; a string of the map ends at a leaf, and the longest one is replaced; the root is the base for the"
+    " first byte"
+)
 
 
 def render(explained: Explanation, options: RenderOptions, *, steps: bool = False) -> str:
@@ -55,14 +62,14 @@ def _sections(explained: Explanation, *, full: bool, steps: bool) -> Iterator[Re
     yield _added_tokens(explained, full)
     yield _normalization(explained, full)
     if steps:
-        yield from draw_searches(list_stretches(explained), full=full)
+        yield from _draw_searches(list_stretches(explained), full=full)
     yield _pre_tokens(explained, full)
     yield Group(title(4, "model", f"{explained.algorithm} {explained.method}"), *map(indent, legends(explained)))
     yield from model_sections(explained, full=full, steps=steps)
     yield _special_tokens(explained)
     yield _result(explained, full, steps)
     if explained.reference:
-        yield reference_section(explained.reference, full=full)
+        yield _reference_section(explained.reference, full=full)
 
 
 def _heading(explained: Explanation, full: bool) -> RenderableType:
@@ -267,7 +274,7 @@ def _draw_token(explained: ExplainedToken, steps: bool) -> list[Text]:
     return [Text(str(token.id)), piece, exact(token.token_bytes), *values, bytes, source]
 
 
-def reference_section(reference: StageDivergence, *, full: bool) -> RenderableType:
+def _reference_section(reference: StageDivergence, *, full: bool) -> RenderableType:
     """Compare stage by stage; where the results differ, align them."""
     if reference.first is None:
         summary = Text.assemble(words(reference.name), " returns the same ids", style="green")
@@ -308,3 +315,43 @@ def _draw_side(pieces: Sequence[str], style: str) -> Text:
 
 def _draw_code_points(label: str, names: Sequence[str]) -> Text:
     return Text(f"{label} continues with {', '.join(names) or 'the end of the text'}", overflow="fold")
+
+
+def _draw_searches(stretches: Sequence[Stretch], *, full: bool) -> Iterator[RenderableType]:
+    """Draw the searches of each stretch in one table; nothing for models without a charsmap."""
+    searches = [search for stretch in stretches for search in stretch.charsmap]
+    if not searches:
+        return
+    columns = ("node", "label", "base")
+    drawn = table(("at byte", "left"), ("byte", "left"), *((column, "right") for column in columns), ("", "left"))
+    for item in fold_middle(searches, "searches", len(searches) if full else _MAX_SEARCHES):
+        if isinstance(item, Fold):
+            drawn.add_row(note(item))
+        else:
+            _add_search(drawn, item[1])
+    heading = Text.assemble(("charsmap", "bold"), (f"  root {searches[0].root}: {_LEGEND}", DIM), overflow="fold")
+    yield Group(indent(heading), indent(drawn))
+
+
+def _add_search(drawn: Columns, search: CharsmapSearch) -> None:
+    starts = [str(start) for start in search.starts[:_MAX_STARTS]]
+    more = [f"{len(search.starts) - len(starts):,} more"] if len(search.starts) > len(starts) else []
+    where = Text(", ".join([*starts, *more]))
+    for index, step in enumerate(search.steps, start=1):
+        base = Text("" if step.base is None else str(step.base))
+        taken = index == search.length
+        drawn.add_row(where, _draw_byte(step.byte), str(step.node), _draw_byte(step.label), base, _outcome(step, taken))
+        where = Text()
+
+
+def _draw_byte(byte: int) -> Text:
+    return Text.assemble(f"{byte} ", exact(bytes([byte]) if byte else "", DIM))
+
+
+def _outcome(step: CharsmapStep, taken: bool) -> Text:
+    if step.base is None:
+        return Text("another label: no such string", DIM)
+    if step.replacement is None:
+        return Text("no leaf", DIM)
+    text = Text.assemble("leaf: ", exact(step.replacement, "bold") if step.replacement else Text("(nothing)", DIM))
+    return text if taken else Text.assemble(text, (", but a longer string fits", DIM))

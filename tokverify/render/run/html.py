@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tokverify.render.case_text import headline, known_text
-from tokverify.render.html.page import page, script_json, version_list
+from tokverify.render.html import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import Causes, causes
 from tokverify.render.run.differences import effect_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
-from tokverify.render.ci import CiReport
-from tokverify.render.ci.issue import Check, Issue, Level, issue_of, join_lines
+from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import describe_subject

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
-from tokverify.render.ci.junit import document, not_passed, passed, suite, uncompared_tests
+from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import CaseResult, Report, Status

@@ -1,0 +1,95 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tokverify.case import Case
+from tokverify.compare.convert import convert
+from tokverify.render.convert import verdict
+from tokverify.render.kinds import FORMATS
+from tokverify.render.options import RenderOptions
+from tokverify.report.convert import Conversion, PreTokenizerChoice
+
+SAMPLE = Path(convert.__code__.co_filename).parents[2] / "sample"
+HOSTILE = "[red]x[/] [/INST] \x1b[31m\u202e\0"
+
+
+@pytest.fixture
+def conversion(tmp_path) -> Conversion:
+    """One text that differs and one that does not, with everything named in a hostile way."""
+    cases = [Case(id=id, suite="s", text=text) for id, text in (("same", "a"), ("other", " ▁"))]
+    made = convert(SAMPLE / "sample.tokenizer.model", tmp_path / "out.gguf", cases=cases, count=50)
+    return replace(
+        made,
+        target=f"{HOSTILE}.gguf",
+        untransportable=(f"lost: {HOSTILE}", "nothing"),
+        explained=(1, 0),
+        differing=1,
+        unexplained=0,
+        written=False,
+        strict=True,
+        warnings=(f"check {HOSTILE}",),
+        pre_tokenizer=PreTokenizerChoice("gpt-2", (HOSTILE,), 7, ("mpt",), ("other",)),
+    )
+
+
+@pytest.mark.parametrize("options", [RenderOptions(), RenderOptions(width=40, verbose=True), RenderOptions(quiet=True)])
+def test_hostile_text_is_always_escaped(conversion, options):
+    table = FORMATS["convert"]["table"](conversion, options)
+    assert not set("\x1b\u202e\0") & set(table)
+    joined = "".join(table.split())
+    assert "[red]x[/][/INST]\\x1b[31m\\u202e\\x00.gguf:notwritten" in joined
+
+
+def test_the_table_links_failures_to_their_explanations(conversion):
+    words = " ".join(FORMATS["convert"]["table"](conversion, RenderOptions(verbose=True)).split())
+    assert "1 text lost: [red]x" in words
+    assert "- nothing" in words
+    assert "it splits 1 probe like the source, into 7 pre-tokens" in words
+    assert "1 other name would give the same ids: mpt" in words
+    assert "the same splits, but the opposite of ignore_merges: other" in words
+    assert "cases s/other" in words
+    assert "WARNING: check the special tokens - check [red]x[/]" in words
+
+
+def test_a_reason_shared_by_all_is_reported_once(conversion):
+    one = replace(conversion, untransportable=("a loss",), explained=(1,))
+    (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)
+    found = replace(found, case=replace(found.case, suite="found"), notes=("explained by: a loss",))
+    one = replace(one, report=replace(one.report, results=(found,)))
+    assert FORMATS["convert"]["table"](one, RenderOptions()).count("a loss") == 1
+    two = replace(one, untransportable=("a loss", "another"), explained=(1, 0))
+    assert "explained by: a loss" in FORMATS["convert"]["table"](two, RenderOptions())
+
+
+def test_json_survives_hostile_names_too(conversion):
+    document = json.loads(FORMATS["convert"]["json"](conversion, RenderOptions()))
+    assert document["untransportable"][0] == f"lost: {HOSTILE}"
+    assert document["explained"] == [1, 0]
+    assert document["pre_tokenizer"]["texts"] == [HOSTILE]
+    assert (document["summary"]["exit_code"], document["written"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"warnings": ()}, "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what"),
+        ({"warnings": ()}, "cannot express; without --strict it is written"),
+        ({}, "; 1 warning"),
+        ({"written": True}, "written, but 1 of 2 cases and 0 of 50 generated texts differ, all because"),
+        ({"differing": 0, "written": True}, "written; it gives the same ids as"),
+        (
+            {},
+            "not written: 1 of 2 cases and 0 of 50 generated texts differ, all because of what GGUF cannot express;",
+        ),
+        ({"written": True, "unexplained": 1}, "written because of --unexplained: 1 of 2 cases"),
+        ({"unexplained": 1}, "differ, for no known reason; use --unexplained"),
+        (
+            {"differing": 3, "unexplained": 1},
+            "1 of 2 cases and 2 of 50 generated texts differ, 1 of them for no known reason;",
+        ),
+    ],
+)
+def test_the_verdict_mentions_everything_relevant(conversion, changes, expected):
+    assert expected in verdict(replace(conversion, **changes))

@@ -1,1 +1,0 @@
-"""`tokverify audit` in all formats."""

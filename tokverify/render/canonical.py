@@ -1,0 +1,132 @@
+"""Describe a checked log: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokverify.render.case_text import alignment_lines, headline
+from tokverify.render.document import (
+    Column,
+    Document,
+    Heading,
+    Inline,
+    Only,
+    Paragraph,
+    Section,
+    Style,
+    Table,
+    bar,
+    message,
+)
+from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
+from tokverify.render.run.cases import case_details
+from tokverify.render.run.junit import properties_of
+from tokverify.render.run.sections import sides_section
+from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
+from tokverify.report.run_summary import other_side
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import percentage, plural
+
+if TYPE_CHECKING:
+    from tokverify.render.options import RenderOptions
+
+_OUTCOMES = {
+    0: ("Canonical", "all sequences are the encoding of their own text"),
+    1: ("Deviating", "a sequence is not the encoding of its own text"),
+    2: ("Nothing compared", "the log contains no ids"),
+}
+_CANONICAL_CHECKS = (
+    Check("canonical-deviation", "deviation", "Logged ids are not the encoding of their own text.", Level.ERROR),
+)
+"""The kinds of issues in a report of `tokverify canonical`."""
+
+
+def describe(checked: CanonicalReport, options: RenderOptions) -> Document:
+    """Describe a checked log."""
+    return Document(
+        title=["tokverify canonical: ", message(checked.report.expected.source)],
+        verdict=verdict(checked),
+        exit_code=canonical_exit_code(checked),
+        sections=_describe_sections(checked, verbose=options.verbose),
+        outcome=_OUTCOMES[canonical_exit_code(checked)],
+        options=checked.report.options,
+        versions=checked.report.versions,
+    )
+
+
+def _describe_sections(checked: CanonicalReport, *, verbose: bool) -> Iterator[Section]:
+    yield sides_section(checked.report, verbose=verbose)
+    if checked.causes:
+        yield Section([_tabulate_causes(checked)])
+    if checked.report.results:
+        yield Section([Only("html", [Heading("Examples")])])
+        yield Section([Only("html", [Paragraph("Actual is the encoding of the text, expected are the logged ids.")])])
+    for result in checked.report.results:
+        yield Section([case_details(result, verbose=verbose)])
+
+
+def _tabulate_causes(checked: CanonicalReport) -> Table:
+    rows: list[list[Inline]] = [
+        [
+            message(count.cause, Style.STRONG),
+            bar(f"{count.sequences:,}", count.sequences, checked.deviating, Style.ACTUAL),
+            percentage(count.sequences, checked.sequences),
+            message(DEVIATIONS[count.cause]),
+        ]
+        for count in checked.causes
+    ]
+    numbers = [Column(name, is_number=True) for name in ("sequences", "share")]
+    return Table([Column("cause"), *numbers, Column("meaning")], rows)
+
+
+def to_ci_report(checked: CanonicalReport) -> CiReport:
+    """Return what CI systems show of a checked log."""
+    return CiReport(
+        issues=(_issue(count, checked) for count in checked.causes),
+        checks=_CANONICAL_CHECKS,
+        verdict=verdict(checked),
+        exit_code=canonical_exit_code(checked),
+        properties=properties_of(checked.report, verdict(checked)),
+    )
+
+
+def _describe_count(count: DeviationCount, checked: CanonicalReport) -> str:
+    """Describe how many sequences a cause explains."""
+    share = percentage(count.sequences, checked.sequences)
+    return f"{plural(count.sequences, 'sequence')} ({share}): {DEVIATIONS[count.cause]}"
+
+
+def _example_lines(count: DeviationCount, checked: CanonicalReport) -> Iterator[str]:
+    """Yield the examples of a cause: the line of the log, the text, and both tokenizations."""
+    for result in checked.report.results:
+        if result.case.id in count.cases:
+            yield f"{visible_message(result.case.file)}:{result.case.line}: {headline(result)}"
+            if result.difference:
+                yield from alignment_lines(result.difference, other_side(result))
+
+
+def _issue(count: DeviationCount, checked: CanonicalReport) -> Issue:
+    first = next((result.case for result in checked.report.results if result.case.id in count.cases), None)
+    return Issue(
+        check="canonical-deviation",
+        level=Level.ERROR,
+        title=f"deviation: {count.cause}",
+        message=join_lines([_describe_count(count, checked), *_example_lines(count, checked)]),
+        path=checked.report.expected.source,
+        line=first.line if first else 1,
+        key=f"{checked.report.expected.source}\0{count.cause}",
+    )
+
+
+def verdict(checked: CanonicalReport) -> str:
+    """Sum up a report, such as `1,200 sequences: 36 deviate (3.00%), 0.40% of the tokens`."""
+    if not checked.tokens:
+        return f"{plural(checked.sequences, 'sequence')}: no ids were compared"
+    count = plural(checked.sequences, "sequence")
+    if not checked.deviating:
+        return f"{count}, {plural(checked.tokens, 'token')}: all are the encoding of their own text"
+    verb = "deviates" if checked.deviating == 1 else "deviate"
+    share = percentage(checked.deviating, checked.sequences)
+    tokens = percentage(checked.deviating_tokens, checked.tokens)
+    return f"{count}: {checked.deviating:,} {verb} ({share}), with {tokens} of {plural(checked.tokens, 'token')}"

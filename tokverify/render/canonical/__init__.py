@@ -1,1 +1,0 @@
-"""Write the report of `tokverify canonical`."""

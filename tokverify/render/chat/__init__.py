@@ -1,1 +1,0 @@
-"""`tokverify chat` in all formats."""

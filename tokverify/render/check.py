@@ -1,0 +1,250 @@
+"""Describe what was checked, one part after another: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tokverify.render.audit import WITHOUT_REFERENCE
+from tokverify.render.audit import describe as describe_audit
+from tokverify.render.audit import to_ci_report as audit_issues
+from tokverify.render.audit import verdict as audit_verdict
+from tokverify.render.chat import describe as describe_chat
+from tokverify.render.chat import suites_of as chat_suites
+from tokverify.render.chat import to_ci_report as chat_issues
+from tokverify.render.chat import verdict as chat_verdict
+from tokverify.render.document import (
+    VERDICT_STYLES,
+    Column,
+    Document,
+    Fields,
+    Heading,
+    Inline,
+    Only,
+    Paragraph,
+    Section,
+    Span,
+    Style,
+    Table,
+    code,
+    message,
+)
+from tokverify.render.draw_junit import document, not_passed, passed, suite
+from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.run.describe import describe as describe_run
+from tokverify.render.run.issue import to_ci_report as run_issues
+from tokverify.render.run.junit import suites_of as run_suites
+from tokverify.render.run.verdict import reservations
+from tokverify.render.run.verdict import verdict as run_verdict
+from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
+from tokverify.report.run import Status
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import list_items, plural
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from tokverify.render.options import RenderOptions
+
+_OUTCOMES = {
+    0: ("Passed", "everything that was checked agrees or is accepted"),
+    1: ("Failed", "a part of the check fails"),
+    2: ("Not checked", "a part of the check could not be performed"),
+}
+_FOLDED = "parts in which everything agrees are shown with -v"
+_CANNOT_RUN = Check("check-error", "error", "A part of a check could not be performed.", Level.ERROR)
+_TAGS = {1: "failure", 2: "error"}
+_WORDS = {0: "passes", 1: "fails", 2: "could not be checked"}
+_NAMED = 3
+NOTHING = "nothing to check"
+
+
+def describe(report: CheckReport, options: RenderOptions) -> Document:
+    """Describe a check, model by model, and then all outcomes in one table."""
+    return Document(
+        title="tokverify check",
+        verdict=verdict(report),
+        exit_code=check_exit_code(report),
+        sections=_describe_sections(report, options),
+        outcome=_OUTCOMES[check_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
+    )
+
+
+def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[Section]:
+    columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
+    outcome = Table(columns, list(_outcome_rows(report)))
+    files = Fields([(visible_message(model.name), code(model.source)) for model in report.models])
+    yield Section([Only("markdown", [outcome]), Only("html", [outcome, files])], "Outcome")
+    folded = 0
+    for model in report.models:
+        for part in model.parts:
+            if not options.verbose and not _has_news(model, part):
+                folded += part_exit_code(model, part) is not None
+            elif document := _describe_part(model, part, options):
+                title = message(f"{model.name}: {part}", Style.STRONG)
+                yield Section([Only("table", [Paragraph(title)]), Only("markdown", [Heading(title.text)])])
+                yield from document.sections
+    # Last, since people see the end of a terminal's output first.
+    note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
+    yield Section([Only("table", [outcome, *note])], "Outcome")
+    yield Section([Only("markdown", note)])
+
+
+def _has_news(model: ModelCheck, part: Part) -> bool:
+    """Whether a part found anything besides agreement."""
+    if part_exit_code(model, part):
+        return True
+    if part is Part.RUN and model.run:
+        report = model.run
+        all_match = all(result.status is Status.MATCH for result in report.results)
+        return bool(report.differences or report.baseline or report.expected.caveat) or not all_match
+    if part is Part.AUDIT and model.audit:
+        return bool(model.audit.findings or model.audit.waived or model.audit.unused_waivers)
+    return part is Part.CHAT and model.chat is not None and bool(model.chat.findings)
+
+
+def _describe_part(model: ModelCheck, part: Part, options: RenderOptions) -> Document | None:
+    """Describe what a part found; None if it has no result."""
+    if part is Part.RUN and model.run:
+        return describe_run(model.run, options)
+    if part is Part.AUDIT and model.audit:
+        return describe_audit(model.audit, options)
+    if part is Part.CHAT and model.chat:
+        return describe_chat(model.chat, options)
+    return None
+
+
+def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:
+    for model in report.models:
+        for part in model.parts:
+            exit_code = part_exit_code(model, part)
+            style = Style.DIM if exit_code is None else VERDICT_STYLES.get(exit_code, Style.WARNING)
+            outcome = message(_part_word(model, part), style)
+            yield [message(model.name), str(part), outcome, message(_part_verdict(model, part))]
+
+
+def to_ci_report(report: CheckReport) -> CiReport:
+    """Return the issues of a check."""
+    parts = [part for model in report.models for part in _part_reports(model)]
+    checks = {check.id: check for check in chain([_CANNOT_RUN], *(part.checks for part in parts))}
+    return CiReport(
+        issues=chain(_failures(report), *(part.issues for part in parts)),
+        checks=tuple(checks.values()),
+        verdict=visible_message(verdict(report)),
+        exit_code=check_exit_code(report),
+        skipped=[sentence for part in parts for sentence in part.skipped],
+    )
+
+
+def _part_reports(model: ModelCheck) -> Iterator[CiReport]:
+    if model.run:
+        yield run_issues(model.run)
+    if model.audit:
+        yield audit_issues(model.audit)
+    if model.chat:
+        yield chat_issues(model.chat)
+
+
+def _failures(report: CheckReport) -> Iterator[Issue]:
+    for model in report.models:
+        for note in model.notes:
+            if note.is_failure:
+                yield Issue(
+                    check=_CANNOT_RUN.id,
+                    level=Level.ERROR,
+                    title=f"{visible_message(model.name)}: {note.part} could not be performed",
+                    message=visible_message(note.message),
+                    path=model.source,
+                    key=f"{model.name}\0{note.part}",
+                )
+
+
+def render(report: CheckReport) -> str:
+    """Write a check as JUnit XML; the findings of an audit make its one test fail."""
+    return document(element for model in report.models for element in _suites(model))
+
+
+def _suites(model: ModelCheck) -> Iterator[Element]:
+    yield suite(f"check {model.name}", {"model": model.source}, [_part_test(model, part) for part in model.parts])
+    if model.run:
+        yield from run_suites(model.run)
+    if model.chat:
+        yield from chat_suites(model.chat)
+
+
+def _part_test(model: ModelCheck, part: Part) -> Element:
+    code = part_exit_code(model, part)
+    verdict = visible_message(_part_verdict(model, part))
+    test = passed(part, model.name, "" if code else verdict)
+    if code is None:
+        return not_passed(passed(part, model.name), "skipped", part, verdict, [])
+    return not_passed(test, _TAGS[code], part, verdict, [verdict, *_findings(model, part)]) if code else test
+
+
+def _findings(model: ModelCheck, part: Part) -> list[str]:
+    if part is not Part.AUDIT or model.audit is None:
+        return []
+    return [
+        visible_message(f"{finding.severity.name} {finding.code} {finding.name}: {finding.message}")
+        for finding in model.audit.findings
+    ]
+
+
+def verdict(report: CheckReport) -> str:
+    """Sum up a check, such as `2 models: 1 fails (small: audit)`, and what was not compared."""
+    return "; ".join([_outcome(report), *_reservations(report)])
+
+
+def _outcome(report: CheckReport) -> str:
+    failing = [model for model in report.models if model_exit_code(model)]
+    if not failing:
+        return f"{plural(len(report.models), 'model')}: everything that was checked agrees or is accepted"
+    outcomes = [_failing_models(failing, code) for code in (1, 2)]
+    return f"{plural(len(report.models), 'model')}: {', '.join(filter(None, outcomes))}"
+
+
+def _failing_models(failing: Sequence[ModelCheck], code: int) -> str:
+    """Count and name the models with an exit code; empty if there are none."""
+    concerned = [model for model in failing if model_exit_code(model) == code]
+    names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in concerned)
+    return f"{len(concerned):,} {_WORDS[code]} ({names})" if concerned else ""
+
+
+def _reservations(report: CheckReport) -> Iterator[str]:
+    """Yield what people must know who read nothing but the verdict, with the models concerned unless these are all."""
+    models: dict[str, list[str]] = {}
+    for model in report.models:
+        for reservation in reservations(model.run) if model.run else _reservations_without_run(model):
+            models.setdefault(reservation, []).append(model.name)
+    for reservation, names in models.items():
+        concerned = list_items(names, _NAMED)
+        yield reservation if len(names) == len(report.models) else f"{reservation} ({concerned})"
+
+
+def _reservations_without_run(model: ModelCheck) -> Iterator[str]:
+    if model.audit and model.audit.reference is None:
+        yield WITHOUT_REFERENCE
+
+
+def _failing_parts(model: ModelCheck) -> list[str]:
+    return [str(part) for part in model.parts if part_exit_code(model, part)]
+
+
+def _part_word(model: ModelCheck, part: Part) -> str:
+    """Return the outcome of a part in a word or two."""
+    code = part_exit_code(model, part)
+    return NOTHING if code is None else _WORDS[code]
+
+
+def _part_verdict(model: ModelCheck, part: Part) -> str:
+    """Return the verdict of a part, or why it has none; it has not passed `visible_message` yet."""
+    if part is Part.RUN and model.run:
+        return run_verdict(model.run)
+    if part is Part.AUDIT and model.audit:
+        return audit_verdict(model.audit)
+    if part is Part.CHAT and model.chat:
+        return chat_verdict(model.chat)
+    return "; ".join(note.message for note in model.notes if note.part is part)

@@ -1,1 +1,0 @@
-"""Showing what `tokverify check` found, in all formats."""

@@ -1,0 +1,224 @@
+"""Describe a conversion: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import (
+    Bullets,
+    Column,
+    Document,
+    Fields,
+    Paragraph,
+    Section,
+    Style,
+    Table,
+    code,
+    exact,
+    message,
+)
+from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.run.cases import case_sections
+from tokverify.render.run.issue import case_issue
+from tokverify.render.run.sections import limit_sections, vocabulary_sections
+from tokverify.report.convert import Conversion, conversion_exit_code
+from tokverify.report.run import CaseResult, Status
+from tokverify.report.run_summary import FAILING, vocabularies_differ
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import overrides_title, plural
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.convert import PreTokenizerChoice
+
+    _Line = tuple[str, Inline]
+
+_KINDS = {
+    "gguf": "GGUF",
+    "tokenizers": "HuggingFace tokenizer.json",
+    "sentencepiece": "sentencepiece",
+    "tiktoken": "tiktoken",
+    "tekken": "tekken.json",
+    "rwkv": "RWKV's text vocabulary",
+}
+_LOST = {
+    "gguf": "not expressible in GGUF, or different in llama.cpp",
+    "tokenizers": "not expressible in a tokenizer.json",
+}
+_OUTCOMES = {
+    0: ("Converted", "the file was written"),
+    1: ("Not written", "texts would differ in a way that is not accepted"),
+}
+_SHOWN = 5
+_FAILING = frozenset([Status.MISMATCH, Status.ERROR])
+_CASE_CHECKS = (
+    Check("convert-mismatch", "mismatch", "The target encodes a text differently than its source.", Level.ERROR),
+    Check("convert-error", "error", "Only one of the two can encode a text.", Level.ERROR),
+    Check("convert-decoding", "decoding", "The target decodes ids differently than its source.", Level.ERROR),
+)
+_LOSS = Check("convert-lost", "not expressible", "The target cannot express a part of its source.", Level.WARNING)
+_WARNING = Check("convert-warning", "special tokens", "The source does not declare something.", Level.WARNING)
+_TARGETS = {"gguf": "GGUF", "tokenizers": "a tokenizer.json"}
+
+
+def describe(conversion: Conversion, options: RenderOptions) -> Document:
+    """Describe a conversion; with `verbose`, all causes and the texts that show which pre-tokenizer it is."""
+    style = Style.WARNING if conversion.differing or conversion.warnings else Style.GOOD
+    return Document(
+        title=["tokverify convert: ", message(conversion.target)],
+        verdict=verdict(conversion),
+        exit_code=conversion_exit_code(conversion),
+        sections=_describe_sections(conversion, verbose=options.verbose),
+        outcome=_OUTCOMES[conversion_exit_code(conversion)],
+        options=conversion.report.options,
+        versions=conversion.report.versions,
+        verdict_style=style if conversion.written else Style.BAD,
+    )
+
+
+def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
+    lines = list(_describe_files(conversion))
+    if conversion.pre_tokenizer:
+        lines += _describe_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)
+    yield Section([Fields(lines)])
+    if overrides := conversion.report.actual.overrides:
+        title = f"{overrides_title(len(overrides))}:"
+        yield Section([Paragraph(title), Bullets([message(line) for line in overrides])])
+    if conversion.untransportable:
+        yield Section([_tabulate_lost(conversion)])
+    yield from limit_sections(conversion.report)
+    if vocabularies_differ(conversion.report.vocabulary):
+        yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
+    if conversion.differing:
+        yield from _describe_differences(conversion, verbose=verbose)
+    # Last, so that nobody misses them in a long report.
+    if conversion.warnings:
+        warnings = [message(warning) for warning in conversion.warnings]
+        yield Section([Paragraph(message("WARNING: check the special tokens", Style.CAVEAT)), Bullets(warnings)])
+
+
+def _describe_files(conversion: Conversion) -> Iterator[_Line]:
+    for role, path, kind in zip(("from", "to"), (conversion.source, conversion.target), conversion.kinds, strict=True):
+        yield role, code(f"{path} ({_KINDS[kind]})", Style.STRONG)
+    yield "tokenizer", message(f"GGUF model {conversion.model}, {plural(conversion.size, 'token')}")
+
+
+def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Iterator[_Line]:
+    yield "pre-tokenizer", message(choice.name, Style.STRONG)
+    probes = plural(len(choice.texts), "probe")
+    yield "", message(f"it splits {probes} like the source, into {choice.pre_tokens:,} pre-tokens")
+    if choice.alike:
+        count = plural(len(choice.alike), "other name")
+        yield "", message(f"{count} would give the same ids: {', '.join(choice.alike)}")
+    if choice.unlike_in_merges:
+        names = ", ".join(choice.unlike_in_merges)
+        yield "", message(f"the same splits, but the opposite of ignore_merges: {names}")
+    if verbose:
+        yield from (("" if index else "probes", exact(text, Style.DIM)) for index, text in enumerate(choice.texts))
+
+
+def _tabulate_lost(conversion: Conversion) -> Table:
+    rows: list[list[Inline]] = []
+    for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
+        explains = message(plural(count, "text"), Style.CAVEAT) if count else message("-", Style.DIM)
+        rows.append([explains, message(part)])
+    return Table([Column("explains", is_number=True), Column(_LOST[conversion.kinds[1]])], rows)
+
+
+def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
+    results = conversion.report.results
+    found = [result for result in results if result.case.suite == "found"]
+    shown = found if verbose else found[:_SHOWN]
+    if not conversion.unexplained and len(conversion.untransportable) == 1:
+        # The same reason for each, which is shown above.
+        shown = [replace(result, notes=()) for result in shown]
+    if shown:
+        yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
+    yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
+    names = [result.case.name for result in results if result.status in _FAILING and result not in found]
+    lines = list(_list_left_out(names, len(found) - len(shown)))
+    if lines:
+        yield Section([Fields(lines)])
+
+
+def _list_left_out(names: Sequence[str], causes: int) -> Iterator[_Line]:
+    """Name what is not drawn: failing cases, and the number of causes."""
+    if names:
+        yield "cases", message(", ".join(names))
+    if causes:
+        yield "causes", message(f"... {plural(causes, 'more cause')}, shown with -v ...", Style.DIM)
+
+
+def to_ci_report(conversion: Conversion) -> CiReport:
+    """Return what CI systems show of a conversion."""
+    return CiReport(
+        issues=_issues(conversion),
+        checks=(*_CASE_CHECKS, _LOSS, _WARNING),
+        verdict=verdict(conversion),
+        exit_code=conversion_exit_code(conversion),
+        properties={"source": conversion.source, "target": conversion.target},
+    )
+
+
+def _issues(conversion: Conversion) -> Iterator[Issue]:
+    for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
+        explains = [f"explains {plural(count, 'differing text')}"] if count else []
+        yield _issue(_LOSS, [visible_message(part), *explains], conversion)
+    for warning in conversion.warnings:
+        yield _issue(_WARNING, [visible_message(warning)], conversion)
+    failing = [result for result in conversion.report.results if result.status in FAILING]
+    for result in failing:
+        issue = case_issue(result, conversion.report, "convert", path=conversion.source)
+        # Where the file is written nevertheless, that is what the user asked for.
+        yield issue if not conversion.written else replace(issue, level=Level.WARNING)
+
+
+def _issue(check: Check, lines: list[str], conversion: Conversion) -> Issue:
+    return issue_of(check, lines, path=conversion.source, key=f"{conversion.source}\0{lines[0]}")
+
+
+def verdict(conversion: Conversion) -> str:
+    """Summarize whether the file was written, and what differs."""
+    return f"{conversion.target}: {_describe_outcome(conversion)}{_count_warnings(conversion)}"
+
+
+def _describe_outcome(conversion: Conversion) -> str:
+    if not conversion.differing:
+        return f"written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
+    found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
+    if conversion.written:
+        return f"written because of --unexplained: {found}" if conversion.unexplained else f"written, but {found}"
+    if conversion.unexplained:
+        return f"not written: {found}; use --unexplained to write it anyway"
+    return f"not written: {found}; without --strict it is written"
+
+
+def _count_warnings(conversion: Conversion) -> str:
+    return f"; {plural(len(conversion.warnings), 'warning')}" if conversion.warnings else ""
+
+
+def _count_texts(conversion: Conversion) -> str:
+    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
+
+
+def _count_differing(conversion: Conversion) -> str:
+    cases = _cases(conversion)
+    failing = sum(result.status in {Status.MISMATCH, Status.ERROR} for result in cases)
+    strings = conversion.differing - failing
+    return (
+        f"{failing:,} of {plural(len(cases), 'case')} and {strings:,} of {plural(conversion.strings, 'generated text')}"
+    )
+
+
+def _cases(conversion: Conversion) -> list[CaseResult]:
+    return [result for result in conversion.report.results if result.case.suite != "found"]
+
+
+def _describe_explained(conversion: Conversion) -> str:
+    unexplained, total = conversion.unexplained, conversion.differing
+    if not unexplained:
+        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express"
+    return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"

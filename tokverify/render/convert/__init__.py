@@ -1,1 +1,0 @@
-"""`tokverify convert` in all formats."""

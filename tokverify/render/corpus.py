@@ -1,0 +1,318 @@
+"""Describe a verified corpus: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tokverify.render.case_text import alignment_lines, headline
+from tokverify.render.document import (
+    Column,
+    Document,
+    Fields,
+    Heading,
+    Inline,
+    Only,
+    Section,
+    Style,
+    Table,
+    bar,
+    message,
+)
+from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
+from tokverify.render.run.cases import case_details
+from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
+from tokverify.render.run.junit import properties_of
+from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
+from tokverify.report.corpus import (
+    CauseCount,
+    CorpusExample,
+    CorpusReport,
+    GroupCount,
+    UnreadableGroup,
+    corpus_exit_code,
+)
+from tokverify.report.run_summary import other_side
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import list_items, percentage, plural
+
+if TYPE_CHECKING:
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.corpus import Throughput
+    from tokverify.report.corpus_progress import CorpusProgress
+
+_OUTCOMES = {
+    0: ("Passed", "all documents compared agree, or no more differ than accepted"),
+    1: ("Failed", "more documents differ than accepted"),
+    2: ("Incomplete", "something could not be read, or was not compared"),
+}
+_MAX_ROWS = 20
+_MAX_PLACES = 3
+_CORPUS_CHECKS = (
+    Check("corpus-difference", "difference", "The two sides encode documents to different ids.", Level.ERROR),
+    Check("corpus-unreadable", "unreadable", "Documents could not be compared.", Level.ERROR),
+    VOCABULARY_CHECK,
+)
+"""The kinds of issues in a report of `tokverify corpus`."""
+_UNITS = ("kB", "MB", "GB", "TB", "PB")
+
+
+def describe(verified: CorpusReport, options: RenderOptions) -> Document:
+    """Describe a verified corpus; with `verbose`, every source and script."""
+    return Document(
+        title=["tokverify corpus: ", message(verified.report.actual.name)],
+        verdict=verdict(verified),
+        exit_code=corpus_exit_code(verified),
+        sections=_describe_sections(verified, verbose=options.verbose),
+        outcome=_OUTCOMES[corpus_exit_code(verified)],
+        options=verified.report.options,
+        versions=verified.report.versions,
+    )
+
+
+def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Section]:
+    notes = Fields([("" if at else "note", message(note, Style.CAVEAT)) for at, note in enumerate(verified.notes)])
+    yield sides_section(verified.report, verbose=verbose)
+    if verified.notes:
+        yield Section([notes])
+    yield from vocabulary_sections(verified.report.vocabulary, verbose=verbose)
+    yield Section([Fields(list(_count_lines(verified)))])
+    if verified.unreadable_groups:
+        yield Section([_tabulate_unreadable(verified)])
+    if verified.causes:
+        yield Section([_tabulate_causes(verified)])
+    for heading, groups in (("source", verified.sources), ("script", verified.scripts)):
+        if groups:
+            yield Section([_tabulate_groups(heading, groups, verbose=verbose)])
+    yield from diagnosis_sections(verified.report, verbose=verbose)
+    if verified.examples:
+        yield Section([Only("html", [Heading("Examples")])])
+    examples = zip(verified.examples, verified.report.results, strict=True)
+    for example, result in examples:
+        yield Section([case_details(result, verbose=verbose, more=list(_example_lines(example)))])
+    if verified.notes and verified.examples:
+        # Again, for those who read only the end of a terminal's output.
+        yield Section([Only("table", [notes])])
+
+
+def _count_lines(verified: CorpusReport) -> Iterator[tuple[str, Inline]]:
+    yield "compared", f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}"
+    yield "tokens", f"{verified.actual_tokens:,} in actual, {verified.expected_tokens:,} in expected"
+    for index, (name, share) in enumerate(_list_coverage(verified)):
+        yield "" if index else "coverage", f"{name}: {share}"
+    if verified.throughput:
+        yield "throughput", _describe_throughput(verified.throughput, verified.bytes)
+
+
+def _tabulate_causes(verified: CorpusReport) -> Table:
+    rows: list[list[Inline]] = [
+        [
+            message(cause.cause, Style.STRONG),
+            bar(f"{cause.documents:,}", cause.documents, verified.differing, Style.ACTUAL),
+            percentage(cause.documents, verified.documents),
+            message(cause.meaning),
+        ]
+        for cause in verified.causes
+    ]
+    number = [Column(name, is_number=True) for name in ("documents", "share")]
+    return Table([Column("cause"), *number, Column("meaning")], rows)
+
+
+def _tabulate_unreadable(verified: CorpusReport) -> Table:
+    rows: list[list[Inline]] = [
+        [f"{group.count:,}", message(group.reason, Style.ACTUAL), message(list_items(group.places, _MAX_PLACES))]
+        for group in verified.unreadable_groups
+    ]
+    return Table([Column("unreadable", is_number=True), Column("reason"), Column("first at")], rows)
+
+
+def _tabulate_groups(heading: str, groups: Sequence[GroupCount], *, verbose: bool) -> Table:
+    """List groups; of very many, those with the most documents that differ or cannot be read."""
+    worst = sorted(groups, key=lambda group: (group.differing + group.unreadable, group.documents), reverse=True)
+    shown = groups if verbose or len(groups) <= _MAX_ROWS + 1 else worst[:_MAX_ROWS]
+    rows: list[list[Inline]] = [
+        [message(group.name), f"{group.documents:,}", _count_differing(group), _count(group.unreadable)]
+        for group in shown
+    ]
+    left_out = len(groups) - len(shown)
+    columns = [Column(heading), *(Column(name, is_number=True) for name in ("documents", "differ", "unreadable"))]
+    return Table(columns, rows, f"{left_out:,} more, shown with -v" if left_out else "")
+
+
+def _count_differing(group: GroupCount) -> Inline:
+    """Show how many documents differ, with a bar for their share."""
+    if not group.differing:
+        return message("-", Style.DIM)
+    return bar(f"{group.differing:,}", group.differing, group.documents, Style.ACTUAL)
+
+
+def _count(count: int) -> Inline:
+    return message(f"{count:,}", Style.ACTUAL) if count else message("-", Style.DIM)
+
+
+def _example_lines(example: CorpusExample) -> Iterator[tuple[str, Inline]]:
+    verb = "shrunk from" if example.shrunk else "found in"
+    yield "document", message(f"{verb} {example.place}")
+    if example.judgment:
+        yield "judge", message(example.judgment, Style.NOTICE)
+
+
+def to_ci_report(verified: CorpusReport) -> CiReport:
+    """Return what CI systems show of a verified corpus."""
+    return CiReport(
+        issues=corpus_issues(verified),
+        checks=_CORPUS_CHECKS,
+        verdict=verdict(verified),
+        exit_code=corpus_exit_code(verified),
+        skipped=map(visible_message, verified.notes),
+        properties=properties_of(verified.report, verdict(verified)),
+    )
+
+
+def corpus_issues(verified: CorpusReport) -> Iterator[Issue]:
+    """Yield the issues, located at the model's file, because documents are rarely in the repository."""
+    accepted = verified.differing <= verified.max_differences
+    for cause in verified.causes:
+        yield _cause_issue(cause, verified, Level.NOTE if accepted else Level.ERROR)
+    for group in verified.unreadable_groups:
+        yield _unreadable_issue(group, verified)
+    yield from vocabulary_issues(verified.report)
+
+
+def _cause_issue(cause: CauseCount, verified: CorpusReport, level: Level) -> Issue:
+    return Issue(
+        check="corpus-difference",
+        level=level,
+        title=f"difference: {cause.cause}",
+        message=join_lines([describe_cause(cause, verified), *_issue_lines(cause, verified)]),
+        path=verified.report.actual.source,
+        key=f"{verified.report.actual.name}\0{cause.cause}",
+    )
+
+
+def _issue_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
+    """Yield the examples of a cause: where each was found, its text, what the judge says, and both tokenizations."""
+    for example, result in zip(verified.examples, verified.report.results, strict=True):
+        if example.case in cause.cases:
+            judgment = f" ({visible_message(example.judgment)})" if example.judgment else ""
+            yield f"{visible_message(example.place)}: {headline(result)}{judgment}"
+            if result.difference:
+                yield from alignment_lines(result.difference, other_side(result))
+
+
+def _unreadable_issue(group: UnreadableGroup, verified: CorpusReport) -> Issue:
+    reason = visible_message(group.reason)
+    return Issue(
+        check="corpus-unreadable",
+        level=Level.ERROR,
+        title="unreadable",
+        message=join_lines([f"{plural(group.count, 'document')}: {reason}", *map(visible_message, group.places)]),
+        path=verified.report.actual.source,
+        key=f"{verified.report.actual.name}\0{reason}",
+    )
+
+
+def describe_progress(progress: CorpusProgress) -> str:
+    """Return a few lines about a run."""
+    done, total = progress.file_bytes.done, progress.file_bytes.total
+    lines = [
+        f"{progress.units.done:,} of {plural(progress.units.total, 'unit')} done"
+        f" ({percentage(done, total, 0)} of {format_bytes(total)})",
+        f"{plural(progress.documents, 'document')} compared, {format_bytes(progress.bytes)} of text",
+        describe_differences(progress),
+    ]
+    if progress.busy_seconds:
+        rate = format_bytes(round(progress.bytes / progress.busy_seconds))
+        lines.append(f"{rate} of text per second and worker")
+    return "\n".join(lines)
+
+
+def describe_differences(progress: CorpusProgress) -> str:
+    """Return what has been found so far, in one line."""
+    verb = "differs" if progress.differing == 1 else "differ"
+    causes = ", ".join(f"{cause} {count:,}" for cause, count in progress.causes.items())
+    parts = [f"{plural(progress.differing, 'document')} {verb}{f' ({causes})' if causes else ''}"]
+    if progress.unreadable:
+        parts.append(f"{progress.unreadable:,} unreadable")
+    return ", ".join(parts)
+
+
+def progress_to_json(progress: CorpusProgress, seconds: float | None = None) -> str:
+    """Return a line of JSON; `seconds` is the time since the start of the command, if it is running."""
+    fields = msgspec.to_builtins(progress)
+    if seconds is not None:
+        fields["seconds"] = round(seconds, 3)
+    return msgspec.json.encode(fields).decode()
+
+
+def verdict(verified: CorpusReport) -> str:
+    """Sum up a report, such as `12,000 documents, 1.2 MB: 3 differ, 2 causes`."""
+    found = "all agree"
+    if verified.differing:
+        found = f"{verified.differing:,} {'differs' if verified.differing == 1 else 'differ'}"
+        found += f", {plural(len(verified.causes), 'cause')}"
+    if not verified.documents:
+        found = "nothing was compared"
+    parts = [f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}: {found}"]
+    if verified.differing and verified.max_differences:
+        parts.append(f"up to {verified.max_differences:,} are accepted")
+    return "; ".join([*parts, *_reservations(verified)])
+
+
+def _reservations(verified: CorpusReport) -> Iterator[str]:
+    """Yield what people must know who read nothing but the verdict."""
+    if verified.unreadable:
+        yield f"{verified.unreadable:,} could not be verified"
+    if verified.remaining_bytes:
+        yield f"{format_bytes(verified.remaining_bytes)} remain to be verified"
+    if verified.shard:
+        yield f"only shard {verified.shard}"
+    if verified.sampled_out:
+        yield f"a sample: {plural(verified.sampled_out, 'other document')} were left out"
+
+
+def format_bytes(size: int) -> str:
+    """Write a size with a decimal unit, such as `1.2 MB`."""
+    if size < 1000:  # noqa: PLR2004 - the step from one unit to the next
+        return plural(size, "byte")
+    value = float(size)
+    for unit in _UNITS:
+        value /= 1000
+        if value < 999.95 or unit == _UNITS[-1]:  # noqa: PLR2004 - what would be written as 1000.0
+            break
+    return f"{value:,.1f} {unit}"
+
+
+def describe_cause(cause: CauseCount, verified: CorpusReport) -> str:
+    """Write how many documents show a cause, such as `3 documents (0.02%): BOS is missing at the beginning`.
+
+    The result has passed `visible`.
+    """
+    share = percentage(cause.documents, verified.documents)
+    return f"{plural(cause.documents, 'document')} ({share}): {visible_message(cause.meaning)}"
+
+
+def _describe_throughput(throughput: Throughput, size: int) -> str:
+    """Write a speed, such as `12.3 MB/s per worker, 81.2 s of work`."""
+    seconds = throughput.busy_seconds
+    rate = f"{format_bytes(round(size / seconds))}/s per worker" if seconds > 0 else "too fast to measure"
+    return f"{rate}, {seconds:.1f} s of work"
+
+
+def _list_coverage(verified: CorpusReport) -> Iterator[tuple[str, str]]:
+    """Yield what the documents exercised: a label, and how much of it."""
+    coverage = verified.coverage
+    if coverage is None:
+        return
+    for name, share in (("tokens", coverage.vocabulary.pieces), ("merges", coverage.vocabulary.merges)):
+        if share:
+            yield name, f"{share.done:,} of {share.total:,} ({percentage(share.done, share.total)})"
+    if coverage.branches:
+        alternatives = plural(len(coverage.branches), "alternative")
+        is_sample = coverage.sampled < verified.documents
+        where = f" in a sample of {plural(coverage.sampled, 'document')}" if is_sample else ""
+        yield "pre-tokenizer", f"{alternatives} matched{where}"
+    if coverage.script_pairs:
+        yield "scripts", f"{plural(len(coverage.script_pairs), 'pair')} met"

@@ -1,0 +1,446 @@
+"""Describe how two versions of a tokenizer differ: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import (
+    Block,
+    Bullets,
+    Column,
+    Details,
+    Document,
+    Fields,
+    Heading,
+    Inline,
+    Names,
+    Only,
+    Paragraph,
+    Section,
+    Span,
+    Style,
+    Table,
+    bar,
+    exact,
+    message,
+)
+from tokverify.render.fuzz import CASE_CHECKS, FINDING_CHECKS, cause_sections, finding_issues, tried_sections
+from tokverify.render.fuzz import verdict as fuzz_verdict
+from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.run.cases import case_details, case_sections
+from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
+from tokverify.render.run.junit import case_suites
+from tokverify.render.run.sections import suites_section
+from tokverify.render.run.verdict import verdict as cases_verdict
+from tokverify.report.consequence import Consequence, Outcome, Witness
+from tokverify.report.consequence import Level as ConsequenceLevel
+from tokverify.report.diff import (
+    ChangeReport,
+    Effect,
+    Example,
+    Part,
+    PartChange,
+    count_kinds,
+    diff_exit_code,
+    new_side,
+    old_side,
+)
+from tokverify.report.fuzz import Stop
+from tokverify.report.run import Side
+from tokverify.report.run_summary import FAILING
+from tokverify.text.visible import visible, visible_message
+from tokverify.text.wording import encode_options, list_items, percentage, plural
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from tokverify.render.options import RenderOptions
+
+_OUTCOMES = {
+    0: ("Nothing changed", "no text was found that the two encode differently, and no part differs that must not"),
+    1: ("Changed", "parts differ, or texts were found that the two encode differently"),
+    2: ("Nothing compared", "no text could be compared"),
+    130: ("Interrupted", "Ctrl-C stopped the fuzzing; this shows what was found until then"),
+}
+_MAX_EXAMPLES = 10
+_MAX_CHANGES = {"table": 10, "markdown": 50}
+_STYLES = {Outcome.VALID: Style.GOOD, Outcome.BROKEN: Style.BAD, Outcome.UNKNOWN: Style.WARNING}
+_WHAT = {
+    ConsequenceLevel.VOCABULARY: "weights",
+    ConsequenceLevel.SPECIAL: "prompts and stop conditions",
+    ConsequenceLevel.IDS: "embeddings and caches",
+    ConsequenceLevel.TEXT: "round trips",
+    ConsequenceLevel.COST: "token counts",
+}
+_MAX_SHOWN = 200
+_CASE_CHECKS = (
+    Check("change-mismatch", "mismatch", "A text is encoded differently than before.", Level.ERROR),
+    Check("change-error", "error", "Only one of the versions can encode a text.", Level.ERROR),
+)
+_CHANGE_CHECKS = (
+    Check("changed-part", "part", "A part of the tokenizer changed.", Level.ERROR),
+    *_CASE_CHECKS,
+    *FINDING_CHECKS,
+    Check("changed-corpus", "corpus", "Texts of the corpus are encoded differently than before.", Level.ERROR),
+    DECODING_CHECK,
+    Check("broken-consequence", "broken", "Something that depends on the tokenizer is no longer valid.", Level.ERROR),
+    Check("not-compared", "not compared", "A part of the tokenizer could not be compared.", Level.WARNING),
+)
+"""Everything that `tokverify diff` can report."""
+_MAX_ISSUE_CHANGES = 10
+_MAX_VALUE = 200
+_MAX_NAMES = 20
+
+
+def describe(report: ChangeReport, options: RenderOptions) -> Document:
+    """Describe a comparison."""
+    return Document(
+        title=[message(old_side(report).source), " → ", message(new_side(report).source)],
+        verdict=verdict(report),
+        exit_code=diff_exit_code(report),
+        sections=_describe_sections(report, verbose=options.verbose),
+        outcome=_OUTCOMES[diff_exit_code(report)],
+        options=report.options,
+        versions=report.versions,
+    )
+
+
+def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    sides = [*_side_lines("old", old_side(report)), *_side_lines("new", new_side(report))]
+    yield Section([Fields(sides)])
+    if report.not_compared:
+        yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
+    yield from _consequence_sections(report)
+    yield Section([Only("html", [Heading("Parts")])])
+    for part in report.parts:
+        yield Section([_describe_part(part, verbose=verbose)])
+    if not report.parts:
+        yield Section([Only("html", [Paragraph("No part differs.")])])
+    if report.effect:
+        yield Section([Only("html", [Heading("Effect on the corpus")])])
+        sentence = Fields([("corpus", message(_summarize_effect(report.effect)))])
+        yield Section([sentence, Only("html", [_tabulate_effect(report.effect)])])
+    yield Section([Only("html", [Heading("Cases")])])
+    yield suites_section(report.report, verbose=verbose)
+    yield from _describe_cases(report, verbose=verbose)
+    if report.fuzzed:
+        yield Section([Only("html", [Heading("Found by fuzzing")])])
+        yield Section([Fields([("fuzzed", message(fuzz_verdict(report.fuzzed)))])])
+        yield from (Section([Only("html", section.blocks)]) for section in tried_sections(report.fuzzed))
+        yield from cause_sections(report.fuzzed)
+        yield from case_sections(report.fuzzed.report, verbose=verbose, heading="generated text")
+
+
+def _side_lines(role: str, side: Side) -> Iterator[tuple[str, Inline]]:
+    encoder = "tokverify, as llama.cpp would" if side.family else side.name
+    yield role, [message(side.source, Style.STRONG), message(f"  encoded by {encoder}", Style.DIM)]
+    if side.fingerprint:
+        yield "", Span(f"fingerprint {side.fingerprint}", Style.DIM)
+
+
+def _describe_part(part: Part, *, verbose: bool) -> Block:
+    tables = [Only(format, [_list_changes(part, None if verbose else limit)]) for format, limit in _MAX_CHANGES.items()]
+    return Details(Span(summarize_part(part), Style.STRONG), tables)
+
+
+def _tabulate_effect(effect: Effect) -> Table:
+    """Show which shares of a corpus change; the other formats have them in a sentence."""
+    counts = {"lines": (effect.changed_lines, effect.lines), "bytes": (effect.changed_bytes, effect.bytes)}
+    rows: list[list[Inline]] = [
+        [name, bar(percentage(part, whole), part, whole, Style.ACTUAL), f"{part:,} of {whole:,}"]
+        for name, (part, whole) in counts.items()
+    ]
+    return Table([Column("of the corpus"), Column("changes", is_number=True), Column("")], rows)
+
+
+def _list_changes(part: Part, limit: int | None) -> Table:
+    rows = [
+        (
+            message(change.kind, Style.DIM),
+            exact(_shorten_value(change.what)),
+            _describe_value(change.old, Style.EXPECTED),
+            _describe_value(change.new, Style.ACTUAL),
+        )
+        for change in part.changes[:limit]
+    ]
+    left = len(part.changes) - len(rows)
+    left_out = f"{plural(left, 'more change')}, shown with -v" if left else ""
+    return Table([Column(""), Column(""), Column("old"), Column("new")], rows, left_out)
+
+
+def _describe_value(value: str | None, style: Style) -> Inline:
+    return Span("-", Style.DIM) if value is None else message(_shorten_value(value), style)
+
+
+def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    """Describe one case per cause, or all that change if `verbose`, and then the cases that did not simply match."""
+    results = report.report.results
+    changed = [result for result in results if result.status in FAILING]
+    if changed:
+        causes = plural(len(report.examples), "cause")
+        sides = Paragraph(message("In the cases, actual is new and expected is old.", Style.DIM))
+        yield Section([sides], f"{plural(len(changed), 'case')} changed, {causes}")
+    yield from _describe_causes(report, verbose=verbose)
+    settled = tuple(result for result in results if result.status not in FAILING)
+    yield from case_sections(replace(report.report, results=settled), verbose=verbose)
+
+
+def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
+    results = report.report.results
+    for index, example in enumerate(report.examples):
+        details = case_details(results[example.index], verbose=verbose, more=list(_cause_fields(example)))
+        is_drawn = verbose or index < _MAX_EXAMPLES
+        yield Section([details if is_drawn else Only("markdown", [details])])
+    if verbose:
+        drawn = {example.index for example in report.examples}
+        others = [result for index, result in enumerate(results) if result.status in FAILING and index not in drawn]
+        yield from (Section([case_details(result, verbose=True)]) for result in others)
+    elif report.examples[_MAX_EXAMPLES:]:
+        names = list(_list_cases(report, report.examples[_MAX_EXAMPLES:]))
+        yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
+
+
+def _cause_fields(example: Example) -> Iterator[tuple[str, Inline]]:
+    if example.parts:
+        yield "cause", Span(describe_cause(example))
+    if example.others:
+        count = plural(len(example.others), "more case")
+        yield "also", Span(f"the same change in {count}: {_list_names(example.others)}")
+
+
+def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[str]:
+    for example in examples:
+        yield report.report.results[example.index].case.name
+        yield from example.others
+
+
+def _consequence_sections(report: ChangeReport) -> Iterator[Section]:
+    """Describe all consequences in a table, and each witness below it."""
+    if not report.consequences:
+        return
+    columns = [Column("level"), Column("depends on it"), Column(""), Column("action")]
+    rows = [_describe_row(each) for each in report.consequences]
+    yield Section([Table(columns, rows)], "What the change invalidates")
+    yield Section([Only("html", [Heading("Why")])])
+    yield Section([Fields(list(_list_evidence(report)))])
+
+
+def _describe_row(consequence: Consequence) -> list[Inline]:
+    outcome = message(consequence.outcome, _STYLES[consequence.outcome])
+    return [str(consequence.level), _WHAT[consequence.level], outcome, message(consequence.action)]
+
+
+def _list_evidence(report: ChangeReport) -> Iterator[tuple[str, Inline]]:
+    for consequence in report.consequences:
+        yield str(consequence.level), message(consequence.reason)
+        witness = consequence.witness
+        if witness:
+            yield "", ["proof: ", _show_text(witness.text), f" ({_options(witness)})"]
+            yield "", ["old: ", _describe_side(consequence, witness.old, Style.EXPECTED)]
+            yield "", ["new: ", _describe_side(consequence, witness.new, Style.ACTUAL)]
+
+
+def _describe_side(consequence: Consequence, value: str, style: Style) -> Span:
+    # Only decoded texts contain spaces and characters that matter; ids are plain words.
+    return (
+        _show_text(_shorten(value), style)
+        if consequence.level is ConsequenceLevel.TEXT
+        else message(_shorten(value), style)
+    )
+
+
+def _show_text(text: str, style: Style = Style.PLAIN) -> Span:
+    return exact(text, style) if text else Span("the empty text", Style.DIM)
+
+
+def _options(witness: Witness) -> str:
+    return encode_options(add_special=witness.add_special, parse_special=witness.parse_special)
+
+
+def _shorten(value: str) -> str:
+    return value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}…"
+
+
+def _counted_consequences(report: ChangeReport) -> list[Consequence]:
+    """Return the consequences that the exit code depends on; without `breaking`, none does."""
+    return [each for each in report.consequences if each.level in report.breaking]
+
+
+def consequence_lines(consequence: Consequence) -> list[str]:
+    """Describe a consequence in lines that have passed `visible`."""
+    lines = [f"{_WHAT[consequence.level]}: {consequence.outcome}; {visible_message(consequence.reason)}"]
+    if consequence.action:
+        lines.append(f"required: {visible_message(consequence.action)}")
+    witness = consequence.witness
+    if witness:
+        lines.append(f"proof: {_show_text(witness.text).text} ({_options(witness)})")
+        lines.append(f"old: {_describe_side(consequence, witness.old, Style.EXPECTED).text}")
+        lines.append(f"new: {_describe_side(consequence, witness.new, Style.ACTUAL).text}")
+    return lines
+
+
+def to_ci_report(report: ChangeReport) -> CiReport:
+    """Return what CI systems show of a comparison."""
+    return CiReport(
+        issues=list_issues(report),
+        checks=_CHANGE_CHECKS,
+        verdict=verdict(report),
+        exit_code=diff_exit_code(report),
+        properties={
+            "old": old_side(report).source,
+            "new": new_side(report).source,
+            "sides": "actual is new, expected is old",
+        },
+        suites=partial(_suites, report),
+        tested={check.id for check in (*_CASE_CHECKS, *CASE_CHECKS)},
+    )
+
+
+def _suites(report: ChangeReport, properties: Mapping[str, str]) -> Iterator[Element]:
+    """Yield the suites of the cases, and one of the causes that fuzzing found."""
+    yield from case_suites(report.report, properties)
+    if report.fuzzed:
+        yield from case_suites(report.fuzzed.report, properties)
+
+
+def list_issues(report: ChangeReport) -> Iterator[Issue]:
+    """Yield everything that changed; whatever does not come from the file of a case points at the tokenizer's file."""
+    new, old = (visible_message(side.source) for side in (new_side(report), old_side(report)))
+    sides = [f"actual is {new}, expected is {old}"]
+    yield from _consequence_issues(report)
+    yield from (_part_issue(part, report) for part in report.parts)
+    if report.effect and report.effect.changed_lines:
+        yield _issue("changed-corpus", Level.ERROR, "changed: corpus", _summarize_effect(report.effect), report)
+    for example in report.examples:
+        result = report.report.results[example.index]
+        more = [*sides, *_cause_lines(example)]
+        yield case_issue(result, report.report, "change", path=_file(report), more=more)
+    if report.fuzzed:
+        yield from finding_issues(report.fuzzed, _file(report), sides)
+    yield from decoding_issues(report.report, _file(report))
+    for reason in report.not_compared:
+        yield _issue("not-compared", Level.WARNING, "not compared", visible_message(reason), report)
+
+
+def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
+    for consequence in _counted_consequences(report):
+        lines = "\n".join(consequence_lines(consequence))
+        if consequence.outcome is Outcome.BROKEN:
+            yield _issue("broken-consequence", Level.ERROR, f"broken: {consequence.level}", lines, report)
+        elif consequence.outcome is Outcome.UNKNOWN:
+            yield _issue("not-compared", Level.ERROR, f"not compared: {consequence.level}", lines, report)
+
+
+def _part_issue(part: Part, report: ChangeReport) -> Issue:
+    lines = [summarize_part(part), *_change_lines(part, _MAX_ISSUE_CHANGES)]
+    level = Level.NOTE if report.behavior_only or report.breaking else Level.ERROR
+    return _issue("changed-part", level, f"changed: {visible_message(part.name)}", "\n".join(lines), report)
+
+
+def _issue(check: str, level: Level, title: str, message: str, report: ChangeReport) -> Issue:
+    key = f"{new_side(report).name}\0{message}"
+    return Issue(check=check, level=level, title=title, message=message, path=_file(report), key=key)
+
+
+def _file(report: ChangeReport) -> str:
+    return report.file or new_side(report).source
+
+
+def verdict(report: ChangeReport) -> str:
+    """Sum up a comparison, such as `tokens: 2 added; 648 cases: 630 match, 18 mismatch`."""
+    parts = [summarize_part(part) for part in report.parts]
+    if report.not_compared:
+        parts.append("some parts were not compared")
+    elif not parts:
+        parts.append(_summarize_no_part(report))
+    parts.append(cases_verdict(report.report))
+    if report.fuzzed:
+        parts.append(f"{report.fuzzed.failing:,} of {plural(report.fuzzed.strings, 'generated text')} differ")
+    if report.effect:
+        parts.append(_summarize_effect(report.effect))
+    if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
+        parts.append("fuzzing was interrupted")
+    return "; ".join([*_summarize_breaking(report), *parts])
+
+
+def _summarize_breaking(report: ChangeReport) -> Iterator[str]:
+    """Name the levels that decide, if the user chose them."""
+    counted = [each for each in report.consequences if each.level in report.breaking]
+    for outcome in (Outcome.BROKEN, Outcome.UNKNOWN, Outcome.VALID):
+        levels = [str(each.level) for each in counted if each.outcome is outcome]
+        if levels:
+            yield f"{outcome}: {', '.join(levels)}"
+
+
+def _summarize_no_part(report: ChangeReport) -> str:
+    vocabulary = report.report.vocabulary
+    # The pieces of a library matter only for their bytes; tokverify's own encoder matches texts against them.
+    is_ours = old_side(report).family and new_side(report).family
+    if vocabulary is not None and vocabulary.respelled and is_ours:
+        return f"{plural(vocabulary.respelled, 'token')} stored differently, no other part differs"
+    return "no part differs"
+
+
+def summarize_part(part: Part) -> str:
+    """Sum up a part, such as `tokens: 2 added, 1 removed`."""
+    counts = (f"{count:,} {kind}" for kind, count in count_kinds(part).items())
+    # A saved report may contain any names for parts and kinds of changes.
+    return visible_message(f"{part.name}: {', '.join(counts)}")
+
+
+def change_line(change: PartChange) -> str:
+    """Write a change in one line that has passed `visible`, such as `changed ··: USER_DEFINED → NORMAL`."""
+    values = [None if value is None else visible_message(_shorten_value(value)) for value in (change.old, change.new)]
+    shown = " → ".join(value or "none" for value in values)
+    if change.kind in {"added", "removed"}:
+        shown = values[0] or values[1] or ""
+    return f"{visible_message(change.kind)} {visible(_shorten_value(change.what))}: {shown}"
+
+
+def _change_lines(part: Part, limit: int) -> list[str]:
+    """Write the first changes of a part, one per line, and how many more there are."""
+    left = len(part.changes) - limit
+    return [*map(change_line, part.changes[:limit]), *([f"and {left:,} more"] if left > 0 else [])]
+
+
+def _cause_lines(example: Example) -> list[str]:
+    """Describe the cause and name the other cases that change for it, in lines that have passed `visible`."""
+    lines = [describe_cause(example)] if example.parts else []
+    if example.others:
+        lines.append(f"the same change in {plural(len(example.others), 'more case')}: {_list_names(example.others)}")
+    return lines
+
+
+def describe_cause(example: Example) -> str:
+    """Describe what is known of a cause, in a line that has passed `visible`."""
+    parts = visible_message(" and ".join(example.parts))
+    if example.is_only:
+        return f"of everything that ids depend on, only the {parts} changed"
+    return f"wherever the ids differ, there are tokens that changed: see the {parts}"
+
+
+def _list_names(cases: Sequence[str]) -> str:
+    """List the names of the first cases; the result has passed `visible`."""
+    return list_items(map(visible_message, cases), _MAX_NAMES)
+
+
+def _summarize_effect(effect: Effect) -> str:
+    """Sum up the effect on a corpus."""
+    skipped = f"{plural(effect.skipped_lines, 'line')} skipped, which one of the two does not support"
+    if effect.skipped_lines and not effect.lines:
+        return f"no line of the corpus was compared: {skipped}"
+    lines = f"{percentage(effect.changed_lines, effect.lines)} of {plural(effect.lines, 'line')}"
+    tokens = f"{effect.old_tokens:,} tokens before, {effect.new_tokens:,} after"
+    if effect.old_tokens:
+        tokens += f" ({(effect.new_tokens - effect.old_tokens) / effect.old_tokens:+.2%})"
+    bytes = percentage(effect.changed_bytes, effect.bytes)
+    summary = f"{lines} and {bytes} of the bytes of the corpus change, {tokens}"
+    return f"{summary}; {skipped}" if effect.skipped_lines else summary
+
+
+def _shorten_value(value: str) -> str:
+    """Cut off the end of a value that is too long for a table; `-f json` has all of it."""
+    return value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"

@@ -1,1 +1,0 @@
-"""`tokverify diff` in all formats."""

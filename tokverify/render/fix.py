@@ -1,0 +1,224 @@
+"""Describe a repair: for people, as issues for CI systems, and in one line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokverify.render.document import CommandLine, Document, Fields, Section, Style, code, message
+from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.run.verdict import effect
+from tokverify.report.diagnosis import Command
+from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, FixReport, fix_exit_code, remaining
+from tokverify.text.command_line import fill_in, quote_argument
+from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
+
+if TYPE_CHECKING:
+    from tokverify.render.document import Inline
+    from tokverify.render.options import RenderOptions
+    from tokverify.report.diagnosis import Explanation
+    from tokverify.report.fix import FileRepair, OtherReference, Verification
+
+    _Line = tuple[str, Inline]
+
+_OUTCOMES = {
+    0: ("Repaired", "every comparison with the reference agrees, apart from limits of llama.cpp"),
+    1: ("Not repaired", "a comparison with the reference still finds a difference"),
+}
+_SET_TYPES = (
+    "import gguf; t = gguf.GGUFReader({file}, 'r+').fields['tokenizer.ggml.token_type']; "
+    "[t.parts[t.data[i]].fill(v) for a, b, v in {ranges} for i in range(a, b + 1)]"
+)
+"""A Python program that sets types in place; `{ranges}` contains only numbers."""
+_CASES = Check("fix-cases", "cases", "Cases fail in the file that is left.", Level.ERROR)
+_DIFFERENCES = Check("fix-differences", "differences", "A comparison finds differences.", Level.ERROR)
+_INFERRED = Check("fix-inferred", "not verified", "Tokens were changed by inference.", Level.ERROR)
+_OTHER = Check("fix-other-reference", "other reference", "Another tokenizer contradicts the reference.", Level.WARNING)
+
+
+def describe(report: FixReport, options: RenderOptions) -> Document:
+    """Describe a repair.
+
+    Without a file to write, or with `verbose`, this includes commands that do the same without tokverify; with
+    `verbose`, also checks that find nothing.
+    """
+    return Document(
+        title=["tokverify fix: ", message(report.source)],
+        verdict=verdict(report),
+        exit_code=fix_exit_code(report),
+        sections=_describe_sections(report, verbose=options.verbose),
+        outcome=_describe_outcome(report),
+    )
+
+
+def _describe_outcome(report: FixReport) -> tuple[str, str]:
+    word, meaning = _OUTCOMES[fix_exit_code(report)]
+    return word if report.repair or fix_exit_code(report) else "Nothing to repair", meaning
+
+
+def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]:
+    commands = list(_list_commands(report.repair, report)) if report.repair and (verbose or not report.target) else []
+    yield Section([Fields(list(_describe_plan(report, verbose=verbose))), *commands])
+    if report.after:
+        yield Section([Fields(list(_describe_result(report, report.after, verbose=verbose)))])
+
+
+def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[_Line]:
+    yield "before", _format_counts(report.before)
+    if report.before.refusal:
+        yield "", message(f"cannot be verified: {report.before.refusal}")
+    else:
+        yield from _format_checks({check.name: check.before for check in report.checks}, verbose=verbose)
+    cause = _cause(report)
+    if report.diagnosis and cause:
+        yield "cause", message(effect(cause, report.diagnosis))
+    if report.repair is None:
+        yield "repair", _explain_no_repair(report)
+    else:
+        yield from _describe_repair(
+            report.repair, is_cause=cause is not None and cause.sentence == report.repair.sentence
+        )
+    if report.stopped_early:
+        yield "limit", f"reached before everything was tried{_how_to_raise_it(report)}"
+    yield from (("warning", message(_describe_other(other), Style.CAVEAT)) for other in report.others)
+
+
+def _cause(report: FixReport) -> Explanation | None:
+    return next(iter(report.diagnosis.explanations), None) if report.diagnosis else None
+
+
+def _how_to_raise_it(report: FixReport) -> str:
+    return ", even with --thorough" if report.is_thorough else "; --thorough raises it"
+
+
+def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[_Line]:
+    keys = f"writes {', '.join(repair.keys)}"
+    lines = [keys] if is_cause else [repair.sentence, keys]
+    if repair.changed_tokens:
+        lines.append(f"changes the text, type or score of {plural(repair.changed_tokens, 'token')}")
+    if repair.inferred_tokens:
+        lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
+    yield from (("" if index else "repair", message(line)) for index, line in enumerate(lines))
+    yield from (("" if index else "left out", message(line)) for index, line in enumerate(repair.left_out))
+
+
+def _describe_other(other: OtherReference) -> str:
+    disputed = (
+        f"{other.source} and the reference encode {other.disputed:,} of {plural(other.cases, 'case')} differently"
+    )
+    return f"{disputed}; it and the file that is left, {other.differing:,}"
+
+
+def _explain_no_repair(report: FixReport) -> str:
+    left = [check.name for check in remaining(report)]
+    cause = _cause(report)
+    if cause and not cause.expressible:
+        return "none that GGUF can express"
+    if not report.before.fail and left:
+        return f"none found for the {', '.join(left)}"
+    if not report.before.fail:
+        return "none needed, as every case matches; name cases that show a fault with --cases"
+    return "none found"
+
+
+def _list_commands(repair: FileRepair, report: FixReport) -> Iterator[CommandLine]:
+    """List commands that make the same change without tokverify."""
+    if repair.gguf_command:
+        arguments = fill_in(repair.gguf_command, report.source or None, report.target or None)
+        yield CommandLine(Command("the same with the gguf package", arguments))
+    if repair.types:
+        arguments = _type_command(repair, report.source or None, report.target or None)
+        yield CommandLine(Command("the same types with the gguf package", arguments))
+
+
+def _type_command(repair: FileRepair, model: str | None, output: str | None) -> tuple[str, ...]:
+    """Return a command line that copies the file and sets the types in the copy."""
+    source, target = quote_argument(model, "MODEL"), quote_argument(output, "FIXED.gguf")
+    ranges = [(found.first, found.last, found.type) for found in repair.types]
+    program = _SET_TYPES.format(file=repr(shlex.split(target)[0]), ranges=ranges)
+    return "cp", source, target, "&&", "python", "-c", shlex.quote(program)
+
+
+def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -> Iterator[_Line]:
+    yield "after", _format_counts(after)
+    yield from _format_checks({check.name: check.after for check in report.checks}, verbose=verbose)
+    yield "written", code(report.target)
+
+
+def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[_Line]:
+    for name, count in counts.items():
+        if count or verbose:
+            noun = "error" if name in {FINDINGS, UNCONFIRMED} else "difference"
+            yield "", message(f"{name}: {plural(count, noun)}")
+
+
+def _format_counts(found: Verification) -> str:
+    match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
+    counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not" if found.fail else match
+    if found.explained:
+        counts += f", {found.explained:,} {'differs' if found.explained == 1 else 'differ'} only by limits of llama.cpp"
+    differing = found.decoded_differently
+    return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts
+
+
+def to_ci_report(report: FixReport) -> CiReport:
+    """Return what CI systems show of a repair: what is wrong with the repaired file, or else with the original."""
+    return CiReport(
+        issues=_issues(report),
+        checks=(_CASES, _DIFFERENCES, _INFERRED, _OTHER),
+        verdict=verdict(report),
+        exit_code=fix_exit_code(report),
+        skipped=[f"not declared by the reference: {visible_message(what)}" for what in report.not_compared],
+        properties={"model": report.source, "repaired": report.target},
+    )
+
+
+def _issues(report: FixReport) -> Iterator[Issue]:
+    left = report.after or report.before
+    if left.fail:
+        refusal = [f"cannot be verified: {visible_message(left.refusal)}"] if left.refusal else []
+        verb = "fails" if left.fail == 1 else "fail"
+        yield _issue(_CASES, [f"{plural(left.fail, 'case')} {verb}", *refusal], report)
+    for check in remaining(report):
+        yield _issue(_DIFFERENCES, [_describe_check(check, is_written=report.after is not None)], report)
+    if report.repair and report.repair.inferred_tokens and report.after:
+        count = plural(report.repair.inferred_tokens, "token")
+        yield _issue(_INFERRED, [f"{count} inferred from similar tokens and not verified"], report)
+    for other in report.others:
+        yield _issue(_OTHER, [f"{visible_message(other.source)} disagrees with the reference"], report)
+
+
+def _issue(check: Check, lines: list[str], report: FixReport) -> Issue:
+    return issue_of(check, lines, path=report.source, key=f"{report.source}\0{lines[0]}")
+
+
+def verdict(report: FixReport) -> str:
+    """Sum up a report."""
+    unknown = f"; not declared by the reference: {', '.join(report.not_compared)}" if report.not_compared else ""
+    unknown += "".join(f"; {other.source} disagrees" for other in report.others)
+    if not fix_exit_code(report):
+        return f"{'repaired' if report.after else 'nothing to repair'}: {_describe_agreement(report)}{unknown}"
+    failing = (report.after or report.before).fail
+    left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
+    left += [_describe_check(check, is_written=report.after is not None) for check in remaining(report)]
+    if report.repair and report.repair.inferred_tokens and report.after:
+        left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
+    return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"
+
+
+def _describe_agreement(report: FixReport) -> str:
+    explained = (report.after or report.before).explained
+    if not explained:
+        return "every comparison agrees"
+    reasons = "; ".join(f"{limit.message} ({limit.code})" for limit in report.limits)
+    differ = "differs" if explained == 1 else "differ"
+    return f"every comparison agrees, except that {plural(explained, 'case')} {differ} because {reasons}"
+
+
+def _describe_check(check: FixCheck, *, is_written: bool) -> str:
+    """Say how many differences a check still finds; the name has not passed `visible` yet."""
+    if check.name == UNCONFIRMED:
+        return f"{check.name} remain"
+    return f"{plural(check.after if is_written else check.before, 'difference')} in {check.name}"

@@ -1,1 +1,0 @@
-"""Describe the reports of `tokverify fix`."""

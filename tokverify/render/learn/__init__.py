@@ -1,1 +1,0 @@
-"""`tokverify learn` in all formats."""

@@ -1,1 +1,0 @@
-"""`tokverify report diff` in all formats."""

@@ -1,1 +1,0 @@
-"""`tokverify stats` in all formats."""

@@ -1,1 +1,0 @@
-"""`tokverify stream` in all formats."""

@@ -1,1 +1,0 @@
-"""`tokverify versions` in all formats."""
