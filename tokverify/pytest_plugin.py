@@ -125,7 +125,7 @@ class TokenizersTest:
         """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
         from tokverify.errors import GoneError
         from tokverify.render.run.differences import difference_sections
-        from tokverify.report.run_summary import failing_differences
+        from tokverify.report.run import failing_differences
 
         __tracebackhide__ = True
         report = _verify(self.model)

@@ -13,8 +13,7 @@ from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.engine.encoder import Encoder
-from tokverify.report.chat import Conversation, chat_exit_code
-from tokverify.report.chat_kind import CHAT_KINDS
+from tokverify.report.chat import CHAT_KINDS, Conversation, chat_exit_code
 from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates, special_texts
 

@@ -15,8 +15,7 @@ from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.digest import digest
 from tokverify.errors import TokverifyError
-from tokverify.report.run import KnownDifference, Report, Side, Status
-from tokverify.report.run_summary import count_status, run_exit_code
+from tokverify.report.run import KnownDifference, Report, Side, Status, count_status, run_exit_code
 
 TODAY = date(2026, 6, 1)
 ACTUAL = FakeTokenizer("a", "b", "c", "d", name="ours")

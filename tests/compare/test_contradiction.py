@@ -20,8 +20,7 @@ from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR
 from tokverify.report.run import Report
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 

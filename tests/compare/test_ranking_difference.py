@@ -13,13 +13,12 @@ from support.rule_maker import bpe_json
 from support.spec_maker import USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify import load_gguf, load_reference
 from tokverify.compare.ranking_difference import compare_rankings, find_ranking_differences
-from tokverify.compare.reference_ranking import ranks_alike
+from tokverify.compare.reference_ranking import has_same_merges, ranks_alike
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.report.finding import ERROR, INFO
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.competing_text import CompetingTexts
-from tokverify.texts.merge_list import has_same_merges
 
 LETTERS = {"a": -9.0, "b": -9.1, "c": -9.2, "d": -11.0, "x": -12.0}
 SPM = spm_spec({"ab": -1.0, "bc": -2.0, "dx": -3.0, **LETTERS}, add_space_prefix=False)

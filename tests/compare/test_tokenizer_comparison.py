@@ -9,8 +9,7 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spe
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, INFO, WARNING
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.spec import TokenType
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import GenerationEnds, Tokenizer

@@ -13,7 +13,7 @@ from tokverify.corpus import cause
 from tokverify.corpus.cause import Classifier, compare_texts
 from tokverify.corpus.window import MAX_IDS, Window, _find_agreement, find_windows
 from tokverify.engine.encoder import Encoder
-from tokverify.report.corpus_cause import MEANINGS, CorpusCause
+from tokverify.report.corpus import MEANINGS, CorpusCause
 from tokverify.spec import TokenizerSpec, TokenType
 
 TEXT = "The weather in Zürich was fine, with 12345 people outside."

@@ -7,7 +7,7 @@ from tokverify.corpus.check import Found, TokenizerChecker
 from tokverify.corpus.document import Document
 from tokverify.engine.encoder import Encoder
 from tokverify.references import load_reference
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.texts.mode import Mode
 

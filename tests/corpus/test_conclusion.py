@@ -8,8 +8,7 @@ from tokverify.corpus.conclusion import conclude, describe_place
 from tokverify.corpus.example import Comparison
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally
 from tokverify.engine.encoder import Encoder
-from tokverify.report.corpus import CorpusReport, check_corpus, corpus_exit_code
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause, CorpusReport, check_corpus, corpus_exit_code
 from tokverify.report.run import Side
 from tokverify.texts.mode import Mode
 

@@ -4,7 +4,7 @@ import pytest
 
 from tokverify.corpus.conclusion import has_ids_of_other_tokenizer
 from tokverify.corpus.result import CauseTally, Example, Place, Tally
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 
 CANONICAL = tuple(range(100))
 OTHER = tuple(range(50, 150))

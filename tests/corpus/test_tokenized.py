@@ -8,7 +8,7 @@ from tokverify.corpus.cause import Classifier
 from tokverify.corpus.document import Document
 from tokverify.corpus.tokenized import TokenizedChecker
 from tokverify.engine.encoder import Encoder
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)

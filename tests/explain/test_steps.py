@@ -13,8 +13,7 @@ from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.lattice_trace import LOWEST
 from tokverify.explain.explanation import explain
-from tokverify.report.explain import Explanation, list_stretches
-from tokverify.report.explain_steps import CharsmapSearch, LatticeEntry
+from tokverify.report.explain import CharsmapSearch, Explanation, LatticeEntry, list_stretches
 from tokverify.spec import TokenizerSpec
 
 MAP = {"a": "1", "ab": "2", "abcd": "3", "ﬁ": "fi", "z": ""}

@@ -6,7 +6,7 @@ import pytest
 
 from support.spec_maker import CONTROL, bpe_spec
 from tokverify.errors import TokverifyError
-from tokverify.explain.token_search import find_tokens
+from tokverify.explain.inspection import find_tokens
 from tokverify.report.inspect import TokenDetails
 
 SPEC = bpe_spec(["a b"], {"[/INST]": CONTROL, "*": 1})

@@ -23,8 +23,7 @@ from tokverify.references.command_process import Program
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
 from tokverify.report.consequence import Level, Outcome
-from tokverify.report.run import Side
-from tokverify.report.run_summary import count_decode_differences, run_exit_code, vocabularies_differ
+from tokverify.report.run import Side, count_decode_differences, run_exit_code, vocabularies_differ
 from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.spec import TokenType
 

@@ -17,8 +17,7 @@ from support.paths import ROOT, SAMPLE
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.references import open_reference
-from tokverify.report.run import Status
-from tokverify.report.run_summary import count_status, run_exit_code, vocabularies_differ
+from tokverify.report.run import Status, count_status, run_exit_code, vocabularies_differ
 from tokverify.sources.load import load_gguf
 
 EXAMPLES = ROOT / "docs" / "examples"

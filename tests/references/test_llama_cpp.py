@@ -16,8 +16,7 @@ from tokverify.references import llama_cpp, llama_cpp_library, llama_cpp_worker,
 from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
 from tokverify.references.reference import Request
-from tokverify.report.run import Status
-from tokverify.report.run_summary import count_decode_differences, count_status, vocabularies_differ
+from tokverify.report.run import Status, count_decode_differences, count_status, vocabularies_differ
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.texts.vocabulary import compare_vocabularies
 

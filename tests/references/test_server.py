@@ -17,7 +17,7 @@ from tokverify.errors import EncodeError, GoneError, TokverifyError, Unsupported
 from tokverify.references import open_reference, servers
 from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
-from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.run import vocabularies_differ
 from tokverify.system import http_pool
 from tokverify.system.http_pool import AnswerError
 from tokverify.texts.vocabulary import compare_vocabularies

@@ -12,7 +12,7 @@ from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, 
 from tokverify.references import open_reference
 from tokverify.references.reference import Request
 from tokverify.references.tiktoken import load
-from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.run import vocabularies_differ
 from tokverify.sources.tiktoken.published import PUBLISHED
 from tokverify.texts.vocabulary import compare_vocabularies
 

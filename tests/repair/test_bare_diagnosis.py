@@ -12,7 +12,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
 from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
 from tokverify.repair.evidence import Target
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL, UNUSED = TokenType.NORMAL.value, TokenType.UNUSED.value

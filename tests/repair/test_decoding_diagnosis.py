@@ -20,8 +20,7 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
 from tokverify.report.fix import FixCheck, FixReport, Verification, fix_exit_code
-from tokverify.report.run import Status
-from tokverify.report.run_summary import count_decode_differences, count_status, run_exit_code
+from tokverify.report.run import Status, count_decode_differences, count_status, run_exit_code
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.sources.gguf.values import changed_values

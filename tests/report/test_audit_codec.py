@@ -13,9 +13,8 @@ from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport
-from tokverify.report.codec import read, to_document
+from tokverify.report.codec import read, to_document, write_json
 from tokverify.report.finding import Severity
-from tokverify.report.json_text import write_json
 from tokverify.report.schema import generate_schema
 
 

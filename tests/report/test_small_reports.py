@@ -15,7 +15,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode, read_any
 from tokverify.report.fix import fix_exit_code
 from tokverify.report.record import RecordedCase, RecordedChange, Recording, recording_exit_code
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import run_exit_code
 from tokverify.report.schema import generate_schema
 from tokverify.report.train import Training
 

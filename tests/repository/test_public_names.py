@@ -4,7 +4,7 @@ import pytest
 
 import tokverify
 from support.paths import SAMPLE
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import run_exit_code
 
 
 def test_every_public_name_exists():

@@ -22,7 +22,7 @@ from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import WorkUnit
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING
 from tokverify.sources.load import load_gguf
 from tokverify.texts.mode import Mode
 

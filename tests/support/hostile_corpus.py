@@ -5,7 +5,9 @@ from functools import cache
 
 from support.hostile_finding import HOSTILE, hostile_fuzz
 from tokverify.report.corpus import (
+    MEANINGS,
     CauseCount,
+    CorpusCause,
     CorpusCoverage,
     CorpusExample,
     CorpusReport,
@@ -13,7 +15,6 @@ from tokverify.report.corpus import (
     Throughput,
     UnreadableGroup,
 )
-from tokverify.report.corpus_cause import MEANINGS, CorpusCause
 from tokverify.report.fuzz import FuzzCoverage, Share
 from tokverify.report.run import Status
 

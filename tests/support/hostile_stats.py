@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
-from tokverify.explain.stats.measure import measure
-from tokverify.explain.stats.subject import StatsSubject
+from tokverify.explain.stats.measure import StatsSubject, measure
 from tokverify.report.stats import StatsReport
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \n0123456789"

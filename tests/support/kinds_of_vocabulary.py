@@ -21,7 +21,7 @@ from tokverify.commands.tasks.opening import OpenedReference, open_model, open_s
 from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import run_exit_code
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer

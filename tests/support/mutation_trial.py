@@ -32,7 +32,7 @@ from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.fix import Verification
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run_summary import count_decode_differences
+from tokverify.report.run import count_decode_differences
 from tokverify.sources.gguf.declaration import read_declaration, read_spec
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.sources.gguf.values import changed_values

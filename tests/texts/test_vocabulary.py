@@ -1,7 +1,6 @@
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.engine.joined_strings import JoinedStrings, join
-from tokverify.report.run import PieceDifference
-from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.run import PieceDifference, vocabularies_differ
 from tokverify.texts.vocabulary import compare_vocabularies
 
 

@@ -1,14 +1,14 @@
 """Check rendered conversations: each function looks for one kind of problem.
 
-To add a check, write a function, add it to `CHECKS`, and describe it in `tokverify.report.chat_kind`.
+To add a check, write a function, add it to `CHECKS`, and describe it in `tokverify.report.chat`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject
 from tokverify.chat.text_difference import Stretch, find_differences
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, Rendering, message_texts
@@ -17,7 +17,17 @@ from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.token_text import STRONG
 from tokverify.tokenizer import Token, Tokenizer
 
+if TYPE_CHECKING:
+    from tokverify.chat.text_difference import LineBlock
+    from tokverify.compare.marker import TemplateMarkers
+    from tokverify.engine.family import Settings
+    from tokverify.report.chat import RenderedConversation
+
 _MAX_CONTEXT = 30
+ANSWER = "tokverifyanswer"
+"""The assistant's message in `Probes.answered`."""
+QUESTION = "tokverifyquestion"
+"""The user's message in `Probes.followed`."""
 
 
 class Problem(NamedTuple):
@@ -58,7 +68,7 @@ def drift(subject: ChatSubject) -> Iterator[Problem]:
             return
 
 
-def white_space(subject: ChatSubject) -> Iterator[Problem]:
+def _white_space(subject: ChatSubject) -> Iterator[Problem]:
     """Find texts that differ from the reference's only in white space."""
     if subject.differences and _differ_only_in_white_space(subject):
         before, stretch = next(find_differences(subject.differences))
@@ -98,7 +108,7 @@ def double_bos(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(INFO, message)
 
 
-def split_marker(subject: ChatSubject) -> Iterator[Problem]:
+def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
     """Find markers, in the template's source or assembled by it, that are encoded as several tokens."""
     if subject.rendered.actual_ids is None:
         return
@@ -116,7 +126,7 @@ def split_marker(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(INFO if alike or is_unknown_role else ERROR, message)
 
 
-def turn_end(subject: ChatSubject) -> Iterator[Problem]:
+def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
     """Find turns of the assistant after which no token ends the generation.
 
     Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
@@ -141,7 +151,7 @@ def turn_end(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(INFO if subject.as_in_reference else WARNING, message)
 
 
-def generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
+def _generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
     """Find templates that ignore `add_generation_prompt` although the answer does not come next."""
     if (
         subject.probes.unasked is None
@@ -155,7 +165,7 @@ def generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
     yield Problem(INFO if subject.as_in_reference else WARNING, message)
 
 
-def lost_content(subject: ChatSubject) -> Iterator[Problem]:
+def _lost_content(subject: ChatSubject) -> Iterator[Problem]:
     """Find messages and tools that are missing from the text."""
     conversation = subject.conversation
     if subject.rendered.actual.text is None:
@@ -173,13 +183,13 @@ def lost_content(subject: ChatSubject) -> Iterator[Problem]:
 CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "failing": failing,
     "drift": drift,
-    "white-space": white_space,
+    "white-space": _white_space,
     "ids": ids,
     "double-bos": double_bos,
-    "split-marker": split_marker,
-    "turn-end": turn_end,
-    "generation-prompt": generation_prompt,
-    "lost-content": lost_content,
+    "split-marker": _split_marker,
+    "turn-end": _turn_end,
+    "generation-prompt": _generation_prompt,
+    "lost-content": _lost_content,
 }
 """Kind of finding -> the function that looks for it in one conversation."""
 
@@ -265,3 +275,48 @@ def _find_strings(value: object) -> Iterator[str]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     for item in items:
         yield from _find_strings(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """The results of our template for slightly changed conversations."""
+
+    unasked: Rendering | None = None
+    """A conversation with `add_generation_prompt`, without it."""
+
+    answered: Rendering | None = None
+    """The same conversation, with an answer from the assistant."""
+
+    followed: Rendering | None = None
+    """A conversation that ends with the assistant's turn, with another message from the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSubject:
+    """A rendered conversation and the tokenizers."""
+
+    conversation: Conversation
+    rendered: RenderedConversation
+    probes: Probes
+    markers: TemplateMarkers
+    settings: Settings
+    """The settings of `actual`."""
+
+    actual: Tokenizer
+
+    expected: Tokenizer | None = None
+    """The reference, if it recognizes control tokens in a text."""
+
+    differences: tuple[LineBlock, ...] = ()
+    """The aligned texts of both sides; empty if they are equal or one is missing."""
+
+    @property
+    def text(self) -> str:
+        """The text that our template writes; empty if it fails."""
+        return self.rendered.actual.text or ""
+
+    @property
+    def as_in_reference(self) -> bool:
+        """Whether the reference's template writes the same."""
+        expected = self.rendered.expected
+        return expected is not None and expected.text == self.rendered.actual.text

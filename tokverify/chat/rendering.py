@@ -1,13 +1,14 @@
-"""Render conversations with chat templates, in a child process with a time limit."""
+"""Render conversations with a chat template: here, in a child process, or by the server that is the reference."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from tokverify.report.chat import Rendering
+from tokverify.errors import EncodeError
+from tokverify.report.chat import Conversation, Rendering
 from tokverify.system.child_process import ChildProcess, FailedError, LateError
 
 SECONDS = 10.0
@@ -79,3 +80,35 @@ def _start_child() -> ChildProcess:
         child.abort()
         raise
     return child
+
+
+@runtime_checkable
+class ChatRendering(Protocol):
+    """Renders conversations with a template of its own."""
+
+    def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> Sequence[str | EncodeError | None]:
+        """Return the text of each conversation, or why there is none; None if it cannot be compared.
+
+        Args:
+            conversations: Objects with `messages`, `tools` if there are any, and `add_generation_prompt`.
+        """
+
+
+def render_served(tokenizer: ChatRendering, conversations: Sequence[Conversation]) -> list[Rendering | None]:
+    """Render conversations; variables other than messages, tools and the generation prompt are not sent."""
+    return list(map(_to_rendering, tokenizer.render_chats(list(map(_to_request, conversations)))))
+
+
+def _to_rendering(text: str | EncodeError | None) -> Rendering | None:
+    if text is None:
+        return None
+    return Rendering(error=str(text)) if isinstance(text, EncodeError) else Rendering(text=text)
+
+
+def _to_request(conversation: Conversation) -> Mapping[str, Any]:
+    tools = {} if conversation.tools is None else {"tools": list(conversation.tools)}
+    return {
+        "messages": list(conversation.messages),
+        **tools,
+        "add_generation_prompt": conversation.add_generation_prompt,
+    }

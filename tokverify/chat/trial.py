@@ -8,10 +8,8 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from tokverify.chat.check import CHECKS
-from tokverify.chat.rendering import Task, render
-from tokverify.chat.served import ChatRendering, render_served
-from tokverify.chat.subject import ANSWER, QUESTION, ChatSubject, Probes
+from tokverify.chat.check import ANSWER, CHECKS, QUESTION, ChatSubject, Probes
+from tokverify.chat.rendering import ChatRendering, Task, render, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
 from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.side import side_of

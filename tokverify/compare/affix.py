@@ -11,7 +11,7 @@ from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.text.wording import list_tokens
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 
 if TYPE_CHECKING:
     from tokverify.report.tokenizer_difference import TokenizerDifference

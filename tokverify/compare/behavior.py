@@ -12,7 +12,7 @@ from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.texts.mode import Mode
 
 _MAX_LENGTH = 400

@@ -14,8 +14,7 @@ from tokverify.report.difference import DecodeDifference
 from tokverify.report.run import CaseResult, Side, Status
 from tokverify.text.utf8 import has_surrogate, to_utf8
 from tokverify.texts.alignment import compare, compare_decoded
-from tokverify.texts.batch import Answers, KnownIds
-from tokverify.texts.failure import FAILURES, Failure, combine
+from tokverify.texts.batch import FAILURES, Answers, Failure, KnownIds, combine
 from tokverify.texts.mode import Mode, Modes, mode_of
 from tokverify.tokenizer import Tokenizer, tokens_for_display
 

@@ -15,8 +15,7 @@ from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.marker import read_template
 from tokverify.errors import TokverifyError
 from tokverify.report.run import CaseResult, Report
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
@@ -28,7 +27,7 @@ from tokverify.sources.config import (
 )
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.texts.vocabulary import types_of
 from tokverify.tokenizer import FileReading, Tokenizer, pieces_of
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from tokverify.case import Case
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult
-from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDifference
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import CODES, Aspect, Origin, TokenizerDifference
 
 DIGITS = 16
 """The number of hexadecimal digits of a digest."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.compare.digest import digest
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
-from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING, CaseResult, Report, Status
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 if TYPE_CHECKING:

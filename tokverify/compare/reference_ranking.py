@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress, islice
+from itertools import compress, islice, pairwise
 from operator import lt
 from typing import TYPE_CHECKING
 
@@ -14,9 +16,9 @@ import msgspec
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
+from tokverify.engine.joined_strings import join
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.spec import TokenizerSpec
-from tokverify.texts.merge_list import has_same_merges
 from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
 _SHARED = 8
 """A score that at least this many tokens share ranks none of them: it marks tokens that no merge makes."""
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_ESCAPED = '\\"' + "".join(map(chr, range(1, 32)))
+_ESCAPES = {character.encode(): json.dumps(character)[1:-1].encode() for character in _ESCAPED}
+"""The characters that JSON escapes; the backslash comes first, because the other escapes contain it."""
+_PAIRS = b"[["
 
 
 class _Unigram(msgspec.Struct):
@@ -104,3 +111,37 @@ def _descends(actual: Encoder, scores: Sequence[float]) -> bool:
     counts = Counter(normal)
     own = [score for score in normal if counts[score] < _SHARED]
     return not any(map(lt, own, islice(own, 1, None)))
+
+
+class _Model(msgspec.Struct):
+    merges: msgspec.Raw
+
+
+class _BpeDocument(msgspec.Struct):
+    model: _Model
+
+
+def has_same_merges(merges: Sequence[str], document: bytes) -> bool:
+    """Whether a tokenizer.json certainly lists these merges, each with a space between its pieces, in this order.
+
+    Merges that are equal but written in an unusual way count as different, too.
+    """
+    try:
+        written = bytes(msgspec.json.decode(document, type=_BpeDocument).model.merges)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return bool(merges) and _write_like(written, join(merges)) == written
+
+
+def _write_like(written: bytes, joined: bytes) -> bytes:
+    """Return merges, joined with NUL, as JSON with the same whitespace and brackets as those already written."""
+    strings = [match.span() for _, match in zip(range(3), _STRING.finditer(written), strict=False)]
+    if len(strings) < 2:  # noqa: PLR2004 - there is nothing to learn the whitespace from
+        return b""
+    gaps = [written[start - 1 : end + 1] for (_, start), (end, _) in pairwise(strings)]
+    for character, escape in _ESCAPES.items():
+        joined = joined.replace(character, escape)
+    before, after = written[: strings[0][0] + 1], written[written.rfind(b'"') :]
+    if b"".join(before.split()).startswith(_PAIRS):
+        joined = joined.replace(b" ", gaps[0])
+    return before + joined.replace(b"\0", gaps[-1]) + after

@@ -17,8 +17,7 @@ from tokverify.report.report_diff import (
     SideChange,
     VersionChange,
 )
-from tokverify.report.run import CaseResult, Report, Side, Status
-from tokverify.report.run_summary import other_side
+from tokverify.report.run import CaseResult, Report, Side, Status, other_side
 from tokverify.report.tokenizer_difference import difference_fails
 
 _Change = TypeVar("_Change", CaseChange, DifferenceChange)

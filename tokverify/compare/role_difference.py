@@ -12,7 +12,7 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer
 
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}

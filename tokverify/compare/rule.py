@@ -12,7 +12,7 @@ from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.audit import ManualSection, RuleManual
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.tokenizer_difference import TokenizerDifference
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 
 if TYPE_CHECKING:
     Check = Callable[[Subject], Iterable[Finding]]

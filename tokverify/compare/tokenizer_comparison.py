@@ -18,7 +18,7 @@ from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import plural
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, why_hidden
 
 

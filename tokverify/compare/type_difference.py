@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from tokverify.compare.digest import make_difference
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tokverify.corpus.boundary import pre_tokens_differ
 from tokverify.corpus.window import MAX_IDS, Window, find_windows
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.tokenizer import MatchListing, Tokenizer
 
 MAX_WINDOWS = 8

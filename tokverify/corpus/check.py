@@ -11,7 +11,7 @@ import numpy as np
 from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.texts.batch import encode_all
 from tokverify.texts.mode import Mode, Modes
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
     Classify = Callable[[Sequence[int], Sequence[int]], tuple[str, ...]]
-
 
 BATCH_CHARACTERS: Final = 1 << 20
 """Large, because the two tokenizers evict each other's tables from the caches of the processor."""

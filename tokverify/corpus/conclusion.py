@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.corpus.example import Comparison, FoundExample, make_example
 from tokverify.corpus.source import SOURCES
-from tokverify.report.corpus import CauseCount, CorpusExample, CorpusReport, GroupCount, UnreadableGroup
-from tokverify.report.corpus_cause import MEANINGS, CorpusCause
+from tokverify.report.corpus import (
+    MEANINGS,
+    CauseCount,
+    CorpusCause,
+    CorpusExample,
+    CorpusReport,
+    GroupCount,
+    UnreadableGroup,
+)
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import pairs_for_display

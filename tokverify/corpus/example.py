@@ -12,7 +12,7 @@ from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import Case, CaseResult, Side, Status

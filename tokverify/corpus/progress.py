@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.corpus.result import Tally, UnitResult, add
-from tokverify.report.corpus_progress import CorpusProgress
+from tokverify.report.corpus import CorpusProgress
 from tokverify.report.fuzz import Share
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.texts.mode import Mode
 
 _NOT_ENCODED = "the tokenizer cannot encode the text"

@@ -10,7 +10,7 @@ from tokverify.engine.family import NO_TOKEN
 from tokverify.engine.models.lattice_trace import LOWEST
 from tokverify.engine.trace import Candidate, Step
 from tokverify.report import explain as report
-from tokverify.report.explain_steps import CharsmapSearch, CharsmapStep, LatticeEntry, LatticeStep, LatticeTrial
+from tokverify.report.explain import CharsmapSearch, CharsmapStep, LatticeEntry, LatticeStep, LatticeTrial
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:

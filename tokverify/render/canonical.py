@@ -24,7 +24,7 @@ from tokverify.render.run.cases import case_details
 from tokverify.render.run.junit import properties_of
 from tokverify.render.run.sections import sides_section
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
-from tokverify.report.run_summary import other_side
+from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural
 

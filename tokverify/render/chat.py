@@ -29,6 +29,7 @@ from tokverify.render.draw_junit import document, not_passed, passed, suite, unc
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.severity import NOUNS, SEVERITY_STYLES
 from tokverify.report.chat import (
+    CHAT_KINDS,
     ChatFinding,
     ChatReport,
     Conversation,
@@ -41,7 +42,6 @@ from tokverify.report.chat import (
     findings_for,
     message_texts,
 )
-from tokverify.report.chat_kind import CHAT_KINDS
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural

@@ -24,8 +24,7 @@ from tokverify.render.run.cases import case_sections
 from tokverify.render.run.issue import case_issue
 from tokverify.render.run.sections import limit_sections, vocabulary_sections
 from tokverify.report.convert import Conversion, conversion_exit_code
-from tokverify.report.run import CaseResult, Status
-from tokverify.report.run_summary import FAILING, vocabularies_differ
+from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import overrides_title, plural
 

@@ -34,14 +34,13 @@ from tokverify.report.corpus import (
     UnreadableGroup,
     corpus_exit_code,
 )
-from tokverify.report.run_summary import other_side
+from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.corpus import Throughput
-    from tokverify.report.corpus_progress import CorpusProgress
+    from tokverify.report.corpus import CorpusProgress, Throughput
 
 _OUTCOMES = {
     0: ("Passed", "all documents compared agree, or no more differ than accepted"),

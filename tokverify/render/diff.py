@@ -49,8 +49,7 @@ from tokverify.report.diff import (
     old_side,
 )
 from tokverify.report.fuzz import Stop
-from tokverify.report.run import Side
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING, Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, percentage, plural
 

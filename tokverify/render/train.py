@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect, verdict
-from tokverify.report.run import Report
-from tokverify.report.run_summary import count_decode_differences, run_exit_code
+from tokverify.report.run import Report, count_decode_differences, run_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 

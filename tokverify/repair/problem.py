@@ -13,8 +13,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import DecodingEvidence, DecodingTarget, Evidence, Goal, Target
-from tokverify.report.run import CaseResult, Status
-from tokverify.report.run_summary import can_match
+from tokverify.report.run import CaseResult, Status, can_match
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer
 

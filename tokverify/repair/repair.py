@@ -20,9 +20,8 @@ from tokverify.repair.other_model import describe_other_model, is_of_other_model
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
-from tokverify.report.run import Report, Status
-from tokverify.report.run_summary import failing_differences, has_failing_case
-from tokverify.report.verdict import Origin
+from tokverify.report.run import Report, Status, failing_differences, has_failing_case
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument

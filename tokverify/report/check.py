@@ -8,9 +8,8 @@ from enum import StrEnum
 
 from tokverify.report.audit import AuditReport, audit_exit_code, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, chat_exit_code, check_chat, summarize_chat
-from tokverify.report.run import Report
+from tokverify.report.run import Report, run_exit_code, summarize_run
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import run_exit_code, summarize_run
 
 _CANNOT_RUN = 2
 

@@ -6,9 +6,11 @@ derived from the fields and ignored when the document is read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, starmap
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
@@ -23,18 +25,15 @@ from tokverify.report.convert import Conversion, check_conversion, summarize_con
 from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
-from tokverify.report.explain_decode import DecodingExplanation
-from tokverify.report.explain_exposed import ExposedExplanation
+from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
 from tokverify.report.fix import FixReport, check_fix, summarize_fix
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
-from tokverify.report.json_text import write_json
 from tokverify.report.learn import Learning, check_learning, summarize_learning
 from tokverify.report.record import Recording, summarize_recording
 from tokverify.report.report_diff import ReportDiff, summarize_report_diff
-from tokverify.report.run import Report
+from tokverify.report.run import Report, summarize_run
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import summarize_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.report.stream import StreamReport, check_stream_report, summarize_stream
 from tokverify.report.train import Training, check_training, summarize_training
@@ -47,13 +46,12 @@ from tokverify.tokenizer import HexBytes
 
 SCHEMA_VERSION = 7
 """The version of the format of all kinds of reports; it increases when a key is added, removed or redefined."""
-
 _MAX_BYTES = 1 << 27
 # Suites nest at most 20 deep, and json.dumps fails at about 300.
 _MAX_DEPTH = 100
 _MAX_INTEGER = 1 << 63
-
 _Report = TypeVar("_Report")
+_MAX_LINE = 100
 
 
 def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, ARG001 - the type differs by kind
@@ -291,3 +289,61 @@ def _split_place(message: str) -> tuple[str, str]:
 def _reject(file: str, place: str, problem: str) -> NoReturn:
     where = visible_message(f"{place}: {problem}")
     raise TokverifyError(f"{file}: {where}; not a complete tokverify report, write it again with -f json")
+
+
+def write_json(document: Mapping[str, object]) -> str:
+    """Write a JSON object in ASCII, so that lone surrogates survive, in the order of its keys.
+
+    Bytes become hexadecimal strings. Infinite numbers and NaN, which JSON lacks, become strings.
+    """
+    try:
+        return _write(dict(document), "\n") + "\n"
+    except ValueError:  # an infinite number, which is rare; looking for one takes as long as writing
+        return _write(_replace_infinite(dict(document)), "\n") + "\n"
+
+
+def _replace_infinite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _replace_infinite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_infinite(item) for item in value]
+    return value if not isinstance(value, float) or isfinite(value) else str(value)
+
+
+def _write(value: object, line_break: str) -> str:
+    """Write a value; a short one and every list of ids takes one line."""
+    is_ids = _is_ids(value)
+    if is_ids or _estimate_length(value) <= _MAX_LINE:
+        line = _write_line(value)
+        if is_ids or len(line) <= _MAX_LINE:
+            return line
+    inner = line_break + "  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_write(item, inner)}" for key, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{line_break}}}"
+    if isinstance(value, list | tuple):
+        return f"[{inner}{f',{inner}'.join(_write(item, inner) for item in value)}{line_break}]"
+    return _write_line(value)
+
+
+def _write_line(value: object) -> str:
+    return json.dumps(value, allow_nan=False, default=bytes.hex)
+
+
+def _estimate_length(value: object) -> int:
+    """Return a lower bound of a value's length on one line, after a look at a few of its parts."""
+    if isinstance(value, str | bytes):
+        return len(value) + 2
+    items = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    if not isinstance(items, list | tuple):
+        return 1
+    length = 0
+    for item in items:
+        length += _estimate_length(item) + 2
+        if length > _MAX_LINE + 2:
+            break
+    return length
+
+
+def _is_ids(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, int) for item in value)

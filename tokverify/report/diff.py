@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from tokverify.report.consequence import Consequence, Level, consequences_exit_code
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report, Side, compares_nothing, has_failing_case, run_exit_code
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import compares_nothing, has_failing_case, run_exit_code
 
 
 @dataclass(frozen=True, slots=True)

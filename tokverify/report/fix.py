@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fields import Count
-from tokverify.report.limit import AppliedLimit
+from tokverify.report.run import AppliedLimit
 from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
 FINDINGS = "errors found by audit"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tokverify.report.fields import Count
-from tokverify.report.run import Report
+from tokverify.report.run import Report, failing_differences
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import failing_differences
 from tokverify.tokenizer import HexBytes
 
 INTERRUPTED = 130

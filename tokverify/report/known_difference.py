@@ -15,7 +15,7 @@ class KnownDifference:
     aspect: str = ""
     """The aspect in which the tokenizers differ; empty for a case."""
     difference: str
-    """The digest of the failure or difference (`verify.digest`)."""
+    """The digest of the failure or difference (`compare.digest`)."""
     reason: str
     """Why it is accepted."""
     expires: date | None = None

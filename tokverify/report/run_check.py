@@ -10,7 +10,7 @@ from tokverify.report.diagnosis import Diagnosis, Repair, command_line
 from tokverify.report.difference import Difference
 from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.text.wording import list_alternatives
 
 _GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")

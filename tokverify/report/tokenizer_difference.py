@@ -9,7 +9,36 @@ from enum import StrEnum
 from tokverify.report.fields import Digest, RuleCode
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.verdict import Origin
+
+
+class Origin(StrEnum):
+    """Where a difference comes from."""
+
+    FILE = "file"
+    """Another GGUF file would agree with the reference."""
+    CONVENTION = "convention"
+    """llama.cpp's converter writes it so on purpose; a file that agrees could be written, but should not be."""
+    RUNTIME = "runtime"
+    """No GGUF file can agree: llama.cpp overrides, lacks or cannot express something."""
+    REFERENCE = "reference"
+    """The reference contradicts its own configuration, or is known to be outdated."""
+    UNKNOWN = "unknown"
+    """None of these could be proven."""
+
+
+class Verdict(StrEnum):
+    """What a report concludes."""
+
+    EQUAL = "equal"
+    """No case fails, and no difference reaches what a gate fails on."""
+    FAITHFUL = "faithful"
+    """Cases differ, but each only by proven limits of llama.cpp or conventions of its converter."""
+    ACCEPTED = "accepted"
+    """As either of these, once the known differences are set aside."""
+    DIFFERENT = "different"
+    """Anything else."""
+    NOT_COMPARABLE = "not comparable"
+    """Nothing was compared, or a side stopped answering."""
 
 
 class Aspect(StrEnum):
@@ -45,6 +74,7 @@ ASPECTS: Mapping[Aspect, str] = {
 }
 """What each aspect means."""
 
+
 CODES: Mapping[Aspect, str] = {
     **dict.fromkeys((Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.PADDING, Aspect.SIZE), "TV201"),
     Aspect.SPECIAL_IDS: "TV201",
@@ -55,14 +85,18 @@ CODES: Mapping[Aspect, str] = {
 }
 """Aspect -> the code of the rule of `tokverify audit` that reports the same difference; waivers name it."""
 
+
 NOT_COMPARED = "not-compared"
 """In a list of what makes a run fail: something that could not be compared."""
+
 
 FAIL_ON = ("error",)
 """What makes a run fail by default."""
 
+
 SEVERITIES = tuple(severity.name.lower() for severity in Severity)
 """The names of the severities in such a list, the lowest first."""
+
 
 FAIL_ON_NAMES: tuple[str, ...] = (*SEVERITIES, *Aspect, NOT_COMPARED, "none")
 """What can be listed: the lowest severity that fails, aspects that always fail, `not-compared`, or only `none`."""

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokverify.report.fields import Count
-from tokverify.report.run import Report
+from tokverify.report.run import Report, run_exit_code
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import run_exit_code
 from tokverify.tokenizer import Token
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.report.run import FAILING, CaseResult, Report, Side, Status, run_exit_code, summarize_run
 from tokverify.report.run_check import check_run
-from tokverify.report.run_summary import FAILING, run_exit_code, summarize_run
 
 _CANNOT_RUN = 2
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
-from tokverify.texts.failure import FAILURES, Failure, name_side
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.texts.mode import Mode
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, adapted_decoding_of
 
 _Parameters = ParamSpec("_Parameters")
 _Answer = TypeVar("_Answer")
-
+FAILURES = (EncodeError, UnsupportedError)
+"""What a tokenizer may raise for one text."""
+Failure = EncodeError | UnsupportedError
 Encoded = list[int] | Failure
 """The ids of a text, or why it cannot be encoded."""
-
 Decoded = bytes | Failure
 """The text of some ids, or why they cannot be decoded."""
-
 KnownIds = dict[tuple[str, Mode], Encoded]
 """What a tokenizer answered, by text and options."""
 
@@ -113,3 +113,45 @@ class Answers:
         if isinstance(decoded, FAILURES):
             raise name_side(self._side, decoded)
         return decoded
+
+
+def name_side(side: str, failure: Failure) -> Failure:
+    """Return a failure whose message begins with the side."""
+    return type(failure)(f"{side}: {failure}")
+
+
+def combine(failures: Sequence[Failure]) -> Failure:
+    """Combine the failures of one or both sides; the text is skipped if the result is an UnsupportedError."""
+    if len(failures) == 1:
+        return failures[0]
+    return UnsupportedError(f"neither side can encode this text: {'; '.join(map(str, failures))}")
+
+
+class NotComparedError(Exception):
+    """Something about two tokenizers cannot be compared; the message says what, and why."""
+
+
+class Queries:
+    """Encodes texts with a tokenizer, and counts the encodings."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.count = 0
+        """The number of texts that have been encoded."""
+
+    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int] | None:
+        """Encode one text; None if it cannot be encoded."""
+        self.count += 1
+        try:
+            return self.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+        except (EncodeError, UnsupportedError):
+            return None
+
+    def encode_all(self, texts: Sequence[str], *, parse_special: bool = False) -> list[list[int] | None]:
+        """Encode texts without adding special tokens; None for a text that cannot be encoded."""
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, BatchEncoding):
+            return [self.encode(text, parse_special=parse_special) for text in texts]
+        self.count += len(texts)
+        results = tokenizer.encode_many(texts, add_special=False, parse_special=parse_special)
+        return [ids if isinstance(ids, list) else None for ids in results]

@@ -16,23 +16,32 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
 from tokverify.spec import TokenizerSpec, piece_made_by
+from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
-from tokverify.texts.division_text import close_divisions
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
 
-MOST = 20_000
+_MOST = 20_000
 """At most this many texts are made."""
 _LONGEST = 100
 """Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
 _WINDOW = 40
 """How many competitors are tried on either side of a join that has another rank."""
 _LAST = float("inf")
-
-
 _Pieces: TypeAlias = tuple[str, str, str]
 """Three neighboring pieces; the one in the middle can be joined to either of the others."""
+_LONGEST_DIVIDED = 16
+"""Longer pieces, in characters, are left out."""
+_MIDDLE = 20_000
+"""At most this many pieces are tried in the middle; of more, an even sample."""
+_OUTER = 60_000
+"""At most this many pieces are tried around them."""
+_WINDOW, _WORK = 8, 200_000
+"""How many of the pieces that end with the same characters are tried; more, if a vocabulary is small."""
+_Losses: TypeAlias = list[tuple[float, str]]
+"""Pieces, and how much the sum grows if only the part of a piece that is left counts."""
+Scores: TypeAlias = Mapping[str, float]
 
 
 class _Join(NamedTuple):
@@ -85,7 +94,7 @@ class CompetingTexts:
         """The tokenizer that was looked at last, and what competes in it."""
 
     def make(self, actual: Encoder) -> list[str]:
-        """Return the texts for a tokenizer, at most `MOST`, and those that it divides narrowly, if scores are added."""
+        """Return the texts for one tokenizer, at most `_MOST`, and those it divides narrowly if scores are added."""
         last, pieces = self._last
         if last is None or not _rank_alike(last, actual.spec):
             pieces = self._find(actual.spec, actual.settings.family.ranking)
@@ -93,13 +102,13 @@ class CompetingTexts:
         return _texts(pieces, actual)
 
     def make_around(self, actual: Encoder, moved: Collection[str]) -> list[str]:
-        """Return the texts in which joins that make one of the moved pieces compete with any others, at most `MOST`."""
+        """Return the texts in which joins that make one of the moved pieces compete with others, at most `_MOST`."""
         ranking = actual.settings.family.ranking
         if self._declared is None:
             return []
         ours, theirs = (_joins_around(spec, ranking, moved) for spec in (actual.spec, self._declared))
         found = chain(_flipped_around(ours, theirs, moved), _flipped_around(theirs, ours, moved))
-        return _texts((one.pieces for one in nsmallest(MOST, found)), actual)
+        return _texts((one.pieces for one in nsmallest(_MOST, found)), actual)
 
     def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
         declared = self._declared
@@ -110,9 +119,9 @@ class CompetingTexts:
         ours = _joins(spec, ranking)
         theirs = self._theirs.get(ranking)
         found = _flipped(ours, theirs) if theirs and theirs.joins else _Competitors(ours).of(ours)
-        pieces: list[tuple[str, ...]] = [one.pieces for one in nsmallest(MOST, found)]
+        pieces: list[tuple[str, ...]] = [one.pieces for one in nsmallest(_MOST, found)]
         if ranking is Ranking.SCORE_SUM:
-            pieces += close_divisions(_scores(spec), _scores(declared) if declared else None)
+            pieces += _close_divisions(_scores(spec), _scores(declared) if declared else None)
         return pieces
 
 
@@ -124,7 +133,7 @@ def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Co
     closest = [one for one in theirs.of(theirs.joins) if _has_other_winner(one, ours, theirs.joins)]
     yield from closest
     moved = {join for one in closest for join in (one.first, one.second)}
-    if len(closest) < MOST:
+    if len(closest) < _MOST:
         others = theirs.of(moved, _WINDOW)
         yield from (one for one in others if _has_other_winner(one, ours, theirs.joins))
 
@@ -262,3 +271,102 @@ def _text(pieces: tuple[str, ...], actual: Encoder) -> str | None:
     if not all(piece in ids for piece in pieces):
         return None
     return from_utf8(b"".join(actual.token_bytes(ids[piece]) for piece in pieces))
+
+
+class _Division(NamedTuple):
+    """A text that can be divided in two ways."""
+
+    margin: float
+    """How far apart the sums are."""
+    two: tuple[str, str]
+    other: tuple[str, ...]
+
+    def prefers_other(self, scores: Scores) -> bool:
+        """Whether the other way has the higher sum."""
+        sums = [sum(scores.get(piece, float("-inf")) for piece in pieces) for pieces in (self.two, self.other)]
+        return sums[1] > sums[0]
+
+
+def _close_divisions(ours: Scores, theirs: Scores | None) -> list[tuple[str, str]]:
+    """Return pairs of pieces for whose text other pieces have nearly the same sum of scores, at most `_MOST`.
+
+    Args:
+        ours: The scores of a tokenizer, by piece.
+        theirs: Those of the reference, if it declares any; then only texts count that the two divide differently.
+    """
+    if not theirs:
+        return [one.two for one in nsmallest(_MOST, _Divisions(ours, frozenset()).find())]
+    moved = frozenset(piece for piece, score in theirs.items() if ours.get(piece) != score)
+    found = _Divisions(theirs, moved).find()
+    return [one.two for one in nsmallest(_MOST, (one for one in found if _is_flipped(one, ours, theirs)))]
+
+
+def _is_flipped(one: _Division, ours: Scores, theirs: Scores) -> bool:
+    return one.prefers_other(ours) != one.prefers_other(theirs)
+
+
+class _Divisions:
+    """Finds the divisions whose sums are closest for each piece in the middle, and each way to cut it.
+
+    Args:
+        scores: The scores, by piece.
+        moved: The pieces to try in any case.
+    """
+
+    def __init__(self, scores: Scores, moved: frozenset[str]) -> None:
+        self._scores = scores
+        self._moved = moved
+        self._window = max(_WINDOW, _WORK // max(len(scores), 1))
+        self._ending: dict[str, _Losses] = defaultdict(list)
+        self._starting: dict[str, _Losses] = defaultdict(list)
+        for piece, left, right in _cuts(self._sample(_OUTER)):
+            if left in scores:
+                self._ending[right].append((scores[left] - scores[piece], piece))
+            if right in scores:
+                self._starting[left].append((scores[right] - scores[piece], piece))
+        for piece in self._sample(_OUTER):
+            self._starting[piece].append((-scores[piece], piece))
+        for pieces in (*self._ending.values(), *self._starting.values()):
+            pieces.sort()
+
+    def _sample(self, most: int) -> Sequence[str]:
+        """Return at most that many pieces, and as many of those to try in any case."""
+        return list(dict.fromkeys([*thin_out(list(self._scores), most), *thin_out(sorted(self._moved), most)]))
+
+    def find(self) -> Iterator[_Division]:
+        """Yield the divisions."""
+        for middle, left, right in _cuts(self._sample(_MIDDLE)):
+            firsts, seconds = self._ending.get(left, []), self._starting.get(right, [])
+            if not firsts or not seconds:
+                continue
+            for first in self._choose(firsts):
+                for second in self._closest(seconds, -first[0] - self._scores[middle]):
+                    yield self._division(first, second, middle, (left, right))
+            for second in self._choose_moved(seconds):
+                for first in self._closest(firsts, -second[0] - self._scores[middle]):
+                    yield self._division(first, second, middle, (left, right))
+
+    def _choose(self, pieces: _Losses) -> Sequence[tuple[float, str]]:
+        return [*self._choose_moved(pieces), *thin_out(pieces, self._window)]
+
+    def _choose_moved(self, pieces: _Losses) -> Sequence[tuple[float, str]]:
+        moved = [one for one in pieces if one[1] in self._moved] if self._moved else []
+        return thin_out(moved, self._window)
+
+    def _closest(self, pieces: _Losses, wanted: float) -> Sequence[tuple[float, str]]:
+        at, near = bisect_left(pieces, (wanted,)), max(self._window // _WINDOW, 1)
+        return pieces[max(at - near, 0) : at + near]
+
+    def _division(
+        self, first: tuple[float, str], second: tuple[float, str], middle: str, cut: tuple[str, str]
+    ) -> _Division:
+        around = (first[1].removesuffix(cut[0]), middle, second[1].removeprefix(cut[1]))
+        margin = abs(first[0] + self._scores[middle] + second[0])
+        return _Division(margin, (first[1], second[1]), tuple(filter(None, around)))
+
+
+def _cuts(pieces: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each piece with its parts before and after each place inside it."""
+    for piece in pieces:
+        for at in range(1, len(piece) if len(piece) <= _LONGEST_DIVIDED else 1):
+            yield piece, piece[:at], piece[at:]

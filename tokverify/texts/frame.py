@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from tokverify.texts.batch import Queries
+
 if TYPE_CHECKING:
-    from tokverify.texts.queries import Queries
+    from tokverify.engine.encoder import Encoder
+
+    Texts = Sequence[str | None]
 
 _Item = TypeVar("_Item")
-
 CHARACTERS = 4000
 """The approximate length of a pack."""
 
@@ -68,3 +71,18 @@ def _pack(items: Iterable[_Item], size_of: Callable[[_Item], int]) -> Iterator[l
             pack, size = [], 0
     if pack:
         yield pack
+
+
+def find_unreachable(queries: Queries, hypothesis: Encoder, texts: Texts, ids: Sequence[int]) -> frozenset[int]:
+    """Return those tokens among `ids` whose own text the hypothesis encodes to them, and the reference does not.
+
+    Only tokens in packs that are encoded differently are examined one by one.
+    """
+    own = Queries(hypothesis)
+    packs = list(make_packs([id for id in ids if texts[id]], texts))
+    probes = [FRAMES[0].surround(texts[id] or "" for id in pack) for pack in packs]
+    encodings = zip(packs, queries.encode_all(probes), own.encode_all(probes), strict=True)
+    suspects = [id for pack, theirs, ours in encodings if theirs != ours for id in pack]
+    alone = [texts[id] or "" for id in suspects]
+    answers = zip(suspects, queries.encode_all(alone), own.encode_all(alone), strict=True)
+    return frozenset(id for id, theirs, ours in answers if id in (ours or ()) and id not in (theirs or ()))

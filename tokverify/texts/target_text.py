@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ _ADDED = 400
 _MIXED = 150
 """How many texts consist of several tokens."""
 _LENGTH = 12
+# subtle: no two of them compose, so that a normalizer, which GGUF cannot express, changes none of the texts.
+_CHARACTERS = ("a", "B", "s", "1", " ", "\t", "\n", "\r", "'", ".", "/", "_", "é", "中", "\u0947", "😀")
+"""One of each kind that the patterns of pre-tokenizers distinguish."""
+_SPLIT_LENGTH = 3
+_MOST_DIGITS = 8
 
 
 def is_generated(case: Case) -> bool:
@@ -87,3 +93,12 @@ def _mixed_cases(actual: Encoder | None, expected: Tokenizer | None, size: int) 
     for number in range(_MIXED):
         parts = [next(_texts_of(random.randrange(size), actual, expected), " ") for _ in range(_LENGTH)]
         yield Case(id=f"mixed-{number}", suite=SUITE, text="".join(parts), parse_special=bool(number % 2))
+
+
+def split_texts(encoder: Encoder) -> Iterator[str]:
+    """Yield all short sequences of the characters, and runs of digits; nothing if the family has no choice of names."""
+    family = encoder.settings.family
+    if not family.uses_pre_tokenizer or family.pre:
+        return
+    yield from map("".join, product(_CHARACTERS, repeat=_SPLIT_LENGTH))
+    yield from ("1" * count for count in range(2, _MOST_DIGITS))

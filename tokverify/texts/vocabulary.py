@@ -13,7 +13,7 @@ from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}

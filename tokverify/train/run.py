@@ -19,8 +19,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.repair.repair import add_repairs
-from tokverify.report.run import Report
-from tokverify.report.run_summary import count_decode_differences, run_exit_code
+from tokverify.report.run import Report, count_decode_differences, run_exit_code
 from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
 from tokverify.sources.load import load_gguf
 from tokverify.system.worker_pool import exit_with

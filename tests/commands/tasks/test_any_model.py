@@ -17,8 +17,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import OpenedReference, open_subject
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
-from tokverify.report.run import Report, Status
-from tokverify.report.run_summary import FAILING, count_status, failing_differences, run_exit_code
+from tokverify.report.run import FAILING, Report, Status, count_status, failing_differences, run_exit_code
 from tokverify.sources.load import load_gguf
 
 ENCODER_PROGRAM = ROOT / "tests" / "support" / "encoder_program.py"

@@ -13,8 +13,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.conformance import check_conformance
 from tokverify.compare.consistency import BATCHED, REPEATED, check_consistency
-from tokverify.report.run import Status
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import Status, run_exit_code
 
 PROGRAM = ROOT / "tests" / "support" / "encoder_program.py"
 MODEL = SAMPLE / "sample.gguf"

@@ -11,8 +11,7 @@ from tokverify import select_cases, verify_model
 from tokverify.commands.tasks import corpus
 from tokverify.commands.tasks.corpus import verify_corpus
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus import corpus_exit_code
-from tokverify.report.corpus_cause import CorpusCause
+from tokverify.report.corpus import CorpusCause, corpus_exit_code
 from tokverify.report.run import Status
 from tokverify.sources.load import load_gguf
 

@@ -27,7 +27,7 @@ from tokverify.compare.repair import FIX, find_remedy, new_metadata
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.report.check import Part
 from tokverify.report.diff import behaves_alike, old_side
-from tokverify.report.run_summary import run_exit_code
+from tokverify.report.run import run_exit_code
 from tokverify.sources.stores.model_file import ModelFile
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"

@@ -16,8 +16,7 @@ from tokverify.compare.convert.loss import Loss
 from tokverify.compare.convert.verification import Explainer
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.convert import conversion_exit_code
-from tokverify.report.run import Status
-from tokverify.report.run_summary import count_status
+from tokverify.report.run import Status, count_status
 from tokverify.sources.gguf import writer as gguf_writer
 from tokverify.sources.gguf.declaration import read_spec
 

@@ -17,7 +17,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.report.run import Report
-from tokverify.report.verdict import Origin, Verdict
+from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 

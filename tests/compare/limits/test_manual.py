@@ -7,7 +7,7 @@ from tokverify.compare.limits import LIMITS
 from tokverify.compare.limits.limit import SECTIONS
 from tokverify.compare.limits.manual import write_manual
 from tokverify.report.finding import ERROR
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 DOCS: Path = ROOT / "docs" / "limits-of-gguf.md"
 

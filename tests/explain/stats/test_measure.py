@@ -8,9 +8,7 @@ from tokverify.commands.tasks.stats import open_subjects
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.explain.stats import text as text_module
-from tokverify.explain.stats.measure import measure
-from tokverify.explain.stats.subject import StatsSubject
-from tokverify.explain.stats.vocabulary import count_long, find_longest, find_ordinary
+from tokverify.explain.stats.measure import StatsSubject, count_long, find_longest, find_ordinary, measure
 from tokverify.report.stats import MeasuredTexts, stats_exit_code
 from tokverify.spec import TokenType
 

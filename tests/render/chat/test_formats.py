@@ -17,8 +17,7 @@ from tokverify.render.case_text import shortened
 from tokverify.render.chat import CHAT_CHECKS, UNCHECKED_CHECK, verdict
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
-from tokverify.report.chat import ChatReport, Template, count_findings, message_texts
-from tokverify.report.chat_kind import CHAT_KINDS
+from tokverify.report.chat import CHAT_KINDS, ChatReport, Template, count_findings, message_texts
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
 

@@ -19,8 +19,7 @@ from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import causes
 from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
-from tokverify.report.run_summary import can_match
+from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference, can_match
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token
 

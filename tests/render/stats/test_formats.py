@@ -7,8 +7,7 @@ import pytest
 from support.ci_reading import check_visible
 from support.fake_tokenizer import FakeTokenizer
 from support.markdown_reading import check_plain
-from tokverify.explain.stats.measure import measure
-from tokverify.explain.stats.subject import StatsSubject
+from tokverify.explain.stats.measure import StatsSubject, measure
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import SCHEMA_VERSION

@@ -12,7 +12,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.repair.probe.convention import falling_scores, normal_ids
 from tokverify.repair.probe.score_fitting import fit_scores
 from tokverify.spec import TokenizerSpec
-from tokverify.texts.queries import Queries
+from tokverify.texts.batch import Queries
 
 
 def new_words(spec: TokenizerSpec, count: int) -> list[str]:

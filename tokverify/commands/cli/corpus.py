@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from tokverify.corpus.plan import Shard
-    from tokverify.report.corpus_progress import CorpusProgress
+    from tokverify.report.corpus import CorpusProgress
 
 PROGRESS = ("bar", "json")
 """How progress can be shown."""

@@ -74,7 +74,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if stop_at_eos:
         raise click.UsageError("--stop-at-eos needs --decode")
     from tokverify.commands.tasks.explain import explain_text
-    from tokverify.report.explain_exposed import ExposedExplanation
+    from tokverify.report.explain_decode import ExposedExplanation
 
     source = read_text(text, file)
     explanation = explain_text(model, source, reference, add_special=add_special, parse_special=parse_special)

@@ -25,8 +25,7 @@ from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus import CorpusReport, Throughput
-from tokverify.report.corpus_progress import CorpusProgress
+from tokverify.report.corpus import CorpusProgress, CorpusReport, Throughput
 from tokverify.system.output_file import check_writable, write_file
 from tokverify.text.wording import list_items, plural
 

@@ -17,8 +17,7 @@ from tokverify.corpus.result import Tally
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
-from tokverify.report.corpus import CorpusReport
-from tokverify.report.corpus_progress import CorpusProgress
+from tokverify.report.corpus import CorpusProgress, CorpusReport
 
 
 def corpus_status(state: Path) -> CorpusProgress:

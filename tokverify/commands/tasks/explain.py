@@ -16,10 +16,9 @@ from tokverify.commands.tasks.opening import (
 )
 from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
-from tokverify.explain.exposed import explain_exposed
+from tokverify.explain.stages import explain_exposed
 from tokverify.report.explain import Explanation
-from tokverify.report.explain_decode import DecodingExplanation
-from tokverify.report.explain_exposed import ExposedExplanation
+from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
 
 
 def explain_text(

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.commands.tasks.declaration import open_declaration
-from tokverify.explain.inspection import inspect
-from tokverify.explain.token_search import find_tokens
+from tokverify.explain.inspection import find_tokens, inspect
 from tokverify.report.inspect import Inspection, TokenList
 
 

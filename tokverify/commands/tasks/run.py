@@ -26,8 +26,7 @@ from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.errors import GoneError
 from tokverify.references.location import EXPECT
-from tokverify.report.run import Report, Side
-from tokverify.report.run_summary import count_decode_differences, failing_differences, has_failing_case
+from tokverify.report.run import Report, Side, count_decode_differences, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_t
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.explain.stats.measure import measure
-from tokverify.explain.stats.subject import StatsSubject, make_subject
+from tokverify.explain.stats.measure import StatsSubject, make_subject, measure
 from tokverify.report.stats import StatsReport
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.version import __version__

@@ -10,7 +10,7 @@ from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, plural, quote
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
 

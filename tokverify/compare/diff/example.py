@@ -9,8 +9,7 @@ from typing import NamedTuple
 from tokverify.compare.fuzz.trial import TrialOutcome
 from tokverify.report.diff import ChangeReport, Example, PartChange, new_side, old_side
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import CaseResult, Status
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING, CaseResult, Status
 from tokverify.texts.sample import Sample
 
 _KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}

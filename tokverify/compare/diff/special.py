@@ -14,7 +14,7 @@ from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
 from tokverify.spec import TokenType
 from tokverify.text.wording import plural
-from tokverify.texts.failure import NotComparedError
+from tokverify.texts.batch import NotComparedError
 from tokverify.texts.vocabulary import types_of
 from tokverify.tokenizer import EndListing, Tokenizer, pieces_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.diff.merge_text import conflict_texts
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.texts.failure import FAILURES
+from tokverify.texts.batch import FAILURES
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
 from tokverify.texts.sample import Sample

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from tokverify.errors import UnsupportedError
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.text.sequence import common_ends
-from tokverify.texts.batch import Encoded, decode_all, encode_all
-from tokverify.texts.failure import FAILURES, combine, name_side
+from tokverify.texts.batch import FAILURES, Encoded, combine, decode_all, encode_all, name_side
 from tokverify.texts.mode import Modes
 from tokverify.texts.sample import Sample
 from tokverify.tokenizer import Tokenizer

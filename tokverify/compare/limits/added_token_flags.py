@@ -12,7 +12,7 @@ from tokverify.engine.deviation import Deviation, MatchFlags
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import WARNING
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
 

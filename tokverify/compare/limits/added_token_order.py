@@ -10,7 +10,7 @@ from tokverify.engine.added_token import split_leftmost, split_longest_first
 from tokverify.engine.added_token_overlap import can_overlap
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 
 @limit(code="TL008", name="added-token-order", origin=Origin.RUNTIME, severity=INFO)

@@ -9,7 +9,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 
 @limit(code="TL009", name="byte-fallback", origin=Origin.RUNTIME, severity=WARNING)

@@ -9,7 +9,7 @@ from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.texts.token_text import is_converted_control
 
 

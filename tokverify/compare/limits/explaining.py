@@ -15,8 +15,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
-from tokverify.report.limit import AppliedLimit
-from tokverify.report.run import CaseResult, Status
+from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.tokenizer import Tokenizer
 
 _LARGEST = 3

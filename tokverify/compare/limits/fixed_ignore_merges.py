@@ -8,7 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import WARNING
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 
 @limit(code="TL006", name="fixed-ignore-merges", origin=Origin.RUNTIME, severity=WARNING)

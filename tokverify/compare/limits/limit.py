@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import Severity
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 if TYPE_CHECKING:
     from tokverify.compare.limits.sides import Sides

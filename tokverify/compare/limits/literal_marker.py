@@ -9,7 +9,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.report.finding import INFO
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 
 @limit(code="TL005", name="literal-marker", origin=Origin.RUNTIME, severity=INFO)

@@ -8,7 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 DEFAULT_LONGEST_WORD = 100
 """HuggingFace's `max_input_chars_per_word`."""

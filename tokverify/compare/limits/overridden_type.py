@@ -10,7 +10,7 @@ from tokverify.engine.attribute import Attributes
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
 from tokverify.report.finding import WARNING
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType
 from tokverify.text.wording import quote
 

@@ -10,7 +10,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.unicode_version import FIRST_LETTERS, UNICODE_VERSION, has_unassigned
 from tokverify.report.finding import INFO
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 
 @limit(code="TL004", name="unicode-version", origin=Origin.RUNTIME, severity=INFO)

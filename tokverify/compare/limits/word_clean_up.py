@@ -9,7 +9,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.report.finding import WARNING
-from tokverify.report.verdict import Origin
+from tokverify.report.tokenizer_difference import Origin
 
 _ACCENTED = "A\u00e9"
 

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
-from tokverify.explain.stats.probe import probe
-from tokverify.explain.stats.text import PIECE_BYTES, SampleText, read_pieces, samples, texts_of
-from tokverify.explain.stats.vocabulary import count_long, find_longest, find_ordinary
-from tokverify.report.stats import MeasuredTexts, MeasuredTokenizer, StatsReport, TextKind, TokenCount
+from tokverify.explain.stats.text import PIECE_BYTES, SampleText, probe, read_pieces, samples, texts_of
+from tokverify.report.stats import LONG_TOKEN, MeasuredTexts, MeasuredTokenizer, StatsReport, TextKind, TokenCount
 from tokverify.text.wording import plural
 from tokverify.texts.mode import Mode, Modes
-from tokverify.tokenizer import why_hidden
+from tokverify.tokenizer import Token, Tokenizer, pieces_of, tokens_of, why_hidden
 
 if TYPE_CHECKING:
-    from tokverify.explain.stats.subject import StatsSubject
-
+    from tokverify.engine.family import Settings
 
 _LISTED = 5
 _TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)
+_ORDINARY = (Attribute.NORMAL | Attribute.USER_DEFINED).value
+_EXCLUDED = {
+    name: attribute.value
+    for name, attribute in (
+        ("control", Attribute.CONTROL),
+        ("byte", Attribute.BYTE),
+        ("unused", Attribute.UNUSED),
+        ("unknown", Attribute.UNKNOWN),
+    )
+}
 
 
 def measure(
@@ -62,7 +72,7 @@ def measure(
     )
     reasons = [(subject.name, why_hidden(subject.tokenizer)) for subject in subjects]
     hidden = [f"nothing is known about the vocabulary of {name}: {reason}" for name, reason in reasons if reason]
-    return replace(stats, remarks=(*make_remarks(stats), *hidden))
+    return replace(stats, remarks=(*_make_remarks(stats), *hidden))
 
 
 def _count_bytes(path: Path) -> int:
@@ -197,7 +207,7 @@ def _measure_vocabulary(
     )
 
 
-def make_remarks(stats: StatsReport) -> Iterator[str]:
+def _make_remarks(stats: StatsReport) -> Iterator[str]:
     """Yield the remarks that apply."""
     yield "words are separated by white space; they are not counted in scripts without spaces between words"
     yield from _explain_tokens(stats)
@@ -231,3 +241,92 @@ def _explain_texts(stats: StatsReport) -> Iterator[str]:
     trailing = sum(texts.trailing for texts in stats.texts) if stats.files else 0
     if trailing:
         yield f"{plural(trailing, 'line')} of these texts {'ends' if trailing == 1 else 'end'} in spaces or tabs"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsSubject:
+    """A tokenizer to measure."""
+
+    name: str
+    source: str
+    tokenizer: Tokenizer
+
+    attributes: Sequence[int] | None = None
+    """The attributes of each token; None if they are not known."""
+
+    unknown: frozenset[int] = frozenset()
+    """Ids that represent text for which there is no token."""
+
+    fingerprint: str | None = None
+    """Set for an encoder of ours."""
+
+    sha256: str | None = None
+    """The digest of a reference's file."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of the libraries involved."""
+
+
+def make_subject(name: str, source: str, tokenizer: Tokenizer, declared: Settings | None) -> StatsSubject:
+    """Describe a tokenizer; `declared` are its effective settings, or None if they are unknown."""
+    if declared is None or len(declared.attributes) != tokenizer.vocab_size:
+        unknown = tokenizer.special_ids.get("unk")
+        return StatsSubject(name, source, tokenizer, unknown=frozenset() if unknown is None else frozenset([unknown]))
+    unknown_ids = {id for id, attribute in enumerate(declared.attributes) if attribute & Attribute.UNKNOWN.value}
+    if "unk" in declared.special_ids:
+        unknown_ids.add(declared.special_ids["unk"])
+    return StatsSubject(name, source, tokenizer, declared.attributes, frozenset(unknown_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinaryTokens:
+    """The tokens that ordinary text can use."""
+
+    ids: frozenset[int]
+
+    excluded: Mapping[str, int]
+    """Kind of token -> number of tokens that ordinary text cannot use."""
+
+
+def find_ordinary(tokenizer: Tokenizer, attributes: Sequence[int] | None) -> OrdinaryTokens:
+    """Exclude control, byte, unused and unknown tokens.
+
+    Without `attributes`, only special tokens with a known role, byte pieces and ids without a token are excluded.
+    """
+    if attributes is None:
+        special = set(tokenizer.special_ids.values())
+        kinds = [_kind_of_piece(piece, id in special) for id, piece in enumerate(pieces_of(tokenizer))]
+    else:
+        kinds = list(map(_kind_of_attribute, attributes))
+    ids = frozenset(id for id, kind in enumerate(kinds) if kind is None)
+    return OrdinaryTokens(ids, dict(Counter(kind for kind in kinds if kind is not None)))
+
+
+def _kind_of_attribute(attribute: int) -> str | None:
+    if kind := next((name for name, bit in _EXCLUDED.items() if attribute & bit), None):
+        return kind
+    return None if attribute & _ORDINARY else "undefined"
+
+
+def _kind_of_piece(piece: str, is_special: bool) -> str | None:
+    if is_special:
+        return "special"
+    if not piece:
+        return "undefined"
+    return "byte" if BYTE_PIECE.fullmatch(piece) else None
+
+
+def find_longest(tokenizer: Tokenizer, ids: Iterable[int], count: int) -> list[Token]:
+    """Return the tokens that represent the most characters, longest first, except runs of one character."""
+    texts = {id: _text(tokenizer, id) for id in ids}
+    varied = [id for id, text in texts.items() if len(set(text.strip())) > 1]
+    return tokens_of(tokenizer, sorted(varied, key=lambda id: (-len(texts[id]), id))[:count])
+
+
+def count_long(tokenizer: Tokenizer, ids: Iterable[int]) -> int:
+    """Count the tokens that represent more than `LONG_TOKEN` characters."""
+    return sum(len(_text(tokenizer, id)) > LONG_TOKEN for id in ids)
+
+
+def _text(tokenizer: Tokenizer, id: int) -> str:
+    return tokenizer.token_bytes(id).decode("utf-8", "replace")

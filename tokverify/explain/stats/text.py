@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.explain.stats.script import UNSPACED, script_of_line
-from tokverify.report.stats import TextKind
+from tokverify.report.stats import SHORT_NUMBERS, ProbeResult, TextKind
 from tokverify.system.input_file import open_input, require_fetched
+from tokverify.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 20
 """Larger files are encoded in pieces of about this size."""
-
-ENGLISH = "English"
-
+_ENGLISH = "English"
 _SAMPLES = Path(__file__).parent / "text"
-_LANGUAGES = (ENGLISH, "Spanish", "French", "German", "Russian", "Arabic", "Hindi", "Chinese", "Japanese", "Korean")
+_LANGUAGES = (_ENGLISH, "Spanish", "French", "German", "Russian", "Arabic", "Hindi", "Chinese", "Japanese", "Korean")
 _UNSPACED_LANGUAGES = frozenset({"Chinese", "Japanese"})
 _CODE = {"python": "Python", "javascript": "JavaScript", "cpp": "C++", "rust": "Rust", "go": "Go", "java": "Java"}
 _RUNS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -55,6 +54,11 @@ _SUFFIXES = {
     "YAML": ("yaml", "yml"),
 }
 _CODE_BY_SUFFIX: dict[str, str] = {}
+_LONG_NUMBERS = range(1000, 1_000_000, 997)
+_INDENTATIONS = range(1, 17)
+_PROMPT, _ANSWER = "The quick brown fox jumps over the lazy", "dog"
+
+
 for _language, _suffixes in _SUFFIXES.items():
     _CODE_BY_SUFFIX |= {f".{suffix}": _language for suffix in _suffixes}
 
@@ -157,3 +161,80 @@ def read_pieces(path: Path) -> Iterator[str]:
         ) from None
     except OSError as error:
         raise TokverifyError(f"{path}: cannot read the text: {error.strerror}; check the path") from error
+
+
+def probe(tokenizer: Tokenizer, unknown: Collection[int] = ()) -> ProbeResult:
+    """Test a tokenizer on generated texts; `unknown` are its ids for unknown text."""
+    short = [_count_digit_tokens(tokenizer, number) for number in SHORT_NUMBERS]
+    long = [_count_digit_tokens(tokenizer, number) or 0 for number in _LONG_NUMBERS]
+    indentation = _test_indentation(tokenizer)
+    language_tokens = _count_language_tokens(tokenizer, unknown)
+    against_english = compare_with_english(language_tokens)
+    return ProbeResult(
+        single_numbers=short.count(1) if any(short) else None,
+        tokens_per_long_number=sum(long) / len(long) if all(long) else None,
+        indentation=indentation,
+        spaces_per_token=sum(indentation) / sum(indentation.values()) if indentation else None,
+        trailing_space=_test_trailing_space(tokenizer),
+        language_tokens=language_tokens,
+        against_english=against_english,
+        mean_against_english=sum(against_english.values()) / len(against_english) if against_english else None,
+        languages=len(parallel_samples()) - 1,
+    )
+
+
+def compare_with_english(language_tokens: Mapping[str, int] | None) -> dict[str, float] | None:
+    """Return the tokens of each other language as a multiple of those in English."""
+    if not language_tokens:
+        return None
+    english = language_tokens[_ENGLISH]
+    return {language: count / english for language, count in language_tokens.items() if language != _ENGLISH}
+
+
+def encode(tokenizer: Tokenizer, text: str) -> list[int] | None:
+    """Encode a text without special tokens; None if that fails."""
+    try:
+        return tokenizer.encode(text, add_special=False, parse_special=False)
+    except (EncodeError, UnsupportedError):
+        return None
+
+
+def _count_digit_tokens(tokenizer: Tokenizer, number: int) -> int | None:
+    """Count the tokens of a number; a token that is only an added space does not count."""
+    stripped = [tokenizer.token_bytes(id).strip(b" ") for id in encode(tokenizer, str(number)) or ()]
+    parts = [part for part in stripped if part]
+    return len(parts) if b"".join(parts) == str(number).encode() else None
+
+
+def _test_indentation(tokenizer: Tokenizer) -> dict[int, int] | None:
+    counts = {width: _count_indentation_tokens(tokenizer, width) for width in _INDENTATIONS}
+    known = {width: count for width, count in counts.items() if count}
+    return known if len(known) == len(counts) else None
+
+
+def _count_indentation_tokens(tokenizer: Tokenizer, width: int) -> int | None:
+    """Count the tokens that hold any of `width` spaces between a newline and a letter."""
+    parts = [tokenizer.token_bytes(id) for id in encode(tokenizer, f"a\n{' ' * width}b") or ()]
+    decoded = b"".join(parts)
+    if not decoded.endswith(b"a\n" + b" " * width + b"b"):
+        return None
+    end = len(decoded) - 1
+    count = at = 0
+    for part in parts:
+        count += at < end and at + len(part) > end - width
+        at += len(part)
+    return count
+
+
+def _test_trailing_space(tokenizer: Tokenizer) -> bool | None:
+    prompt, whole = encode(tokenizer, f"{_PROMPT} "), encode(tokenizer, f"{_PROMPT} {_ANSWER}")
+    bare = encode(tokenizer, _PROMPT)
+    if prompt is None or whole is None or prompt == bare:
+        return None
+    return whole[: len(prompt)] != prompt
+
+
+def _count_language_tokens(tokenizer: Tokenizer, unknown: Collection[int]) -> dict[str, int] | None:
+    encoded = {language: encode(tokenizer, text) for language, text in parallel_samples().items()}
+    counts = {language: len(ids) for language, ids in encoded.items() if ids and not set(ids) & set(unknown)}
+    return counts if _ENGLISH in counts else None

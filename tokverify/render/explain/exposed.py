@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.options import RenderOptions
-    from tokverify.report.explain_exposed import ExposedExplanation
+    from tokverify.report.explain_decode import ExposedExplanation
 
 _MAX_ROWS = 40
 

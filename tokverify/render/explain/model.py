@@ -37,14 +37,16 @@ if TYPE_CHECKING:
         Candidate,
         Explanation,
         Lattice,
+        LatticeEntry,
         LatticeRow,
+        LatticeStep,
+        LatticeTrial,
         Merge,
         Merging,
         Pair,
         Stretch,
         Word,
     )
-    from tokverify.report.explain_steps import LatticeEntry, LatticeStep, LatticeTrial
 
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12

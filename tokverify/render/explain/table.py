@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tokverify.render.options import RenderOptions
-    from tokverify.report.explain import Stretch
-    from tokverify.report.explain_steps import CharsmapSearch, CharsmapStep
+    from tokverify.report.explain import CharsmapSearch, CharsmapStep, Stretch
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import description, headline
 from tokverify.report.difference import NO_TOKEN, Block
-from tokverify.report.run import Status
-from tokverify.report.run_summary import other_side
+from tokverify.report.run import Status, other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 

@@ -25,8 +25,7 @@ from tokverify.render.document import (
 )
 from tokverify.report.difference import Difference
 from tokverify.report.known_difference import describe_subject
-from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report, Status
-from tokverify.report.run_summary import failing_differences, other_side
+from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report, Status, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, list_items, plural

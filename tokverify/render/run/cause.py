@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from tokverify.render.case_text import known_text
 from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.run_summary import can_match
+from tokverify.report.run import CaseResult, Report, Status, can_match
 from tokverify.text.visible import visible_message
 
 Causes: TypeAlias = "Mapping[str, Sequence[str]]"

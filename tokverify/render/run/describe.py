@@ -18,8 +18,7 @@ from tokverify.render.run.sections import (
 from tokverify.render.run.verdict import verdict
 from tokverify.report.diagnosis import Command
 from tokverify.report.finding import Severity
-from tokverify.report.run import Report
-from tokverify.report.run_summary import run_exit_code, vocabularies_differ
+from tokverify.report.run import Report, run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.case_text import known_text
 from tokverify.render.document import Fields, Inline, Section, Span, Style, message
 from tokverify.render.severity import SEVERITY_STYLES
-from tokverify.report.run_summary import failing_differences
+from tokverify.report.run import failing_differences
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.wording import plural
 

@@ -25,8 +25,9 @@ from tokverify.report.run import (
     Side,
     Status,
     VocabularyDifference,
+    count_status,
+    run_exit_code,
 )
-from tokverify.report.run_summary import count_status, run_exit_code
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import percentage, plural

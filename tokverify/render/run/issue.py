@@ -9,8 +9,10 @@ from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import describe_subject
-from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.run_summary import (
+from tokverify.report.run import (
+    CaseResult,
+    Report,
+    Status,
     compares_nothing,
     other_side,
     run_exit_code,

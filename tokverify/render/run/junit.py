@@ -9,8 +9,7 @@ from tokverify.render.case_text import alignment_lines, description, headline, k
 from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.run.differences import difference_line
 from tokverify.render.run.verdict import explanation_lines, verdict
-from tokverify.report.run import CaseResult, Report, Status
-from tokverify.report.run_summary import compares_nothing, other_side
+from tokverify.report.run import CaseResult, Report, Status, compares_nothing, other_side
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 

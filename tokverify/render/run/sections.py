@@ -20,9 +20,16 @@ from tokverify.render.document import (
 )
 from tokverify.render.run.verdict import effect, limit_note
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.limit import AppliedLimit
-from tokverify.report.run import NEARLY_ALL, PieceDifference, Report, Side, Status, VocabularyDifference
-from tokverify.report.run_summary import vocabularies_differ
+from tokverify.report.run import (
+    NEARLY_ALL,
+    AppliedLimit,
+    PieceDifference,
+    Report,
+    Side,
+    Status,
+    VocabularyDifference,
+    vocabularies_differ,
+)
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.text.wording import overrides_title, plural
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 from tokverify.render.run.differences import count_effects
 from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
-from tokverify.report.run import Report, Status, VocabularyDifference
-from tokverify.report.run_summary import (
+from tokverify.report.run import (
+    Report,
+    Status,
+    VocabularyDifference,
     count_decode_differences,
     count_explained,
     count_status,
     run_exit_code,
 )
-from tokverify.report.verdict import Origin, Verdict
+from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
 

@@ -11,12 +11,11 @@ from itertools import chain
 from tokverify.case import Case
 from tokverify.compare.comparison import compare_cases
 from tokverify.engine.encoder import Encoder
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.competing_text import CompetingTexts
 from tokverify.texts.frame import pack_texts
-from tokverify.texts.split_text import split_texts
-from tokverify.texts.target_text import SUITE
+from tokverify.texts.target_text import SUITE, split_texts
 from tokverify.tokenizer import Tokenizer
 
 _MOST = 32

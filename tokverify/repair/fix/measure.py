@@ -28,8 +28,7 @@ from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
-from tokverify.report.limit import AppliedLimit
-from tokverify.report.run import CaseResult, Status
+from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.batch import KnownIds

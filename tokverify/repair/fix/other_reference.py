@@ -8,7 +8,7 @@ from tokverify.case import Case
 from tokverify.compare.comparison import compare_cases
 from tokverify.references import FoundReference
 from tokverify.report.fix import OtherReference
-from tokverify.report.run_summary import FAILING
+from tokverify.report.run import FAILING
 from tokverify.tokenizer import Tokenizer
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokverify.texts.queries import Queries
+    from tokverify.texts.batch import Queries
 
 _TEXTS = ("a", "1", "?", "")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.probe.vocabulary import BYTES, Vocabulary
-from tokverify.texts.queries import Queries
+from tokverify.texts.batch import Queries
 
 RARE = ("\ua66e", "\U00012219", "\U00013080", "\U0001d80a", "\ua9c5")
 """Characters that hardly any vocabulary contains."""

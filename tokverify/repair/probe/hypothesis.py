@@ -26,7 +26,7 @@ from tokverify.repair.probe.tokens import PlainTokens
 from tokverify.repair.probe.vocabulary import Vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_text
-from tokverify.texts.queries import Queries
+from tokverify.texts.batch import Queries
 
 _LEAST_SHARE = 0.2
 """A hypothesis that agrees with fewer of the samples is not worth refining."""

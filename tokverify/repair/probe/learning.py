@@ -16,8 +16,8 @@ from tokverify.repair.probe.score_fitting import fit_scores
 from tokverify.repair.probe.tokens import PlainTokens, ProbedTokens, probe_with
 from tokverify.repair.probe.vocabulary import read_vocabulary
 from tokverify.spec import TokenizerSpec
-from tokverify.texts.queries import Queries
-from tokverify.texts.reach import find_unreachable
+from tokverify.texts.batch import Queries
+from tokverify.texts.frame import find_unreachable
 from tokverify.tokenizer import Tokenizer
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tokverify.texts.frame import FRAMES, make_packs
 
 if TYPE_CHECKING:
+    from tokverify.texts.batch import Queries
     from tokverify.texts.frame import Frame
-    from tokverify.texts.queries import Queries
 
     Texts = Sequence[str | None]
 

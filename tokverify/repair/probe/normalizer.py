@@ -11,7 +11,7 @@ from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.repair.probe.convention import read_charsmaps
 from tokverify.repair.probe.vocabulary import Vocabulary
-from tokverify.texts.queries import Queries
+from tokverify.texts.batch import Queries
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ACCENTED = "éèàüöñçîôâ"

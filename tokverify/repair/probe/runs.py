@@ -13,7 +13,7 @@ from tokverify.errors import EncodeError, TokverifyError
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.texts.queries import Queries
+    from tokverify.texts.batch import Queries
 
 _LONGEST = 80
 """In characters; longer than most such tokens, so that several are needed."""

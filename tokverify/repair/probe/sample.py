@@ -12,7 +12,7 @@ from tokverify.errors import EncodeError
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
-    from tokverify.texts.queries import Queries
+    from tokverify.texts.batch import Queries
 
 _WINDOW = 14
 _STEP = 5

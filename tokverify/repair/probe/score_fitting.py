@@ -17,8 +17,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.repair.probe.convention import normal_ids
 from tokverify.spec import TokenizerSpec
+from tokverify.texts.batch import Queries
 from tokverify.texts.frame import pack_texts
-from tokverify.texts.queries import Queries
 
 _PASSES = 8
 _MARGIN = 0.02

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokverify.texts.queries import Queries
+    from tokverify.texts.batch import Queries
 
 _WORD = "q"
 _SPACES = "  "

@@ -13,8 +13,8 @@ from tokverify.repair.probe.runs import find_singles, find_user_defined_runs
 from tokverify.repair.probe.strip import Stripping, find_stripping
 from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+from tokverify.texts.batch import Queries
 from tokverify.texts.frame import FRAMES
-from tokverify.texts.queries import Queries
 from tokverify.tokenizer import MatchListing, Tokenizer, TypeListing
 
 

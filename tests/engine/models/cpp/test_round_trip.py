@@ -16,9 +16,8 @@ from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.cpp.line import write_line
 from tokverify.explain.explanation import explain
-from tokverify.explain.inspection import inspect
-from tokverify.explain.token_search import find_tokens
-from tokverify.report.run_summary import run_exit_code
+from tokverify.explain.inspection import find_tokens, inspect
+from tokverify.report.run import run_exit_code
 from tokverify.sources.load import load_model
 from tokverify.train.presets import cpp_tokenizer
 from tokverify.train.presets.cpp_tokenizer import CppTokenizer
