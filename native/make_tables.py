@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 import regex
 
 from tokverify.engine import pre_pattern
+from tokverify.engine.nfc import canonical_class, compose_pair, decompose_once
 from tokverify.engine.pre_token import alternatives
 from tokverify.engine.pre_tokenizer import fold_spaces
 from tokverify.engine.unicode_version import HAN, HAN_NONCHARACTER, is_unassigned, to_base, to_lowercase
@@ -73,6 +74,19 @@ pub(crate) const BASE: &[(u32, u32)] = &[
 {base}
 ];
 
+/// The first character of each run of characters with the same canonical combining class, and the class.
+#[rustfmt::skip]
+pub(crate) const CANONICAL_CLASSES: &[(u32, u8)] = &[
+{canonical_classes}
+];
+
+/// Each character, except Hangul syllables, that has a canonical decomposition; the one or two characters that it
+/// consists of; and whether these compose it.
+#[rustfmt::skip]
+pub(crate) const DECOMPOSITIONS: &[(u32, u32, u32, bool)] = &[
+{decompositions}
+];
+
 {sets}
 """
 
@@ -94,10 +108,10 @@ def classes() -> dict[str, int]:
     return bits
 
 
-def runs() -> list[tuple[int, int]]:
-    """Return the first character of each run with the same bits, and the bits; surrogates have none."""
-    bits = {ord(character): value for character, value in classes().items()}
-    grouped = groupby(range(sys.maxunicode + 1), lambda code_point: bits.get(code_point, 0))
+def runs(values: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Return the first character of each run with the same value, and the value; that of surrogates is 0."""
+    by_code_point = {ord(character): value for character, value in values.items()}
+    grouped = groupby(range(sys.maxunicode + 1), lambda code_point: by_code_point.get(code_point, 0))
     return [(next(members), value) for value, members in grouped]
 
 
@@ -133,6 +147,17 @@ def sets() -> str:
     return "\n\n".join(declarations)
 
 
+def decompositions() -> str:
+    """Return the rows of characters with a canonical decomposition."""
+    parts = {character: decompose_once(character) for character in characters()}
+    return "\n".join(
+        f"    (0x{ord(character):04X}, 0x{ord(part[0]):04X}, 0x{ord(part[1]) if part[1:] else 0:04X}, "
+        f"{str(compose_pair(part) == character).lower()}),"
+        for character, part in parts.items()
+        if part != character
+    )
+
+
 def rows(pairs: Iterable[Sequence[int]]) -> str:
     """Return the entries of an array."""
     return "\n".join(f"    (0x{first:04X}, 0x{second:02X})," for first, second in pairs)
@@ -141,9 +166,11 @@ def rows(pairs: Iterable[Sequence[int]]) -> str:
 def render() -> str:
     """Return the content of the file."""
     return HEADER.format(
-        runs=rows(runs()),
+        runs=rows(runs(classes())),
         lowercase=rows(mapping(to_lowercase)),
         base=rows(mapping(to_base, HANGUL)),
+        canonical_classes=rows(runs({character: canonical_class(character) for character in characters()})),
+        decompositions=decompositions(),
         sets=sets(),
     )
 

@@ -115,6 +115,8 @@ class TokenizerSpec:
     remove_extra_whitespaces: bool | None = None
     lowercase: bool | None = None
     strip_accents: bool | None = None
+    nfc: bool | None = None
+    """Whether texts are normalized to form C."""
     charsmap: bytes | None = None
     """sentencepiece's precompiled normalizer."""
     chat_template: str | None = None

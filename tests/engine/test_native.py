@@ -72,6 +72,7 @@ TYPES = [BYTE if piece in BYTE_PIECES else NORMAL for piece in PIECES]
         {"merges": ["a b"]},
         {"special_ids": {"unk": 4}},
         {"add_space_prefix": True, "remove_extra_whitespaces": True},
+        {"nfc": True},
     ],
 )
 def test_every_family_shares_only_what_a_change_leaves_alone(engine, model, change):

@@ -71,6 +71,7 @@ def declare(source: random.Random) -> Declaration:
         clean_spaces=flag(),
         lowercase=flag(),
         strip_accents=flag(),
+        nfc=flag(),
         in_background=flag(),
     )
 

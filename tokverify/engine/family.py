@@ -280,6 +280,7 @@ class Settings:
     ignore_merges: bool
     lowercase: bool
     strip_accents: bool
+    nfc: bool
     overrides: tuple[Override, ...] = ()
     """What llama.cpp does not use as declared, in the order in which it loads a file."""
 

@@ -39,6 +39,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
 def _flags(settings: Settings) -> dict[str, object]:
     flags: dict[str, object] = {name: getattr(settings, name) for name in _FLAGS}
     flags["special_ids"] = {role: settings.special_ids.get(role) for role in _ROLES}
+    flags |= {"nfc": True} if settings.nfc else {}
     flags["stripping"] = [(t.id, t.lstrip, t.rstrip) for t in settings.added_tokens if t.lstrip or t.rstrip]
     return flags
 

@@ -97,6 +97,7 @@ class Declaration:
     clean_spaces: bool
     lowercase: bool
     strip_accents: bool
+    nfc: bool
     in_background: bool
     """Whether another thread builds large tables, for which the first text waits."""
 
@@ -169,6 +170,7 @@ def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None,
         clean_spaces=settings.clean_spaces,
         lowercase=settings.lowercase,
         strip_accents=settings.strip_accents,
+        nfc=settings.nfc,
         in_background=in_background,
     )
 

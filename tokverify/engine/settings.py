@@ -120,6 +120,7 @@ class _Loader:
             ignore_merges=pre.ignore_merges,
             lowercase=lowercase,
             strip_accents=self._flag("strip_accents", lowercase and self.family.strips_accents_if_lowercase),
+            nfc=self._nfc(),
             overrides=tuple(self.overrides),
         )
 
@@ -143,6 +144,12 @@ class _Loader:
         if declared is None and default:
             self._override(setting, None, default, f"llama.cpp's default for the model {self.spec.model}")
         return default if declared is None else declared
+
+    def _nfc(self) -> bool:
+        normalizes = "nfc" in self.family.flags
+        if self.spec.nfc and not normalizes:
+            self._override("nfc", True, False, f"llama.cpp does not normalize for the model {self.spec.model}")
+        return bool(self.spec.nfc) and normalizes
 
     def _add_bos(self, name: str, pre: PreTokenizer) -> bool:
         if pre.always_bos:

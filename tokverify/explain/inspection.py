@@ -40,6 +40,7 @@ _FLAGS = (
     "remove_extra_whitespaces",
     "lowercase",
     "strip_accents",
+    "nfc",
 )
 _IMPLIED = ("escape_whitespaces", "clean_spaces", "ignore_merges")
 _TAG = re.compile(r"</?[^<>\s]+>|\[[^\[\]\s]+\]", re.DOTALL)

@@ -19,7 +19,7 @@ from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenizerSpec
 
 _ARRAYS = ("tokens", "scores", "merges", "charsmap")
-_FLAGS = ("algorithm", "lowercase", "strip_accents", "remove_extra_whitespaces", "add_space_prefix")
+_FLAGS = ("algorithm", "lowercase", "strip_accents", "nfc", "remove_extra_whitespaces", "add_space_prefix")
 
 
 def unchanged(spec: TokenizerSpec) -> TokenizerSpec:

@@ -19,6 +19,7 @@ _SETTINGS = (
     "remove_extra_whitespaces",
     "lowercase",
     "strip_accents",
+    "nfc",
 )
 """What a probe depends on besides the arrays."""
 _MOST_MATCHED = 0.5

@@ -37,6 +37,7 @@ fn spec(pieces: &str, merges: &str, rule: &str) -> Spec {
         clean_spaces: false,
         lowercase: false,
         strip_accents: false,
+        nfc: false,
         in_background: false,
     }
 }

@@ -25,6 +25,7 @@ pub mod long_cache;
 pub mod mark;
 pub mod model;
 pub mod models;
+pub mod nfc;
 pub mod pair_queue;
 pub mod piece_table;
 pub mod pre_tokenizer;

@@ -144,6 +144,8 @@ pub struct Spec {
     pub lowercase: bool,
     /// Whether accents are removed.
     pub strip_accents: bool,
+    /// Whether texts are normalized to form C.
+    pub nfc: bool,
     /// Whether another thread builds large tables.
     pub in_background: bool,
 }

@@ -39,6 +39,7 @@ pub struct Declaration {
     clean_spaces: bool,
     lowercase: bool,
     strip_accents: bool,
+    nfc: bool,
     in_background: bool,
 }
 
@@ -112,6 +113,7 @@ impl Declaration {
             clean_spaces: self.clean_spaces,
             lowercase: self.lowercase,
             strip_accents: self.strip_accents,
+            nfc: self.nfc,
             in_background: self.in_background,
         })
     }

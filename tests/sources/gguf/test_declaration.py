@@ -105,6 +105,7 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "remove_extra_whitespaces": True,
         "normalizer.lowercase": False,
         "normalizer.strip_accents": True,
+        "normalizer.nfc": False,
     }
     for name, value in flags.items():
         writer.add_bool("tokenizer.ggml." + name, value)
@@ -148,6 +149,7 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "remove_extra_whitespaces": True,
         "lowercase": False,
         "strip_accents": True,
+        "nfc": False,
         "charsmap": b"\x01\0\xff\x80",
         "chat_template": "{{ bos_token }}",
         "named_chat_templates": {"tool_use": "{{ tools }}"},
@@ -168,8 +170,8 @@ def test_key_names_are_those_of_the_gguf_package():
         Keys.Split.LLM_KV_SPLIT_NO,
         Keys.Split.LLM_KV_SPLIT_COUNT,
     }
-    # The prefix of many keys, and two keys of llama.cpp that the package may be too old to know.
-    assert not keys - theirs - {gguf_keys.GENERAL, gguf_keys.LOWERCASE, gguf_keys.STRIP_ACCENTS}
+    # The prefix of many keys, and keys of llama.cpp that the package may be too old to know.
+    assert not keys - theirs - {gguf_keys.GENERAL, gguf_keys.LOWERCASE, gguf_keys.STRIP_ACCENTS, gguf_keys.NFC}
     for name in ("MODEL", "PRE", "SCORES", "MERGES", "ADD_BOS", "ADD_EOS", "ADD_SEP", "CHAT_TEMPLATE"):
         assert getattr(gguf_keys, name) == getattr(names, name)
     for role, key in SPECIAL_IDS[:14]:

@@ -21,6 +21,7 @@ FULL = replace(
     remove_extra_whitespaces=True,
     lowercase=True,
     strip_accents=False,
+    nfc=True,
     charsmap=b"\x04\x00\x00\x00ab\0",
     chat_template="{{ '\ud83d'|length }}".encode("utf-8", "replace").decode(),
     named_chat_templates={"tool_use": "{{ tools }}"},

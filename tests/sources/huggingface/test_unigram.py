@@ -65,6 +65,14 @@ def test_a_file_without_a_charsmap(convert, trained):
     assert convert(unigram(trained), SPECIAL, pre_tokenizer=METASPACE).charsmap is None
 
 
+def test_nfc_before_everything_else_has_a_key(make, require_equal, convert, trained):
+    normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Precompiled(trained.charsmap), STRIP, MERGE])
+    tokenizer = make(unigram(trained, [("ś", -1.0)]), SPECIAL, normalizer=normalizer, pre_tokenizer=METASPACE)
+    assert require_equal(tokenizer, but=[text for text, _ in SPECIAL]).nfc
+    assert tokenizer.encode("s\u0301", add_special_tokens=False).tokens == ["▁", "ś"]
+    assert convert(unigram(trained), SPECIAL, pre_tokenizer=METASPACE).nfc is None
+
+
 def test_byte_pieces_have_the_type_byte(convert, trained):
     byte_pieces = [(f"<0x{byte:02X}>", 0.0) for byte in range(256)]
     model = unigram(trained, byte_pieces, byte_fallback=True)

@@ -68,6 +68,7 @@ def test_every_field_has_its_place(read):
         "remove_extra_whitespaces": False,
         "lowercase": None,
         "strip_accents": None,
+        "nfc": None,
         "charsmap": b"\x04\x00",
         "chat_template": None,
         "named_chat_templates": {},

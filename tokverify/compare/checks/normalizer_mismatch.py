@@ -13,7 +13,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
-from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, STRIP_ACCENTS
+from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, NFC, STRIP_ACCENTS
 from tokverify.text.wording import list_items, quote
 from tokverify.tokenizer import Declaring
 
@@ -42,8 +42,8 @@ def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
         PLM-1.8B normalizes with NFC: `e` and U+0301 are one token there, two in llama.cpp.
 
     How to repair:
-        Set the keys for lowercase and strip_accents. GGUF has no key for NFC, NFKC and the like: normalize texts before
-        you pass them to llama.cpp.
+        Set the keys for lowercase and strip_accents, and for unigram models that for NFC, which llama.cpp reads since
+        b11739. GGUF has no key for NFKC and the like: normalize texts before you pass them to llama.cpp.
 
     Threads:
         onnxruntime/mobius#662, ggml-org/llama.cpp#28845, ggml-org/llama.cpp#23899, ggml-org/llama.cpp#24371,
@@ -127,7 +127,7 @@ def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Fin
 def _check_flags(subject: Subject) -> Iterator[Finding]:
     """Check the flags against those of a GGUF file, by texts that our side encodes differently with the other value."""
     declared = resolve(subject.declared)
-    for key, name in ((LOWERCASE, "lowercase"), (STRIP_ACCENTS, "strip_accents")):
+    for key, name in ((LOWERCASE, "lowercase"), (STRIP_ACCENTS, "strip_accents"), (NFC, "nfc")):
         actual, expected = getattr(subject.settings, name), getattr(declared, name)
         if name in subject.settings.family.flags and actual != expected:
             text = find_effect(subject, **{name: expected})

@@ -36,12 +36,12 @@ _STAGES = {**FORMS, "Lowercase": str.lower}
 
 @limit(code="TL003", name="no-normalizer", origin=Origin.RUNTIME, severity=WARNING)
 def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
-    """llama.cpp does not normalize texts, except with the charsmap of a unigram model.
+    """llama.cpp does not normalize texts, except with the charsmap of a unigram model, or NFC for one.
 
     What llama.cpp does:
-        Nothing: GGUF has no key for a normalizer such as NFC, NFKC or Lowercase. A text that is not in that form, such
-        as an `é` that is written as `e` and a combining accent, is encoded as it is, usually to more tokens, and some
-        that the model has hardly ever seen.
+        Nothing: GGUF has no key for a normalizer such as NFKC or Lowercase, and one for NFC that llama.cpp reads only
+        for unigram models, since b11739. A text that is not in that form, such as an `é` that is written as `e` and a
+        combining accent, is encoded as it is, usually to more tokens, and some that the model has hardly ever seen.
 
     Which models:
         Qwen 2 and 3, MPT and GPT-NeoX (NFC), and others whose tokenizer.json has a `normalizer`.
@@ -52,7 +52,7 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
 
     What it does not explain:
         A normalizer that the reference does not declare, unless the reference declares nothing at all; and a charsmap
-        that a GGUF file could contain.
+        or NFC that a GGUF file could state.
     """
     facts, family = sides.facts, sides.settings.family
     if family.splits_words:
@@ -62,6 +62,8 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
             yield from (_counterfactual(name, normalize, is_guess=True) for name, normalize in FORMS.items())
         return
     stages = [stage["type"] for stage in facts.document.normalizer]
+    if "nfc" in family.flags and stages[:1] == ["NFC"]:
+        stages.pop(0)
     if family.is_bpe and not sides.settings.escape_whitespaces:
         # Nothing of a normalizer can be expressed for this family.
         if facts.normalizer:

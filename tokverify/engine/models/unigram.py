@@ -33,6 +33,8 @@ from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
 from tokverify.engine.models.symbol import UNKNOWN, Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
+from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.spec import TokenType
@@ -54,7 +56,10 @@ MATCHED = frozenset(type.value for type in (TokenType.NORMAL, TokenType.USER_DEF
 class Unigram:
     """Encodes texts; `tokens` maps pieces to ids and scores, and `unknown` is the id and score of other characters."""
 
-    def __init__(self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer) -> None:
+    def __init__(
+        self, tokens: Mapping[str, Token], unknown: Token, normalizer: UnigramNormalizer, *, nfc: bool = False
+    ) -> None:
+        self._nfc = nfc
         self._normalizer = normalizer
         self._symbols = Symbols()
         self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
@@ -80,13 +85,16 @@ class Unigram:
         Raises:
             EncodeError: If the needed part of the charsmap is damaged; llama.cpp aborts there.
         """
+        text = to_nfc(text) if self._nfc else text
         can_round = self._can_round(text)
         ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
         return _merge_runs(ids, self._unknown[0])
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no piece can cross, and sums continue across them."""
-        rewriting = self._normalizer.trace(text)
+        composing = trace_nfc(text) if self._nfc else unchanged(text)
+        text = to_nfc(text) if self._nfc else text
+        rewriting = composing.then(self._normalizer.trace(text))
         normalized = rewriting.result.decode("utf-8", "surrogateescape")
         symbols = self._symbols.of_text(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
@@ -116,6 +124,7 @@ class Unigram:
         Raises:
             EncodeError: As for `encode`.
         """
+        text = cut_to_nfc(text) if self._nfc else text
         symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
         return _merge_runs(self._encode_in_order(symbols), self._unknown[0])
 
@@ -238,7 +247,7 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
         prefixes_space=settings.add_space_prefix,
     )
     unknown_score = _unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
-    model = Unigram(tokens, (unknown_id, unknown_score), normalizer)
+    model = Unigram(tokens, (unknown_id, unknown_score), normalizer, nfc=settings.nfc)
     if len(listed) > DEFAULT_UNKNOWN_ID:
         _encode_newline(model)
     elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown_score), normalizer)):

@@ -32,6 +32,7 @@ from tokverify.sources.gguf.keys import (
     LOWERCASE,
     MERGES,
     MODEL,
+    NFC,
     POOLING_TYPE,
     PRE,
     REMOVE_EXTRA_WHITESPACES,
@@ -50,7 +51,7 @@ from tokverify.text.wording import list_alternatives
 
 _STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
 _NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
-_FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS)
+_FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS, NFC)
 _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_IDS)])
 
 
@@ -127,6 +128,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         remove_extra_whitespaces=fields.flag(REMOVE_EXTRA_WHITESPACES),
         lowercase=fields.flag(LOWERCASE),
         strip_accents=fields.flag(STRIP_ACCENTS),
+        nfc=fields.flag(NFC),
         charsmap=_charsmap(fields),
         chat_template=fields.string(CHAT_TEMPLATE),
         named_chat_templates=fields.texts(f"{CHAT_TEMPLATE}."),

@@ -48,6 +48,7 @@ FIELDS: Mapping[str, tuple[str, Callable[..., Value]]] = {
     "remove_extra_whitespaces": (keys.REMOVE_EXTRA_WHITESPACES, _flag),
     "lowercase": (keys.LOWERCASE, _flag),
     "strip_accents": (keys.STRIP_ACCENTS, _flag),
+    "nfc": (keys.NFC, _flag),
     "charsmap": (keys.CHARSMAP, _bytes),
 }
 """The field of a spec -> its key, and the function that converts its value."""

@@ -26,6 +26,7 @@ _MAX_SCORE = 1e38
 def convert_unigram(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json whose model is Unigram."""
     normalizer = list(document.normalizer)
+    nfc = _composes(normalizer)
     charsmap = _charsmap(normalizer)
     spaces, merges_spaces = _spaces(document, normalizer)
     scores = _scores(document)
@@ -50,8 +51,17 @@ def convert_unigram(document: Document) -> TokenizerSpec:
         add_eos=bool(around[1]),
         add_space_prefix=spaces.prefix,
         remove_extra_whitespaces=merges_spaces,
+        nfc=nfc,
         charsmap=charsmap,
     )
+
+
+def _composes(stages: list[Stage]) -> bool | None:
+    """Remove NFC from the stages if it is the first, for which GGUF has a key; return the value of that key."""
+    if not stages or stages[0]["type"] != "NFC":
+        return None
+    stages.pop(0)
+    return True
 
 
 def _charsmap(stages: list[Stage]) -> bytes | None:

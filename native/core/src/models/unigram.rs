@@ -15,6 +15,7 @@ use crate::error::{BuildError, EncodeError};
 use crate::id_buffer::IdBuffer;
 use crate::models::score_sum::ScoreSums;
 use crate::models::unigram_normalizer::Normalizer;
+use crate::nfc;
 use crate::scratch::Scratch;
 use crate::space::Spaces;
 use crate::spec::{Spec, attribute, token_type};
@@ -32,6 +33,7 @@ const SMALLEST: usize = 3;
 /// Encodes texts.
 #[derive(Debug)]
 pub struct Unigram {
+    nfc: bool,
     normalizer: Normalizer,
     tables: Arc<Tables>,
     /// The scores that count, by id.
@@ -111,6 +113,7 @@ impl Unigram {
         let user_defined = (0..count).filter(|&id| type_of(id) == token_type::USER_DEFINED);
         let user_defined = user_defined.map(|id| spec.vocabulary.pieces().get(id));
         let model = Self {
+            nfc: spec.nfc,
             normalizer: Normalizer::new(charsmap, user_defined, spec.remove_extra_whitespaces, spec.add_space_prefix),
             sums: ScoreSums::new(&tables.matched, &scores, unknown_score),
             tables,
@@ -129,8 +132,9 @@ impl Unigram {
     /// # Errors
     /// If the needed part of the charsmap is damaged.
     pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) -> Result<(), EncodeError> {
+        let composed = if self.nfc { nfc::normalize(text) } else { None };
         let mut padded = std::mem::take(&mut scratch.padded);
-        let result = self.normalizer.normalize(text, &mut padded).map(|is_utf8| {
+        let result = self.normalizer.normalize(composed.as_deref().unwrap_or(text), &mut padded).map(|is_utf8| {
             let length = padded.len();
             padded.resize(length + PADDING, 0);
             self.encode_normalized(&padded, length, is_utf8, scratch, &mut IdBuffer::new(ids));
