@@ -1,5 +1,6 @@
 """The document model: both formats draw the same blocks, and hostile texts stay what they are."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 from tokverify.render.document import (
@@ -22,6 +23,7 @@ from tokverify.render.document import (
     code,
     exact,
     message,
+    only,
 )
 from tokverify.render.draw_markdown import draw_markdown
 from tokverify.render.draw_table import draw_table
@@ -52,14 +54,12 @@ def test_title_and_verdict():
     assert table() == "2 cases: 1 mismatch\n"
 
 
-def test_only_a_report_that_scrolls_out_of_sight_repeats_its_command():
-    repair = Command("repair", ("tokverify", "fix", "model.gguf"))
-    for lines, is_repeated in ((59, False), (60, True)):
-        text = [Section([Code(["line"] * lines), CommandLine(repair)])]
-        shown = draw_table(Document("t", "2 cases: 1 mismatch", 1, text, reminder=[repair]), RenderOptions())
-        assert shown.count("repair: tokverify fix model.gguf\n") == 1 + is_repeated
-        assert shown.endswith("\n\n2 cases: 1 mismatch\n")
-        assert draw_table(Document("t", "v", 1, text), RenderOptions()).count("repair:") == 1
+def test_sections_for_one_format_are_left_out_of_the_others():
+    shown = document()
+    sections = [Section([Paragraph("text")], "Heading")]
+    shown = replace(shown, sections=[*only("markdown", sections), *only("table", [])])
+    assert "### Heading\n\ntext\n" in draw_markdown(shown, RenderOptions())
+    assert draw_table(shown, RenderOptions()) == "2 cases: 1 mismatch\n"
 
 
 def test_quiet_output_is_the_verdict():

@@ -134,7 +134,10 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     report = hostile_report()
     nothing = replace(report.diagnosis, explanations=(), tried=5)
     text = FORMATS["run"]["markdown"](replace(report, diagnosis=nothing), RenderOptions())
-    assert "### Diagnosis\n\nnone of the 5 changes that were tried makes a failing case match\n\n" in text
+    assert (
+        "### Diagnosis\n\nthe cause is unknown: none of the 5 changes that were tried makes a failing case match\n\n"
+        in text
+    )
     early = replace(report.diagnosis, tried=5, stopped_early=True, not_tried=("merges",))
     text = FORMATS["run"]["markdown"](replace(report, diagnosis=early), RenderOptions())
     assert "\n\nthe limit was reached after 5 changes; not tried: merges\n\n" in text

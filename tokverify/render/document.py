@@ -7,8 +7,8 @@ constant or a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -258,8 +258,6 @@ class Document:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Library -> version."""
     verdict_style: Style | None = None
-    reminder: Sequence[Command] = ()
-    """Commands from the content that `table` repeats above the verdict if the report is longer than a screen."""
 
 
 VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}
@@ -269,6 +267,11 @@ VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}
 def verdict_style(document: Document) -> Style:
     """Return the style of a document's verdict."""
     return document.verdict_style or VERDICT_STYLES.get(document.exit_code, Style.WARNING)
+
+
+def only(format: str, sections: Iterable[Section]) -> Iterator[Section]:
+    """Show sections in one format only; see `Only`."""
+    return (replace(section, blocks=[Only(format, section.blocks)]) for section in sections)
 
 
 def for_format(blocks: Iterable[Block], format: str) -> list[Block]:

@@ -56,8 +56,6 @@ STYLES: Mapping[Style, str] = {
 """Style -> how rich shows it."""
 
 _INDENT = 2
-_SCREEN_LINES = 60
-"""A report with more lines has scrolled out of sight when it ends."""
 
 
 def draw_table(document: Document, options: RenderOptions) -> str:
@@ -66,13 +64,7 @@ def draw_table(document: Document, options: RenderOptions) -> str:
     if options.quiet:
         return verdict
     body = draw_sections(document.sections, options)
-    reminder = _draw_reminder(document, options) if body.count("\n") > _SCREEN_LINES else ""
-    return "\n".join(part for part in (body, reminder, verdict) if part)
-
-
-def _draw_reminder(document: Document, options: RenderOptions) -> str:
-    commands = (_draw_command(CommandLine(command), 0) for command in document.reminder)
-    return draw([Group(*(part for command in commands for part in command))], options) if document.reminder else ""
+    return "\n".join(part for part in (body, verdict) if part)
 
 
 def draw_sections(sections: Iterable[Section], options: RenderOptions) -> str:

@@ -17,6 +17,7 @@ from tokverify.render.document import (
     Table,
     bar,
     message,
+    only,
     shorten,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level
@@ -31,7 +32,7 @@ from tokverify.render.run.issue import (
     uncompared_notes,
 )
 from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
-from tokverify.render.run.sections import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
+from tokverify.render.run.sections import answer_sections, sides_section, vocabulary_sections
 from tokverify.render.run.verdict import vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared, fuzz_exit_code
 from tokverify.report.run import Report, Status
@@ -94,10 +95,11 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, differences=fuzzed.report.differences)
     yield from difference_sections(fuzzed.report)
     yield from tried_sections(fuzzed)
-    yield from limit_sections(fuzzed.report, "text")
-    yield from diagnosis_sections(fuzzed.report, verbose=verbose)
+    answer = list(answer_sections(fuzzed.report, verbose=verbose, what="text"))
+    yield from only("markdown", answer)
     yield from cause_sections(fuzzed)
     yield from case_sections(fuzzed.report, verbose=verbose, heading="cause")
+    yield from only("table", answer)
     if fuzzed.notes:
         # Again, for those who read only the end of a terminal's output.
         yield Section([Only("table", [notes])])

@@ -1,12 +1,17 @@
 """A diagnosis in the formats for people: all of them say the same."""
 
+from dataclasses import replace
+
 import pytest
 
+from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Diagnosis, Explanation
-from tokverify.report.run import Report, Side, VocabularyDifference
+from tokverify.report.finding import Severity
+from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 
 
 def explanation(*, expressible: bool) -> Explanation:
@@ -33,7 +38,54 @@ def test_possible_repairs_are_listed(format: str):
         options=options,
         diagnosis=Diagnosis(found, 1, 3),
     )
-    text = FORMATS["run"][format](add_repairs(report), RenderOptions())
+    text = FORMATS["run"][format](add_repairs(report), RenderOptions(verbose=True))
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
     assert "GGUF can express it, too" in text
+
+
+CAUSE = TokenizerDifference(aspect=Aspect.SPECIAL_IDS, severity=Severity.ERROR, message="eos is 13 in the model")
+
+
+def failing_report(**fields) -> Report:
+    case = Case(id="a", suite="s", text="text")
+    results = (CaseResult(case, Status.MATCH), CaseResult(replace(case, id="b"), Status.ERROR, message="no"))
+    diagnosis = Diagnosis((explanation(expressible=True), replace(explanation(expressible=True), sentence="y")), 1, 3)
+    report = Report(Side("m", "m"), Side("r", "r"), VocabularyDifference(1, 1), results, diagnosis=diagnosis)
+    return add_repairs(replace(report, options={"model": "m.gguf", "reference": "r"}, **fields))
+
+
+def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict():
+    lines = FORMATS["run"]["table"](failing_report(differences=(CAUSE,)), RenderOptions()).split("\n")
+    assert lines[-9:] == [
+        "WHAT DIFFERS",
+        "  - eos is 13 in the model",
+        "",
+        "DIAGNOSIS",
+        "  1  x makes the only failing case match",
+        "     repair: tokverify fix m.gguf -r r -o m-fixed.gguf",
+        "",
+        "2 cases: 1 match, 1 error; 1 failing difference between the tokenizers",
+        "",
+    ]
+
+
+def test_a_summary_begins_with_the_cause():
+    text = FORMATS["run"]["markdown"](failing_report(differences=(CAUSE,)), RenderOptions())
+    headings = [line for line in text.split("\n") if line.startswith("#")]
+    assert headings[1:3] == ["### What differs", "### Diagnosis"]
+
+
+def test_explanations_after_a_complete_one_are_shown_only_if_verbose():
+    for verbose in (False, True):
+        shown = FORMATS["run"]["table"](failing_report(), RenderOptions(verbose=verbose))
+        assert ("y makes the only failing case match" in shown) is verbose
+
+
+def test_the_first_line_says_that_the_reference_is_at_fault_if_that_explains_everything():
+    blamed = replace(CAUSE, origin=Origin.REFERENCE)
+    first = "the reference is at fault, not the model: r contradicts its own configuration"
+    report = failing_report(differences=(blamed,), diagnosis=None, undiagnosed="why")
+    assert FORMATS["run"]["table"](report, RenderOptions()).startswith(f"{first}\n\n")
+    for other in (failing_report(differences=(blamed,)), failing_report(differences=(CAUSE,), diagnosis=None)):
+        assert first not in FORMATS["run"]["table"](other, RenderOptions())

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -60,10 +61,10 @@ def test_quiet_prints_only_the_verdict():
 def test_only_the_first_of_many_failing_cases_are_drawn():
     many = report(*[Status.MISMATCH] * 40)
     lines = table(many).split("\n")
-    assert sum(line.startswith("MISMATCH") for line in lines) == 10
-    assert lines[lines.index("MORE FAILING CASES shown with -v") + 1].strip().startswith("30 cases ")
+    assert sum(line.startswith("MISMATCH") for line in lines) == 2
+    assert lines[lines.index("MORE FAILING CASES shown with -v") + 1].strip().startswith("38 cases ")
     assert sum(line.startswith("MISMATCH") for line in table(many, verbose=True).split("\n")) == 40
-    assert "MORE FAILING CASES" not in table(report(*[Status.MISMATCH] * 11))
+    assert "MORE FAILING CASES" not in table(report(*[Status.MISMATCH] * 2))
 
 
 def test_verbose_shows_the_versions_of_suites():
@@ -79,6 +80,20 @@ def test_results_are_counted_by_suite():
         ["suite-0", "2", "2", "-", "-", "-"],
         ["suite-1", "1", "-", "1", "-", "-"],
     ]
+
+
+def test_suites_that_simply_match_are_summed_up():
+    results = [CaseResult(Case(id="a", suite=f"suite-{index}", text="x"), Status.MATCH) for index in range(4)]
+    matching = replace(report(), results=tuple(results))
+    assert [line.split() for line in table(matching).split("\n") if "suites" in line] == [
+        ["all", "4", "suites", "4", "4", "-", "-", "-"],
+    ]
+    failing = replace(matching, results=(replace(results[0], status=Status.SKIPPED), *results[1:]))
+    assert [line.split() for line in table(failing).split("\n") if re.match("suite-|3 other", line)] == [
+        ["suite-0", "1", "-", "-", "-", "1"],
+        ["3", "other", "suites", "3", "3", "-", "-", "-"],
+    ]
+    assert "suite-3" in table(failing, verbose=True)
 
 
 def test_cases_skipped_for_one_reason_are_reported_together():
@@ -97,7 +112,8 @@ def test_long_lists_are_folded_with_a_note():
     sample_report = report(Status.MATCH, vocabulary=VocabularyDifference(100, 0, pieces))
     sample_report = replace(sample_report, actual=Side("a", "a", overrides=overrides))
     assert "... 90 more, all of them in -f json ..." in table(sample_report)
-    assert "... 40 more, shown with -v ..." in table(sample_report)
+    assert "override" not in table(sample_report)
+    assert "llama.cpp uses 50 settings that the file declares differently" in table(sample_report)
     verbose = table(sample_report, verbose=True)
     assert " more, " not in verbose
     assert "override 49" in verbose
@@ -149,7 +165,7 @@ def test_long_decode_differences_are_cut_around_their_start():
     text = table(sample_report)
     assert "from byte 500 on" in text
     assert "... 485 bytes ... aaaaaaaaaaaaaaa\\x1bbbb" in text
-    assert "... 2 more, shown with -v ..." in text
+    assert "... 10 more, shown with -v ..." in text
     assert " more, " not in table(sample_report, verbose=True)
     assert last_line(sample_report) == "12 cases: 12 match; 12 decoded differently"
 

@@ -31,9 +31,10 @@ from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, list_items, plural
 
 _MAX_CODE_POINTS = 4
-_MAX_DRAWN = 10
-_MAX_EXPLAINED = 2
-_MAX_DECODED = 10
+_MAX_DRAWN = 2
+_MAX_CAUSES = 10
+"""How many texts are shown if each has a cause of its own."""
+_MAX_DECODED = 2
 _BYTES_BEFORE, _BYTES_AFTER = 15, 35
 
 
@@ -47,7 +48,7 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
         yield _matches_section(matching)
     yield from _failing_sections([result for result in report.results if result.fails], heading, verbose=verbose)
     explained = [result for result in report.results if result.explained_by]
-    yield from _failing_sections(explained, "explained case", verbose=verbose, most=_MAX_EXPLAINED)
+    yield from _failing_sections(explained, "explained case", verbose=verbose)
     yield from _decoding_sections(report, verbose=verbose)
     yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:
@@ -57,20 +58,16 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     yield from _group_by_reason("note", _notes(matching), fold=not verbose)
 
 
-def _failing_sections(
-    failing: Sequence[CaseResult], heading: str, *, verbose: bool, most: int = _MAX_DRAWN
-) -> Iterator[Section]:
-    """Yield a section for each failing or explained case; `table` only names those beyond a limit."""
+def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: bool) -> Iterator[Section]:
+    """Yield a section for each failing or explained case; those beyond a limit are only named."""
     if failing:
         yield Section([Only("markdown", [Heading(plural(len(failing), heading))])])
-    drawn = len(failing) if verbose or len(failing) <= most + 1 else most
-    for result in failing[:drawn]:
+    most = len(failing) if verbose else _MAX_CAUSES if heading == "cause" else _MAX_DRAWN
+    for result in failing[:most]:
         yield Section([case_details(result, verbose=verbose)])
-    for result in failing[drawn:]:
-        yield Section([Only("markdown", [case_details(result, verbose=verbose)])])
-    if failing[drawn:]:
-        names = [result.case.name for result in failing[drawn:]]
-        yield Section([Only("table", [Names(f"more {heading}s", "shown with -v", names, fold=True)])])
+    if failing[most:]:
+        names = [result.case.name for result in failing[most:]]
+        yield Section([Names(f"more {heading}s", "shown with -v", names, fold=True)])
 
 
 def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:

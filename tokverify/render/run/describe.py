@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import Document, Section, Style, message
+from tokverify.render.document import Document, Paragraph, Section, Style, message, only
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
 from tokverify.render.run.sections import (
-    diagnosis_sections,
-    limit_sections,
+    answer_sections,
     sides_section,
     suites_section,
     vocabulary_sections,
 )
-from tokverify.render.run.verdict import verdict
-from tokverify.report.diagnosis import Command
+from tokverify.render.run.verdict import blame, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.run import Report, run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect
@@ -35,14 +33,7 @@ def describe(report: Report, options: RenderOptions) -> Document:
         exit_code=exit_code,
         sections=_sections(report, verbose=options.verbose),
         verdict_style=Style.WARNING if is_reserved else None,
-        reminder=_best_repair(report),
     )
-
-
-def _best_repair(report: Report) -> Sequence[Command]:
-    """Return the commands that repair the most likely cause."""
-    explanations = report.diagnosis.explanations if report.diagnosis else ()
-    return explanations[0].repair.commands if explanations else ()
 
 
 def _has_doubts(report: Report) -> bool:
@@ -52,10 +43,14 @@ def _has_doubts(report: Report) -> bool:
 
 
 def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
+    if sentence := blame(report):
+        yield Section([Paragraph(message(sentence, Style.CAVEAT))])
+    answer = list(answer_sections(report, verbose=verbose))
+    yield from only("markdown", answer)
     yield sides_section(report, verbose=verbose)
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, differences=report.differences)
     yield from difference_sections(report)
     yield suites_section(report, verbose=verbose)
-    yield from limit_sections(report)
-    yield from diagnosis_sections(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)
+    # Last, since people read the end of a terminal's output first.
+    yield from only("table", answer)

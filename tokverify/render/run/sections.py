@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tokverify.render.document import (
+    Bullets,
     Column,
     Fields,
     Inline,
@@ -18,7 +19,7 @@ from tokverify.render.document import (
     exact,
     message,
 )
-from tokverify.render.run.verdict import effect, limit_note
+from tokverify.render.run.verdict import effect, likely_explanations, limit_note
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import (
     NEARLY_ALL,
@@ -28,14 +29,19 @@ from tokverify.report.run import (
     Side,
     Status,
     VocabularyDifference,
+    failing_differences,
+    has_failing_case,
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.text.wording import overrides_title, plural
+from tokverify.text.wording import overrides_title, plural, truncate
 
 _MAX_LINES = 10
+_MAX_CAUSES = 3
+_MAX_CAUSE = 200
 _MAX_CASES = 5
 _DIFFERENT = "different tokens"
+_REQUESTED = "as requested"
 # Two quite different vocabularies differ in every piece, and drawing those would take minutes.
 _MAX_VERBOSE_PIECES = 1000
 _STATUS_STYLES = {
@@ -63,26 +69,21 @@ def _engine_lines(engine: str, *, verbose: bool) -> Iterator[tuple[str, Inline]]
 def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
     """Yield the labeled lines that describe a side."""
     yield role, message(side.name if side.source == side.name else f"{side.name}, {side.source}", Style.STRONG)
-    if side.reason:
+    if side.reason and (verbose or side.reason != _REQUESTED):
         yield "", message(f"why this one: {side.reason}")
     if side.caveat:
         yield "", message(f"caveat: {side.caveat}", Style.CAVEAT)
-    if side.fingerprint:
+    if side.fingerprint and verbose:
         yield "", message(f"fingerprint {side.fingerprint}", Style.DIM)
     if side.sha256 and verbose:
         yield "", message(f"sha256 {side.sha256}", Style.DIM)
     if verbose:
         yield from (("", message(f"{name} = {value}", Style.DIM)) for name, value in side.settings.items())
     if side.overrides:
-        yield "", message(f"{overrides_title(len(side.overrides))}:", Style.NOTICE)
-        yield from (("", line) for line in _limit([message(f"- {line}") for line in side.overrides], verbose))
-
-
-def _limit(lines: Sequence[Inline], verbose: bool) -> list[Inline]:
-    left_out = len(lines) - _MAX_LINES
-    if verbose or left_out <= 1:
-        return list(lines)
-    return [*lines[:_MAX_LINES], message(f"... {left_out:,} more, shown with -v ...", Style.DIM)]
+        title = overrides_title(len(side.overrides))
+        yield "", message(f"{title}:" if verbose else f"{title} (shown with -v)", Style.DIM)
+        if verbose:
+            yield from (("", message(f"- {line}")) for line in side.overrides)
 
 
 def vocabulary_sections(
@@ -147,14 +148,19 @@ def _piece(piece: str | None) -> Inline:
 
 
 def suites_section(report: Report, *, verbose: bool) -> Section:
-    """Count the results by suite; `verbose` adds the version of each suite."""
-    suites: dict[str, Counter[Status]] = {}
+    """Count the results by suite; `verbose` also lists suites that simply match, and adds the version of each."""
+    counted: dict[str, Counter[Status]] = {}
     for result in report.results:
-        suites.setdefault(result.case.suite, Counter())[result.status] += 1
+        counted.setdefault(result.case.suite, Counter())[result.status] += 1
     statuses = [status for status in Status if status is not Status.KNOWN or report.baseline]
     columns = [Column("suite"), *(Column(name, is_number=True) for name in ("cases", *map(str, statuses)))]
+    suites = counted if verbose else _fold_matching(counted)
     rows: list[list[Inline]] = [
-        [message(suite), str(counts.total()), *(_count(counts[status], _STATUS_STYLES[status]) for status in statuses)]
+        [
+            message(suite),
+            f"{counts.total():,}",
+            *(_count(counts[status], _STATUS_STYLES[status]) for status in statuses),
+        ]
         for suite, counts in suites.items()
     ]
     if verbose and report.suites:
@@ -163,6 +169,16 @@ def suites_section(report: Report, *, verbose: bool) -> Section:
             [*row, message(report.suites.get(suite, ""), Style.DIM)] for suite, row in zip(suites, rows, strict=True)
         ]
     return Section([Table(columns, rows)])
+
+
+def _fold_matching(suites: Mapping[str, Counter[Status]]) -> Mapping[str, Counter[Status]]:
+    """Sum up the suites in which every case matches."""
+    matching = {suite: counts for suite, counts in suites.items() if set(counts) == {Status.MATCH}}
+    if len(matching) <= 1:
+        return suites
+    others = {suite: counts for suite, counts in suites.items() if suite not in matching}
+    name = f"{len(matching):,} other suites" if others else f"all {len(matching):,} suites"
+    return {**others, name: sum(matching.values(), Counter())}
 
 
 def _count(count: int, style: Style) -> Inline:
@@ -189,6 +205,19 @@ def _count_limit(limit: AppliedLimit, what: str) -> str:
     return f"{plural(limit.cases, what)} {differs} because {limit.message}"
 
 
+def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Iterator[Section]:
+    """Describe in short what differs and why, and what to do about it."""
+    yield from limit_sections(report, what)
+    failing = [difference.message for difference in failing_differences(report)]
+    # Without failing cases, the section on the tokenizers is still in sight.
+    if failing and has_failing_case(report):
+        lines = failing if verbose else [truncate(line, _MAX_CAUSE) for line in failing[:_MAX_CAUSES]]
+        left_out = len(failing) - len(lines)
+        more = [f"{plural(left_out, 'other')} above"] if left_out else []
+        yield Section([Bullets([message(line) for line in [*lines, *more]])], "What differs")
+    yield from diagnosis_sections(report, verbose=verbose)
+
+
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     """Describe what may cause the failures, or why that is unknown; nothing if nobody asked."""
     if report.diagnosis:
@@ -199,14 +228,12 @@ def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
 
 def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
-    items = [
-        _explanation(found, diagnosis, is_first=index == 0, verbose=verbose)
-        for index, found in enumerate(diagnosis.explanations)
-    ]
+    shown = diagnosis.explanations if verbose else likely_explanations(diagnosis)
+    items = [_explanation(found, diagnosis, is_first=index == 0, verbose=verbose) for index, found in enumerate(shown)]
     tried = plural(diagnosis.tried, "change")
     blocks: list[Items] = []
     if not items:
-        nothing = f"none of the {tried} that were tried makes a failing case match"
+        nothing = f"the cause is unknown: none of the {tried} that were tried makes a failing case match"
         blocks.append(Items([], message(nothing)))
     note = message(limit_note(diagnosis), Style.DIM) if diagnosis.stopped_early else ()
     if items or note:

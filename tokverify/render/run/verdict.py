@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tokverify.render.run.differences import count_effects
 from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
@@ -14,6 +14,7 @@ from tokverify.report.run import (
     count_decode_differences,
     count_explained,
     count_status,
+    failing_differences,
     run_exit_code,
 )
 from tokverify.report.tokenizer_difference import Origin, Verdict
@@ -133,6 +134,24 @@ def _share(part: int, whole: int, what: str) -> str:
     return f"the only {what}" if part == whole == 1 else f"{part:,} of {plural(whole, what)}"
 
 
+def likely_explanations(diagnosis: Diagnosis) -> Sequence[Explanation]:
+    """Return the explanations without those that come after one that a file can express and that explains all cases."""
+    for count, each in enumerate(diagnosis.explanations, 1):
+        is_complete = each.explained == diagnosis.failing and not each.broken
+        if is_complete and (each.expressible or each.is_repair):
+            return diagnosis.explanations[:count]
+    return diagnosis.explanations
+
+
+def blame(report: Report) -> str:
+    """Say that the reference is at fault if that explains everything that fails; empty otherwise."""
+    failing = failing_differences(report)
+    at_fault = failing and all(difference.origin is Origin.REFERENCE for difference in failing)
+    if not at_fault or report.diagnosis:
+        return ""
+    return f"the reference is at fault, not the model: {report.expected.source} contradicts its own configuration"
+
+
 def limit_note(diagnosis: Diagnosis) -> str:
     """Say that a diagnosis reached its limit, and what it did not try."""
     tried = f"the limit was reached after {plural(diagnosis.tried, 'change')}"
@@ -145,7 +164,7 @@ def explanation_lines(report: Report) -> list[str]:
     if report.diagnosis is None:
         return []
     lines: list[str] = []
-    for explanation in report.diagnosis.explanations:
+    for explanation in likely_explanations(report.diagnosis):
         repair = explanation.repair
         lines.append(effect(explanation, report.diagnosis))
         lines += [f"{command.label}: {command_line(command)}" for command in repair.commands] or [repair.remark]
