@@ -49,6 +49,7 @@ from tokverify.report.diff import (
     old_side,
 )
 from tokverify.report.fuzz import Stop
+from tokverify.report.pairing import Fit, pairing_exit_code
 from tokverify.report.run import FAILING, Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, percentage, plural
@@ -66,6 +67,7 @@ _OUTCOMES = {
 }
 _MAX_EXAMPLES = 10
 _MAX_CHANGES = {"table": 10, "markdown": 50}
+_FITS = {Fit.USABLE: Style.GOOD, Fit.LIMITED: Style.GOOD, Fit.LOSSY: Style.BAD, Fit.UNUSABLE: Style.BAD}
 _STYLES = {Outcome.VALID: Style.GOOD, Outcome.BROKEN: Style.BAD, Outcome.UNKNOWN: Style.WARNING}
 _WHAT = {
     ConsequenceLevel.VOCABULARY: "weights",
@@ -85,6 +87,7 @@ _CHANGE_CHECKS = (
     *FINDING_CHECKS,
     Check("changed-corpus", "corpus", "Texts of the corpus are encoded differently than before.", Level.ERROR),
     DECODING_CHECK,
+    Check("unfit-pair", "unfit pair", "Two models cannot be used together.", Level.ERROR),
     Check("broken-consequence", "broken", "Something that depends on the tokenizer is no longer valid.", Level.ERROR),
     Check("not-compared", "not compared", "A part of the tokenizer could not be compared.", Level.WARNING),
 )
@@ -112,6 +115,7 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
     yield Section([Fields(sides)])
     if report.not_compared:
         yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
+    yield from _pairing_sections(report)
     yield from _consequence_sections(report)
     yield Section([Only("html", [Heading("Parts")])])
     for part in report.parts:
@@ -216,6 +220,17 @@ def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[s
         yield from example.others
 
 
+def _pairing_sections(report: ChangeReport) -> Iterator[Section]:
+    """Say whether A and B can be used together, where that was asked."""
+    if report.pairings:
+        rows = [(str(each.use), _describe_fit(each.fit), message(each.reason)) for each in report.pairings]
+        yield Section([Table([Column("use"), Column(""), Column("why")], rows)], "Can they be used together?")
+
+
+def _describe_fit(fit: Fit) -> Span:
+    return message(fit, _FITS.get(fit, Style.WARNING))
+
+
 def _consequence_sections(report: ChangeReport) -> Iterator[Section]:
     """Describe all consequences in a table, and each witness below it."""
     if not report.consequences:
@@ -309,6 +324,7 @@ def list_issues(report: ChangeReport) -> Iterator[Issue]:
     """Yield everything that changed; whatever does not come from the file of a case points at the tokenizer's file."""
     new, old = (visible_message(side.source) for side in (new_side(report), old_side(report)))
     sides = [f"actual is {new}, expected is {old}"]
+    yield from _pairing_issues(report)
     yield from _consequence_issues(report)
     yield from (_part_issue(part, report) for part in report.parts)
     if report.effect and report.effect.changed_lines:
@@ -324,6 +340,14 @@ def list_issues(report: ChangeReport) -> Iterator[Issue]:
         yield _issue("not-compared", Level.WARNING, "not compared", visible_message(reason), report)
 
 
+def _pairing_issues(report: ChangeReport) -> Iterator[Issue]:
+    for each in report.pairings:
+        if code := pairing_exit_code([each]):
+            level = Level.ERROR if code == 1 else Level.WARNING
+            text = f"{each.use}: {each.fit}; {visible_message(each.reason)}"
+            yield _issue("unfit-pair", level, f"{each.fit}: {each.use}", text, report)
+
+
 def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
     for consequence in _counted_consequences(report):
         lines = "\n".join(consequence_lines(consequence))
@@ -335,7 +359,7 @@ def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
 
 def _part_issue(part: Part, report: ChangeReport) -> Issue:
     lines = [summarize_part(part), *_change_lines(part, _MAX_ISSUE_CHANGES)]
-    level = Level.NOTE if report.behavior_only or report.breaking else Level.ERROR
+    level = Level.NOTE if report.behavior_only or report.breaking or report.pairings else Level.ERROR
     return _issue("changed-part", level, f"changed: {visible_message(part.name)}", "\n".join(lines), report)
 
 
@@ -362,7 +386,8 @@ def verdict(report: ChangeReport) -> str:
         parts.append(_summarize_effect(report.effect))
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         parts.append("fuzzing was interrupted")
-    return "; ".join([*_summarize_breaking(report), *parts])
+    fits = [f"{each.use}: {each.fit}" for each in report.pairings]
+    return "; ".join([*fits, *_summarize_breaking(report), *parts])
 
 
 def _summarize_breaking(report: ChangeReport) -> Iterator[str]:

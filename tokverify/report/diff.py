@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tokverify.report.consequence import Consequence, Level, consequences_exit_code
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
+from tokverify.report.pairing import Pairing, pairing_exit_code
 from tokverify.report.run import Report, Side, compares_nothing, has_failing_case, run_exit_code
 from tokverify.report.run_check import check_run
 
@@ -94,6 +95,8 @@ class ChangeReport:
     """What the change invalidates, one entry for each level."""
     breaking: tuple[Level, ...] = ()
     """The only levels that count as a difference; empty if every difference counts."""
+    pairings: tuple[Pairing, ...] = ()
+    """Whether the two can be used together, for each use that was asked for; only these count then."""
 
 
 def old_side(report: ChangeReport) -> Side:
@@ -125,16 +128,17 @@ def diff_exit_code(report: ChangeReport) -> int:
     """Return 0 if nothing changed, 1 if something did, 2 if no case or no line was compared.
 
     It is 2 as well if a side stopped answering, and 130 if Ctrl-C stopped the fuzzing.
-    With `breaking`, only these levels count, and 2 also means that one of them could not be compared.
+    With `breaking` or uses of the pair, only these count, and 2 also means that one of them could not be compared.
     """
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     if report.report.gone or (report.fuzzed and report.fuzzed.stop is Stop.GONE):
         return 2
-    if report.breaking:
-        # A run in which texts differ has the exit code 1, but here only the levels decide.
+    if report.breaking or report.pairings:
+        # A run in which texts differ has the exit code 1, but here only the levels or the uses decide.
         ran = 2 if compares_nothing(report.report) else 0
-        return consequences_exit_code(report.consequences, report.breaking) or ran
+        levels = consequences_exit_code(report.consequences, report.breaking)
+        return levels or pairing_exit_code(report.pairings) or ran
     if not behaves_alike(report) or (report.parts and not report.behavior_only):
         return 1
     if report.effect and report.effect.skipped_lines and not report.effect.lines:
@@ -151,6 +155,7 @@ def summarize_diff(report: ChangeReport) -> Mapping[str, object]:
         "new": new_side(report).source,
         "parts": {part.name: count_kinds(part) for part in report.parts},
         "consequences": {str(each.level): str(each.outcome) for each in report.consequences},
+        "pairings": {str(each.use): str(each.fit) for each in report.pairings},
     }
 
 

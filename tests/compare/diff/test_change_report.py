@@ -85,6 +85,7 @@ def test_the_report_records_the_options():
         "corpus": [],
         "behavior_only": True,
         "breaking": [],
+        "uses": [],
     }
     assert (document["summary"]["old"], document["summary"]["new"], document["file"]) == (GOOD, BROKEN, BROKEN)
 

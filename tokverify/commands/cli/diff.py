@@ -17,6 +17,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.consequence import Level
+from tokverify.report.pairing import Use
 from tokverify.text.wording import suggest_name
 
 
@@ -35,6 +36,7 @@ class DiffOptions(ReportOptions):
     corpus: tuple[Path, ...]
     behavior_only: bool
     breaking: tuple[Level, ...]
+    uses: tuple[Use, ...]
 
 
 def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Level, ...]:
@@ -75,6 +77,14 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
     metavar="LEVELS",
     help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
 )
+@click.option(
+    "--for",
+    "uses",
+    multiple=True,
+    type=click.Choice([str(use) for use in Use]),
+    callback=lambda _ctx, _param, value: tuple(map(Use, value)),
+    help="Fail only if A and B cannot be used together for this. Can be repeated.",
+)
 @report_options(FORMATS["diff"])
 def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
     """Compare two tokenizers, such as an old one A and a new one B.
@@ -93,6 +103,8 @@ def _diff(options: DiffOptions) -> int:
     from tokverify.commands.tasks.cases import select_cases
     from tokverify.commands.tasks.diff import diff_tokenizers
 
+    if options.uses and (options.breaking or options.behavior_only):
+        raise click.UsageError("use --for without --breaking and --behavior-only: it decides alone")
     if options.breaking and options.behavior_only:
         raise click.UsageError("use either --breaking or --behavior-only; --breaking ids only looks at the ids")
     check_reports(options, FORMATS["diff"], [options.old, options.new, *options.cases, *options.corpus])
@@ -107,6 +119,7 @@ def _diff(options: DiffOptions) -> int:
             corpus=options.corpus,
             behavior_only=options.behavior_only,
             breaking=options.breaking,
+            uses=options.uses,
             options=options.as_recorded(),
             on_progress=line.update,
         )

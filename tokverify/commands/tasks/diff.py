@@ -19,6 +19,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.consequence import Level
 from tokverify.report.diff import ChangeReport
 from tokverify.report.fuzz import FuzzProgress
+from tokverify.report.pairing import Use
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.location import is_stored
 from tokverify.sources.tokenizer_file import read_spec
@@ -37,6 +38,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     corpus: Sequence[Path] = (),
     behavior_only: bool = False,
     breaking: Sequence[Level] = (),
+    uses: Sequence[Use] = (),
     options: Mapping[str, object] | None = None,
     on_progress: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
@@ -51,6 +53,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
         corpus: Text files; the share of their lines that are encoded differently is measured.
         behavior_only: Accept parts that differ as long as all texts get the same ids.
         breaking: The only consequences that count as a difference; empty to count every difference.
+        uses: What A and B are used for together, such as a target and its draft; only this counts then.
         options: The options to record in the report.
         on_progress: Called after each batch of the fuzzer.
 
@@ -75,6 +78,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
             corpus=lines,
             behavior_only=behavior_only,
             breaking=breaking,
+            uses=uses,
             on_fuzz=on_progress,
         )
     return replace(report, options=dict(options or {}), versions={"tokverify": __version__, **engine_version()})

@@ -10,12 +10,14 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.diff.consequences import find_consequences
 from tokverify.compare.diff.example import add_examples
+from tokverify.compare.diff.pairing import Pair, judge_pair
 from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
 from tokverify.errors import EncodeError, GoneError, UnsupportedError
 from tokverify.report.consequence import Level
 from tokverify.report.diff import ChangeReport, Effect
 from tokverify.report.fuzz import FuzzProgress
+from tokverify.report.pairing import Use
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer
 
@@ -32,6 +34,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     corpus: Iterable[str] | None = None,
     behavior_only: bool = False,
     breaking: Sequence[Level] = (),
+    uses: Sequence[Use] = (),
     on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
     """Compare two versions of a tokenizer.
@@ -44,6 +47,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
         corpus: Lines of real text on which to measure the effect.
         behavior_only: Do not count changed parts as a difference.
         breaking: The only consequences that count as a difference; empty to count every difference.
+        uses: What A and B are used for together; only this counts as a difference then.
         on_fuzz: Called after each batch of generated texts.
     """
     from tokverify.compare.fuzz.loop import fuzz
@@ -61,7 +65,8 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
     found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
-    return replace(found, consequences=find_consequences(old, new, found), breaking=tuple(breaking))
+    found = replace(found, consequences=find_consequences(old, new, found), breaking=tuple(breaking))
+    return replace(found, pairings=judge_pair(Pair(old, new, found), uses))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:
