@@ -186,6 +186,17 @@ def test_a_role_that_a_side_may_have_without_naming_it_is_not_compared():
         assert "bos and eos: fake does not name them" in compared.not_compared
 
 
+@pytest.mark.parametrize(("eos", "types", "severities"), [("word", {"<turn>": CONTROL}, [ERROR]), ("word", {}, [])])
+def test_an_eos_that_is_a_word_is_an_error_even_if_the_reference_names_none(eos, types, severities):
+    """A file without any control token says nothing by its types."""
+    spec = bpe_spec([], types, tokens=["<turn>", eos])
+    actual = Encoder(replace(spec, special_ids={"eos": spec.tokens.index(eos)}))
+    silent = FakeTokenizer(*spec.tokens)
+    assert [found.severity for found in differences(actual, silent, Aspect.SPECIAL_IDS)] == severities
+    named = Encoder(replace(spec, special_ids={"eos": spec.tokens.index("<turn>")}))
+    assert differences(named, silent, Aspect.SPECIAL_IDS) == []
+
+
 def test_a_role_that_only_the_model_has_is_named():
     actual, expected = Complete("a", "b", special_ids={"eos": 1}), Complete("a", "b")
     (found,) = differences(actual, expected, Aspect.SPECIAL_IDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
@@ -11,9 +11,11 @@ from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.sources.gguf.keys import SPECIAL_IDS
+from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
-from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer
+from tokverify.texts.token_text import is_marker
+from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer, TypeListing
 
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
@@ -21,6 +23,7 @@ _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 _ESSENTIAL = ("bos", "eos")
 _EOS_VARIABLE = re.compile(r"\beos_token\b")
 _KEYS = dict(reversed(SPECIAL_IDS))
+_ORDINARY = frozenset({TokenType.NORMAL, TokenType.BYTE})
 _UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
 
 
@@ -51,9 +54,25 @@ def find_role_differences(
         message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
         severity = _judge_missing(role, id, expected)
         yield _role_difference(role, severity, message, [id], facts=[role, "reference"])
+    yield from _find_ordinary_end(actual, expected)
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
+
+
+def _find_ordinary_end(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield an EOS that is an ordinary token, where the reference does not say which token it is."""
+    if "eos" not in _list_unknown(expected, actual) or not isinstance(actual, TypeListing):
+        return
+    id = actual.special_ids["eos"]
+    if is_ordinary(id, actual.piece(id), actual.token_types()):
+        message = f"eos is {_name(actual, id)}, an ordinary token: a generation ends wherever the model writes it"
+        yield _role_difference("eos", ERROR, message, [id], facts="ordinary")
+
+
+def is_ordinary(id: int, piece: str, types: Sequence[TokenType]) -> bool:
+    """Whether a token is neither typed nor named like a special one, although the file types others so."""
+    return types[id] in _ORDINARY and TokenType.CONTROL in types and not is_marker(piece)
 
 
 def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> bool:
@@ -104,12 +123,15 @@ def _judge_missing(role: str, id: int, lacking: Tokenizer) -> Severity:
     return ERROR if role == "eos" and id not in ends else WARNING
 
 
-def _find_unknown(tokenizer: Tokenizer, other: Tokenizer) -> Iterator[str]:
-    """Describe the essential roles that the other side has, and of which a tokenizer may have a token or not."""
+def _list_unknown(tokenizer: Tokenizer, other: Tokenizer) -> list[str]:
+    """List the essential roles that the other side has, and of which a tokenizer may have a token or not."""
     known = {*tokenizer.special_ids, *(_SYNONYMS.get(role, role) for role in tokenizer.special_ids)}
     unnamed = [role for role in _ESSENTIAL if role in other.special_ids and role not in known]
-    unknown = [role for role in unnamed if not _lists_role(tokenizer, role)]
-    if unknown:
+    return [role for role in unnamed if not _lists_role(tokenizer, role)]
+
+
+def _find_unknown(tokenizer: Tokenizer, other: Tokenizer) -> Iterator[str]:
+    if unknown := _list_unknown(tokenizer, other):
         them = "it" if len(unknown) == 1 else "them"
         yield f"{' and '.join(unknown)}: {tokenizer.name} does not name {them}"
 
