@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
 _MOST_LINES = 40
+_MOST_EXAMPLES = 10
 
 
 class Level(StrEnum):
@@ -59,6 +61,8 @@ class Issue:
     """Identifies the issue from run to run."""
     accepted: str | None = None
     """Why it does not count; None if it does."""
+    example_of: str = ""
+    """What many issues are examples of, such as failing cases of a model; CI systems show only the first few."""
 
     @property
     def fingerprint(self) -> str:
@@ -108,8 +112,29 @@ class CiReport:
 
 
 def place_issues(report: CiReport, root: str, stand_in: str) -> CiReport:
-    """Make the paths of all issues relative to `root`; an issue about no file below it gets the path `stand_in`."""
-    return replace(report, issues=(_place_issue(issue, root, stand_in) for issue in report.issues))
+    """Return a report as CI systems show it.
+
+    Of many examples, the first ones are kept. The paths of all issues become relative to `root`; an issue about no file
+    below it gets the path `stand_in`.
+    """
+    return replace(report, issues=(_place_issue(issue, root, stand_in) for issue in _fold_examples(report.issues)))
+
+
+def _fold_examples(issues: Iterable[Issue]) -> Iterator[Issue]:
+    examples: dict[str, list[Issue]] = {}
+    for issue in issues:
+        group = examples.setdefault(issue.example_of, []) if issue.example_of else []
+        group.append(issue)
+        if len(group) <= _MOST_EXAMPLES:
+            yield issue
+    for group in examples.values():
+        if others := group[_MOST_EXAMPLES:]:
+            yield replace(
+                others[0],
+                title=plural(len(others), "more failing case"),
+                message=join_lines([f"{len(group):,} cases fail; these, too:", *(issue.title for issue in others)]),
+                key=f"{others[0].example_of}\0more",
+            )
 
 
 def _place_issue(issue: Issue, root: str, stand_in: str) -> Issue:

@@ -172,14 +172,16 @@ def test_github_gets_one_annotation_for_each_failure():
     read = [runner_reads(line) for line in run("github").splitlines()]
     failures = [r for r in report.results if r.status in {Status.MISMATCH, Status.ERROR}]
     differences = failing_differences(report)
-    errors = [(properties, message) for command, properties, message in read if command == "error"]
+    summary, *errors = [(properties, message) for command, properties, message in read if command == "error"]
+    assert summary[0] == {"title": "tokverify"}
     assert [properties["title"] for properties, _ in errors] == [
-        *(f"{r.status}: {r.case.name}" for r in failures),
+        "cause",
         *(f"tokenizers: {difference.aspect}" for difference in differences),
+        *(f"{r.status}: {r.case.name}" for r in failures),
     ]
     assert [properties["line"] for properties, _ in errors] == [
+        *("1" for _ in ["cause", *differences]),
         *(str(r.case.line or 1) for r in failures),
-        *("1" for _ in differences),
     ]
     assert {properties["file"] for properties, _ in errors} == {"my[1].yaml", "models/[/]model.gguf"}
     assert all(properties.keys() == {"file", "line", "title"} for properties, _ in errors)
@@ -197,7 +199,7 @@ def test_github_gets_only_commands_and_never_the_older_form(write):
 
 def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
     read = [runner_reads(line) for line in run("github").splitlines()]
-    place, body = next((place, body) for _, place, body in read if place["title"] == "diagnosis")
+    place, body = next((place, body) for _, place, body in read if place.get("title") == "cause")
     assert place["file"] == "models/[/]model.gguf"
     assert body.splitlines() == [
         "typing token 7 [/INST]\\x1b USER_DEFINED makes 9 of 10 failing cases match",
@@ -208,14 +210,15 @@ def test_ci_formats_say_why_cases_fail_and_what_repairs_them():
         "GGUF cannot express it: the runtime would have to do it",
     ]
     assert [entry["description"] for entry in json.loads(run("gitlab")) if entry["check_name"] == "diagnosis"] == [
-        f"diagnosis: {body.splitlines()[0]}"
+        f"cause: {body.splitlines()[0]}"
     ]
 
 
 def test_github_reports_accepted_failures_in_one_notice_and_fixed_ones_at_their_entries():
     read = [runner_reads(line) for line in run("github").splitlines()]
     notices = [(properties, message) for command, properties, message in read if command == "notice"]
-    (fixed, message), (accepted, accepted_message) = notices[-2:]
+    fixed, message = next((place, body) for place, body in notices if place["title"].startswith("fixed"))
+    accepted, accepted_message = notices[-1]
     assert (fixed["file"], fixed["line"]) == ("known[1].yaml", "5")
     assert message.startswith("hostile/plain matches now")
     assert accepted["title"] == "tokverify: 2 accepted"
@@ -231,6 +234,20 @@ def test_github_summarizes_annotations_beyond_its_limit(count: int, lines: int):
     assert len(read) == lines
     if lines > count:
         assert read[0][2].startswith("11 cases: 11 error")
+
+
+def test_many_failing_cases_are_folded_into_ten_examples_and_the_names_of_the_others():
+    """JUnit keeps every case."""
+    report = failing(96)
+    read = [runner_reads(line) for line in run("github", report).splitlines()]
+    assert [message for _, _, message in read[1:11]] == ["no\ntext: \noptions: add_special off, parse_special on"] * 10
+    _, place, message = read[11]
+    assert place["title"] == "86 more failing cases"
+    assert message.splitlines()[:2] == ["96 cases fail; these, too:", "error: s/c10"]
+    assert len(read) == 12
+    assert len(json.loads(run("gitlab", report))) == 11
+    assert len(json.loads(run("sarif", report))["runs"][0]["results"]) == 11
+    assert len(etree.fromstring(run("junit", report).encode()).findall(".//testcase/error")) == 96
 
 
 # GitLab

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
@@ -36,7 +37,7 @@ RUN_CHECKS = (
     Check("case-mismatch", "mismatch", "A text is encoded to the wrong ids.", Level.ERROR),
     Check("case-error", "error", "A text cannot be encoded.", Level.ERROR),
     Check("limit", "limit", "llama.cpp differs from the reference, whatever the file says.", Level.NOTE),
-    Check("diagnosis", "diagnosis", "A change to the tokenizer makes failing cases match.", Level.NOTE),
+    Check("diagnosis", "cause", "A change to the tokenizer makes failing cases match.", Level.ERROR),
     *TOKENIZER_CHECKS,
     UNCOMPARED_CHECK,
     Check("baseline-fixed", "fixed", "A baseline lists a case that matches now.", Level.NOTE),
@@ -61,10 +62,11 @@ def uncompared_notes(report: Report) -> list[str]:
 
 
 def report_issues(report: Report) -> Iterator[Issue]:
-    """Yield the failing cases of a report, the diagnosis, other issues, and the failures that a baseline accepts."""
-    failing = [result for result in report.results if result.fails]
-    yield from (case_issue(result, report, "case") for result in failing)
+    """Yield the cause and other issues of a report, the failing cases, and the failures that a baseline accepts."""
     yield from _report_wide_issues(report)
+    for result in report.results:
+        if result.fails:
+            yield replace(case_issue(result, report, "case"), example_of=report.actual.name)
     yield from (case_issue(result, report, "case") for result in report.results if result.status is Status.KNOWN)
 
 
@@ -74,8 +76,8 @@ def _diagnosis_issues(report: Report) -> Iterator[Issue]:
     if lines:
         yield Issue(
             check="diagnosis",
-            level=Level.NOTE,
-            title="diagnosis",
+            level=Level.ERROR if run_exit_code(report) else Level.NOTE,
+            title="cause",
             message=join_lines(lines),
             path=report.actual.source,
             key=report.actual.name,
