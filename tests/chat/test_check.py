@@ -298,3 +298,61 @@ def test_many_templates_are_tried_up_to_a_limit_and_the_rest_is_reported(monkeyp
     report = try_templates(encoder(named_chat_templates={"b": GOOD, "c": GOOD, "d": GOOD}), [ASKED])
     assert {result.template for result in report.results} == {"default", "b"}
     assert "2 more templates: only the first 2 are tried" in report.not_checked
+
+
+LAST_USER = "{% if loop.last and m.role == 'user' %}[TOOLS]{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "merges", "conversation", "expected"),
+    [
+        (GOOD, (), ASKED, []),
+        (
+            GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}"),
+            (),
+            ASKED,
+            [
+                (
+                    "WARNING",
+                    'only 6 of 34 tokens of the prompt stay the same when it goes on: it then writes "hi there',
+                )
+            ],
+        ),
+        (
+            GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}"),
+            (),
+            TOOLS,
+            [("INFO", "only 6 of 34 tokens")],
+        ),
+        (
+            GOOD.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}"),
+            (),
+            ASKED,
+            [("INFO", 'it then writes "tokverifyanswer<|im_end|>')],
+        ),
+        (
+            GOOD.replace("\n{{", "{{").replace("assistant\n", "assistant"),
+            ["t t"],
+            ASKED,
+            [("INFO", "the end of the prompt and the answer are encoded together")],
+        ),
+        (
+            GOOD.replace("{{ m.content }}", "{{ m.content.split('</think>\n\n')[-1] }}"),
+            (),
+            ASKED,
+            [("INFO", "drops what the assistant thought")],
+        ),
+    ],
+)
+def test_a_prompt_cache_holds_until_the_first_token_that_changes(template, merges, conversation, expected):
+    ids = {"bos": 256 + len(merges), "eos": 258 + len(merges), "eot": 258 + len(merges)}
+    ours = Encoder(bpe_spec(merges, ADDED, special_ids=ids, chat_template=template), "ours")
+    cached = [f for f in found(ours, conversations=[conversation]) if f[1] == "cache"]
+    assert [severity for severity, *_ in cached] == [severity for severity, _ in expected]
+    for (*_, message), (_, words) in zip(cached, expected, strict=True):
+        assert words in message
+
+
+def test_a_cache_that_the_reference_loses_as_well_is_a_hint():
+    template = GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}")
+    assert [f[:2] for f in found(encoder(template), reference(template), [ASKED])] == [("INFO", "cache")]

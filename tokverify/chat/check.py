@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 _MAX_CONTEXT = 30
 ANSWER = "tokverifyanswer"
 """The assistant's message in `Probes.answered`."""
+THOUGHT = "tokverifythought"
+"""What the assistant thinks in `Probes.thinking`."""
 QUESTION = "tokverifyquestion"
-"""The user's message in `Probes.followed`."""
+"""The user's message that follows the assistant's."""
 
 
 class Problem(NamedTuple):
@@ -180,6 +182,33 @@ def _lost_content(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(INFO if conversation.needs or subject.as_in_reference else WARNING, f"drops {what}")
 
 
+def _cache(subject: ChatSubject) -> Iterator[Problem]:
+    """Find prompts whose ids are not how the continued conversation begins, so that a server's prompt cache is lost.
+
+    Templates may write the generation prompt differently once it is answered, which costs only these tokens.
+    """
+    prompt, continued = subject.rendered.actual_ids, subject.probes.continued
+    if prompt is None or continued is None or continued.text is None:
+        return
+    kept = _count_common(prompt, _encode(subject.actual, continued.text))
+    if kept < len(prompt):
+        text, later = subject.text, continued.text
+        at = _count_common(text, later)
+        before, after = (quote(each[at : at + _MAX_CONTEXT]) if each[at:] else "nothing" for each in (text, later))
+        cause = f"it then writes {after} where the prompt had {before}"
+        if at == len(text):
+            cause = "the end of the prompt and the answer are encoded together"
+        message = (
+            f"only {kept:,} of {plural(len(prompt), 'token')} of the prompt stay the same when it goes on: {cause}"
+        )
+        end = _text_after(text, _trimmed_texts(subject.conversation.messages)) or ""
+        is_harmless = at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
+        yield Problem(INFO if is_harmless else WARNING, message, cause)
+    thinking = subject.probes.thinking
+    if thinking and ANSWER in (thinking.text or "") and THOUGHT not in (thinking.text or ""):
+        yield Problem(INFO, "drops what the assistant thought from earlier turns, so their answers are encoded anew")
+
+
 CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "failing": failing,
     "drift": drift,
@@ -190,6 +219,7 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "turn-end": _turn_end,
     "generation-prompt": _generation_prompt,
     "lost-content": _lost_content,
+    "cache": _cache,
 }
 """Kind of finding -> the function that looks for it in one conversation."""
 
@@ -244,6 +274,12 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
     return text[at:] if last else None
 
 
+def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
+    """Count the ids or characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
 def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:
     """Check whether there is only white space between the text and an answer."""
     before, found, _ = (answered.text or "").partition(ANSWER)
@@ -286,6 +322,12 @@ class Probes:
 
     answered: Rendering | None = None
     """The same conversation, with an answer from the assistant."""
+
+    continued: Rendering | None = None
+    """The same conversation, with an answer and another question, and `add_generation_prompt`."""
+
+    thinking: Rendering | None = None
+    """The same, with an answer that the assistant thought about first."""
 
     followed: Rendering | None = None
     """A conversation that ends with the assistant's turn, with another message from the user."""

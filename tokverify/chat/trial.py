@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from tokverify.chat.check import ANSWER, CHECKS, QUESTION, ChatSubject, Probes
+from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes
 from tokverify.chat.rendering import ChatRendering, Task, render, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
 from tokverify.compare.marker import TemplateMarkers, read_template
@@ -262,7 +262,11 @@ def _probes(conversation: Conversation) -> Iterator[tuple[str, Conversation]]:
     """Yield the changed conversations for `Probes`, with the names of its fields."""
     if conversation.add_generation_prompt:
         yield "unasked", replace(conversation, add_generation_prompt=False)
-        yield "answered", _continue(conversation, "assistant", ANSWER)
+        answered = _continue(conversation, "assistant", ANSWER)
+        yield "answered", answered
+        thinking = _continue(conversation, "assistant", f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}")
+        for name, before in (("continued", answered), ("thinking", thinking)):
+            yield name, replace(_continue(before, "user", QUESTION), add_generation_prompt=True)
     elif conversation.messages[-1]["role"] == "assistant":
         yield "followed", _continue(conversation, "user", QUESTION)
 

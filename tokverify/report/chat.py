@@ -286,6 +286,11 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
         WARNING,
         _EDIT,
     ),
+    "cache": ChatKind(
+        "The prompt of a conversation is not how the continued conversation begins, so that a prompt cache is lost.",
+        WARNING,
+        f"write what changes (such as tools or dates) at a place that stays the same; {_EDIT}",
+    ),
     "lost-content": ChatKind("A message or a tool is missing from the text.", WARNING, _EDIT),
 }
 """Name -> kind of finding."""
