@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import CONTROL, bpe_spec, spec_of, spm_spec
-from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
+from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults, warn_of_ends
 from tokverify.errors import TokverifyError
 
 BPE = bpe_spec([], {"<a>": CONTROL, "<b>": CONTROL})
@@ -19,10 +19,18 @@ def warnings(spec, *, compared=True):
 def test_each_default_token_is_a_warning_that_names_it_and_the_option():
     bos, eos = warnings(BPE)
     assert bos == (
-        f'IN declares no BOS token, so llama.cpp\'s default for the model gpt2 applies: 11 "{BPE.tokens[11]}"; '
+        f'IN declares no BOS token, so it is 11 "{BPE.tokens[11]}", llama.cpp\'s default for the model gpt2; '
         "declare it with --bos-token TOKEN"
     )
     assert "--eos-token TOKEN" in eos
+
+
+def test_the_only_control_token_is_suggested_as_eos():
+    spec = bpe_spec([], {"<|end|>": CONTROL})
+    assert warnings(spec)[1].endswith("declare it with --eos-token '<|end|>'")
+    (sentence,) = warn_of_ends(spec)
+    assert sentence.endswith(f"gguf-new-metadata --special-token-by-id eos {spec.tokens.index('<|end|>')} OUT FIXED")
+    assert list(warn_of_ends(replace(spec, special_ids={"eos": 1}))) == []
 
 
 def test_declared_tokens_need_no_warning():

@@ -8,6 +8,7 @@ import pytest
 from support.make_golden import hostile_report
 from support.paths import SAMPLE
 from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.run import verify_model
 from tokverify.commands.tasks.view import View, serve_view
 from tokverify.engine.encoder import Encoder
 from tokverify.report.codec import encode
@@ -71,6 +72,14 @@ def wait_for(page, place: str, text: str) -> None:
 def type_text(page, text: str, summary: str) -> None:
     page.fill("#text", text)
     wait_for(page, "#summary", summary)
+
+
+def test_the_page_opens_with_the_first_text_that_differs(open_page):
+    page = open_page()
+    wait_for(page, "#summary", "Different in")
+    first = verify_model(SAMPLE / "sample-broken.gguf", SAMPLE / "sample.tokenizer.model").results
+    expected = next(result.case.text for result in first if result.fails)
+    assert page.input_value("#text") == expected
 
 
 def test_tokens_follow_the_text(open_page):

@@ -119,12 +119,16 @@ def list_(  # noqa: PLR0913 - one parameter for each option
 def check(*, paths: Sequence[SuiteSource]) -> None:
     """Check suites for mistakes.
 
-    PATHS are suites or directories of suites; by default the `shipped` ones, which come with tokverify. Mistakes are
-    reported as errors, with file and line. Anything that is allowed but probably unintended is reported as a hint.
+    PATHS are suites or directories of suites; by default those of the configured models or, if there are none, the
+    `shipped` ones, which come with tokverify. Mistakes are reported as errors, with file and line. Anything that is
+    allowed but probably unintended is reported as a hint.
     """
     from tokverify.cases.loading import load_suites
+    from tokverify.commands.project.configuration_reader import find_configuration
     from tokverify.text.wording import plural
 
+    if not paths and (configuration := find_configuration(Path.cwd())):
+        paths = list(dict.fromkeys(suite for model in configuration.models for suite in model.cases))
     suites = load_suites(paths or None)
     for suite in suites:
         for hint in suite.hints:

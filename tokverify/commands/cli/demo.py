@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.commands.cli.options import no_color_option
+from tokverify.commands.cli.options import no_color_option, quiet_option
 from tokverify.commands.cli.stream import render_options, write_message, write_text
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -44,8 +44,9 @@ These cases did not turn out as planned: {names}. Please report this.
 
 
 @click.command()
+@quiet_option
 @no_color_option
-def demo(*, no_color: bool) -> int:
+def demo(*, quiet: bool, no_color: bool) -> int:
     """Verify a sample that matches its reference, and a broken one.
 
     The exit code is 0 if both give the intended result, otherwise 1.
@@ -55,16 +56,21 @@ def demo(*, no_color: bool) -> int:
     result = run_demo()
     options = render_options(no_color=no_color)
     verdict_only = RenderOptions(options.width, options.color, quiet=True)
-    write_text(_INTACT_TEXT.format(directory=visible_message(str(SAMPLE_DIRECTORY))))
-    _write(result.intact, ["-q"], verdict_only)
-    write_text(_BROKEN_TEXT)
-    _write(result.broken, ["-q"], verdict_only)
-    write_text(_DETAIL_TEXT)
-    _write(result.detail, [f"-k {name}" for name in SHOWN_CASES], options)
+    if quiet:
+        for report in (result.intact, result.broken):
+            write_text(FORMATS["run"]["table"](report, verdict_only))
+    else:
+        write_text(_INTACT_TEXT.format(directory=visible_message(str(SAMPLE_DIRECTORY))))
+        _write(result.intact, ["-q"], verdict_only)
+        write_text(_BROKEN_TEXT)
+        _write(result.broken, ["-q"], verdict_only)
+        write_text(_DETAIL_TEXT)
+        _write(result.detail, [f"-k {name}" for name in SHOWN_CASES], options)
     if result.unplanned:
         write_message(_NOT_AS_PLANNED.format(names=", ".join(sorted(result.unplanned))))
         return 1
-    write_text(_AS_PLANNED.format(count=len(result.planned)))
+    if not quiet:
+        write_text(_AS_PLANNED.format(count=len(result.planned)))
     return 0
 
 

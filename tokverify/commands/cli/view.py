@@ -22,8 +22,8 @@ def view(*, model: Path | None, reference: str | None, port: int, no_browser: bo
     """Compare two tokenizers in the browser while you type.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN; without
-    it, the bundled sample is shown. The page also opens saved reports. It is served on this machine only, at a secret
-    address. Press Ctrl-C to stop.
+    it, a bundled sample with a fault is shown. The page opens with the first text that differs, and also opens saved
+    reports. It is served on this machine only, at a secret address. Press Ctrl-C to stop.
     """
     from tokverify.commands.tasks.view import serve_view
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.commands.tasks.opening import python_version
+from tokverify.compare.convert.special_tokens import warn_of_ends
 from tokverify.compare.side import reference_side
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -99,7 +100,7 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         types=_count_types(learned.spec),
         added_tokens=learned.added_tokens,
         alike=learned.alike,
-        hidden=learned.hidden,
+        hidden=(*learned.hidden, *warn_of_ends(learned.spec)),
         texts=heldout.texts,
         differing=len(heldout.differences),
         examples=heldout.differences[:_EXAMPLES],

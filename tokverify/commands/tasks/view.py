@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from threading import Lock
 
 from tokverify.case import Case
+from tokverify.cases.loading import load_cases
 from tokverify.cases.suite_writer import render_suite
-from tokverify.commands.tasks.demo import INTACT, REFERENCE, SAMPLE_DIRECTORY
+from tokverify.commands.tasks.demo import BROKEN, REFERENCE, SAMPLE_DIRECTORY
 from tokverify.commands.tasks.opening import (
     ModelSource,
     OpenedModel,
@@ -18,7 +20,7 @@ from tokverify.commands.tasks.opening import (
     open_model,
     open_reference,
 )
-from tokverify.compare.comparison import compare_case
+from tokverify.compare.comparison import compare_case, compare_cases
 from tokverify.errors import TokverifyError
 from tokverify.explain.explanation import explain
 from tokverify.render.explain.table import render as draw_explanation
@@ -26,7 +28,7 @@ from tokverify.render.kinds import FORMATS, SHOWN_KINDS
 from tokverify.render.options import RenderOptions
 from tokverify.render.view import comparison_data, render
 from tokverify.report import codec
-from tokverify.report.run import Report
+from tokverify.report.run import Report, Status
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.local_server import Answer, LocalServer
 from tokverify.text.visible import visible_message
@@ -90,9 +92,18 @@ class View:
         return [f"compared with {self._modes.reason(name, text)}" for name in changed]
 
     def page(self) -> str:
-        """Return the page."""
+        """Return the page, which opens with the first shipped text that differs."""
         report = Report(*self._sides, vocabulary=None, results=(), versions={"tokverify": __version__})
-        return render(report)
+        return render(report, self._first_case)
+
+    @cached_property
+    def _first_case(self) -> Case:
+        """The first shipped case that differs; any if none does."""
+        # subtle: HTML changes these characters in a text area.
+        cases = [case for case in load_cases() if not {"\r", "\0"} & {*case.text}]
+        with self._lock:
+            results = compare_cases(self._model.encoder, self._reference.tokenizer, cases)
+        return next((result.case for result in results if result.status is Status.MISMATCH), cases[0])
 
     def add_report(self, data: bytes) -> str:
         """Render a saved report as a page and return its path; only the latest few are kept.
@@ -138,7 +149,7 @@ def serve_view(model: ModelSource | None = None, reference: ReferenceSource = No
     """Open both tokenizers and return a server of the live page; call its `serve`.
 
     Args:
-        model: The model; None for the bundled sample.
+        model: The model; None for the bundled sample that is broken.
         reference: The reference; None to look for one.
         port: The port on 127.0.0.1; 0 for any that is free.
 
@@ -146,7 +157,7 @@ def serve_view(model: ModelSource | None = None, reference: ReferenceSource = No
         TokverifyError: If a tokenizer cannot be opened, or the port cannot be used.
     """
     if model is None:
-        model, reference = SAMPLE_DIRECTORY / INTACT, reference or SAMPLE_DIRECTORY / REFERENCE
+        model, reference = SAMPLE_DIRECTORY / BROKEN, reference or SAMPLE_DIRECTORY / REFERENCE
     opened = open_model(model)
     view = View(opened, open_reference(opened, reference))
     # Some libraries load tables on first use, which takes as long as a second for a large vocabulary.

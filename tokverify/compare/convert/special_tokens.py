@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from tokverify.compare.role_name import suggest_id
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
+from tokverify.text.command_line import quote_argument
 from tokverify.text.wording import list_alternatives, quote
 
 _PLACES = {"bos": "BOS before it", "eos": "EOS after it"}
@@ -75,11 +78,31 @@ def warn_of_defaults(spec: TokenizerSpec, *, adding_was_compared: bool) -> Itera
         yield _describe_adding(spec, settings, undeclared)
 
 
-def _describe_token(spec: TokenizerSpec, settings: Settings, role: str) -> str:
+def warn_of_ends(spec: TokenizerSpec) -> Iterator[str]:
+    """Yield a sentence if nobody has said which token is EOS, so that generations end at llama.cpp's default."""
+    settings = resolve(spec)
+    if "eos" not in spec.special_ids and "eos" in settings.special_ids:
+        id = _suggest(settings, "eos")
+        advice = f"gguf-new-metadata --special-token-by-id eos {'ID' if id is None else id} OUT FIXED"
+        yield f"which token is EOS, so a generation ends at {_default(spec, settings, 'eos')}; declare it: {advice}"
+
+
+def _suggest(settings: Settings, role: str) -> int | None:
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    return suggest_id(role, settings.ids, controls)
+
+
+def _default(spec: TokenizerSpec, settings: Settings, role: str) -> str:
     id = settings.special_ids[role]
+    return f"{id} {quote(settings.pieces[id])}, llama.cpp's default for the model {spec.model}"
+
+
+def _describe_token(spec: TokenizerSpec, settings: Settings, role: str) -> str:
+    id = _suggest(settings, role) if role == "eos" else None
+    token = "TOKEN" if id is None else quote_argument(settings.pieces[id], "TOKEN")
     return (
-        f"IN declares no {role.upper()} token, so llama.cpp's default for the model {spec.model} applies: "
-        f"{id} {quote(settings.pieces[id])}; declare it with --{role}-token TOKEN"
+        f"IN declares no {role.upper()} token, so it is {_default(spec, settings, role)}; "
+        f"declare it with --{role}-token {token}"
     )
 
 

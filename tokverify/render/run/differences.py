@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import known_text
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from tokverify.report.tokenizer_difference import TokenizerDifference
 
     _Line = tuple[str, Inline]
+
+_NAMES: Mapping[Aspect, str] = {
+    Aspect.AFFIXES: "tokens around a text",
+    Aspect.RANKING: "order of merges or scores",
+    Aspect.ENDS: "ends of a generation",
+}
 
 FAILS, KNOWN, SHOWN = "fails", "known", "shown"
 """What a difference does to the verdict."""
@@ -40,7 +46,7 @@ def difference_sections(report: Report) -> Iterator[Section]:
 def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterator[_Line]:
     effect = effect_of(difference, report)
     severity = Span(f"{difference.severity.name} ", SEVERITY_STYLES[difference.severity])
-    aspect = message(f"{difference.aspect}: ", Style.STRONG)
+    aspect = message(f"{name_aspect(difference.aspect)}: ", Style.STRONG)
     style = Style.DIM if effect == SHOWN else Style.PLAIN
     yield effect, [severity, aspect, message(difference.message, style)]
     if difference.known:
@@ -63,4 +69,9 @@ def count_effects(report: Report) -> str:
 
 def difference_line(difference: TokenizerDifference) -> str:
     """Return a difference as a line that has not passed `visible_message` yet."""
-    return f"{difference.severity.name} {difference.aspect}: {difference.message}"
+    return f"{difference.severity.name} {name_aspect(difference.aspect)}: {difference.message}"
+
+
+def name_aspect(aspect: Aspect) -> str:
+    """Return what people call an aspect; options and JSON use its value."""
+    return _NAMES.get(aspect, aspect)

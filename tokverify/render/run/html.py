@@ -11,7 +11,7 @@ from tokverify.render.case_text import headline, known_text
 from tokverify.render.html import page, script_json, version_list
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import Causes, causes
-from tokverify.render.run.differences import effect_of
+from tokverify.render.run.differences import effect_of, name_aspect
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.diagnosis import Diagnosis, command_line
@@ -156,7 +156,7 @@ def _difference(report: Report, difference: TokenizerDifference) -> dict[str, ob
     return {
         "effect": effect_of(difference, report),
         "severity": difference.severity.name,
-        "aspect": str(difference.aspect),
+        "aspect": name_aspect(difference.aspect),
         "message": visible_message(difference.message),
         "notes": list(map(visible_message, notes)),
     }

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
+from tokverify.render.run.differences import name_aspect
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import describe_subject
@@ -152,7 +153,7 @@ def difference_issues(report: Report) -> Iterator[Issue]:
         yield Issue(
             check=f"tokenizer-{difference.aspect}",
             level=Level.ERROR if fails else _SHOWN_LEVELS[difference.severity],
-            title=f"tokenizers: {difference.aspect}",
+            title=f"tokenizers: {name_aspect(difference.aspect)}",
             message=join_lines(list(map(visible_message, lines))),
             path=report.actual.source,
             key=f"{report.actual.name}\0{difference.digest}",

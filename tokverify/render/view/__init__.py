@@ -6,19 +6,21 @@ from tokverify.render.case_text import headline
 from tokverify.render.html import page
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.html import comparison
-from tokverify.report.run import Report, Status
+from tokverify.report.run import Case, Report, Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 _SCRIPTS = ("html/page.js", "run/alignment.js", "view/redraw.js", "view/view.js")
 
 
-def render(report: Report) -> str:
-    """Write the page for the two sides of a report."""
+def render(report: Report, case: Case) -> str:
+    """Write the page for the two sides of a report, which opens with the text and the options of a case."""
     context = {
         **comparison(report),
         "title": f"{visible_message(report.actual.name)}: live",
         "target": "tokens",
+        "text": case.text,
+        "checked": {"add_special": case.add_special, "parse_special": case.parse_special},
         "options": [],
     }
     return page("view/page.html.jinja", _SCRIPTS, context, is_served=True)
