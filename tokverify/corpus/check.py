@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from tokverify.compare.limits.limit import Text
 from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.errors import EncodeError
@@ -18,6 +19,7 @@ from tokverify.texts.mode import Mode, Modes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tokverify.compare.limits.explaining import Explainer
     from tokverify.engine.encoder import Encoder
     from tokverify.tokenizer import Tokenizer
 
@@ -38,6 +40,8 @@ class Found(NamedTuple):
     causes: tuple[str, ...]
     actual: Sequence[int]
     expected: Sequence[int]
+    limits: tuple[str, ...] = ()
+    """The codes of the limits that explain the difference completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +78,17 @@ class TokenizerChecker:
         expected: The reference.
         mode: The options to encode with, where both sides support them.
         classify: Names the causes of a difference, given the ids of both sides.
+        limits: Explains differences by limits of llama.cpp; None if nothing does.
     """
 
-    def __init__(self, actual: Tokenizer, expected: Tokenizer, mode: Mode, classify: Classify) -> None:
+    def __init__(
+        self, actual: Tokenizer, expected: Tokenizer, mode: Mode, classify: Classify, limits: Explainer | None = None
+    ) -> None:
         self._actual = actual
         self._expected = expected
         self._asked = mode
         self._classify = classify
+        self._limits = limits
         self._modes = Modes(actual, expected)
         are_ours = _is_ours(actual) and _is_ours(expected)
         self.batch_characters = _OUR_BATCH_CHARACTERS if are_ours else BATCH_CHARACTERS
@@ -94,7 +102,8 @@ class TokenizerChecker:
         if not (actual.failed or expected.failed) and _are_equal(actual.batch, expected.batch):
             return checked
         for index in _differing(actual, expected):
-            self._judge(checked, index, actual, expected)
+            text = Text(texts[index], *modes[index], tuple(expected.batch[index]))
+            self._judge(checked, index, text, actual, expected)
         return checked
 
     def differ(self, text: str) -> Found | None:
@@ -106,14 +115,18 @@ class TokenizerChecker:
             return [self._modes.choose("", self._asked)] * len(texts)
         return [self._modes.choose(text, self._asked) for text in texts]
 
-    def _judge(self, checked: Checked, index: int, actual: _Encoded, expected: _Encoded) -> None:
+    def _judge(self, checked: Checked, index: int, text: Text, actual: _Encoded, expected: _Encoded) -> None:
         if index in actual.failed and index in expected.failed:
             checked.failed.append((index, "neither side can encode the text"))
             return
         ids, others = actual.batch[index], expected.batch[index]
         failed = index in actual.failed or index in expected.failed
-        causes = (CorpusCause.ERROR,) if failed else self._classify(ids, others)
-        checked.different.append(Found(index, causes, ids, others))
+        limits = self._limits.find(text) if self._limits and not failed else ()
+        if limits:
+            causes: tuple[str, ...] = (CorpusCause.LIMIT,)
+        else:
+            causes = (CorpusCause.ERROR,) if failed else self._classify(ids, others)
+        checked.different.append(Found(index, causes, ids, others, limits))
 
 
 class _Encoded(NamedTuple):

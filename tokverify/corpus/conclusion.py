@@ -39,6 +39,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
         *comparison.sides,
         vocabulary=None if comparison.reads_ids else compare_vocabularies(comparison.actual, comparison.expected),
         results=results,
+        limits=comparison.limits.describe_counts(tally.limits),
         options=comparison.options,
         versions={"tokverify": __version__, **comparison.versions},
         tokens=pairs_for_display(comparison.actual, comparison.expected, _undisputed_ids(results)),

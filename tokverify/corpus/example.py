@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.case_result import make_case_result
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
+from tokverify.compare.limits.explaining import Explainer
+from tokverify.compare.limits.limit import Text
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.errors import TokverifyError
@@ -47,6 +49,8 @@ class Comparison:
     judge: Tokenizer | None = None
     """A third tokenizer that encodes the examples too."""
     explain: Explain = lambda _: None
+    limits: Explainer = field(default_factory=Explainer)
+    """Explains differences by limits of llama.cpp."""
     reads_ids: bool = False
     """Whether the actual ids come from the corpus itself; `expected` is then the tokenizer, on both sides."""
     notes: tuple[str, ...] = ()
@@ -106,6 +110,8 @@ def _causes_of(outcome: TrialOutcome | None, comparison: Comparison) -> Collecti
         return ()
     if outcome.kind is DifferenceKind.ERROR:
         return (CorpusCause.ERROR,)
+    if comparison.limits.find(Text(*outcome.sample, tuple(outcome.expected))):
+        return (CorpusCause.LIMIT,)
     return comparison.classifier.classify(outcome.actual, outcome.expected)
 
 

@@ -74,7 +74,7 @@ class Recorder:
         place = Place(self._file.path, document.row, self._file.format)
         example = Example(_hash_of_example(document), place, document.text, tuple(found.actual), tuple(found.expected))
         tallies = {cause: CauseTally(1, (example,)) for cause in found.causes}
-        self._tally = add(self._tally, Tally(causes=tallies))
+        self._tally = add(self._tally, Tally(causes=tallies, limits=dict.fromkeys(found.limits, 1)))
 
     def tally(self) -> Tally:
         """Return everything recorded so far."""

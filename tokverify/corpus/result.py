@@ -5,6 +5,7 @@ To stay small, a tally keeps the examples with the smallest hashes, whatever the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -88,6 +89,8 @@ class Tally:
     unreadable: Count = 0
     """Documents, files and parts of files that could not be compared."""
     causes: Mapping[str, CauseTally] = field(default_factory=dict)
+    limits: Mapping[str, Count] = field(default_factory=dict)
+    """The documents that differ only because of limits of llama.cpp, by the code of each that is needed."""
     reasons: Mapping[str, ReasonTally] = field(default_factory=dict)
     """Why something could not be compared."""
     sources: Mapping[str, GroupTally] = field(default_factory=dict)
@@ -108,6 +111,7 @@ def add(left: Tally, right: Tally) -> Tally:
     return Tally(
         **{name: getattr(left, name) + getattr(right, name) for name in _COUNTS},
         causes=_add_values(left.causes, right.causes, _add_causes),
+        limits=_add_values(left.limits, right.limits, operator.add),
         reasons=_add_values(left.reasons, right.reasons, _add_reasons),
         sources=_add_values(left.sources, right.sources, _add_groups),
         scripts=_add_values(left.scripts, right.scripts, _add_groups),

@@ -25,9 +25,10 @@ from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
 from tokverify.render.run.junit import properties_of
-from tokverify.render.run.sections import diagnosis_sections, sides_section, vocabulary_sections
+from tokverify.render.run.sections import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
 from tokverify.report.corpus import (
     CauseCount,
+    CorpusCause,
     CorpusExample,
     CorpusReport,
     GroupCount,
@@ -43,7 +44,10 @@ if TYPE_CHECKING:
     from tokverify.report.corpus import CorpusProgress, Throughput
 
 _OUTCOMES = {
-    0: ("Passed", "all documents compared agree, or no more differ than accepted"),
+    0: (
+        "Passed",
+        "all documents compared agree, or no more differ than limits of llama.cpp explain and you accept",
+    ),
     1: ("Failed", "more documents differ than accepted"),
     2: ("Incomplete", "something could not be read, or was not compared"),
 }
@@ -82,6 +86,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
         yield Section([_tabulate_unreadable(verified)])
     if verified.causes:
         yield Section([_tabulate_causes(verified)])
+    yield from limit_sections(verified.report, "document")
     for heading, groups in (("source", verified.sources), ("script", verified.scripts)):
         if groups:
             yield Section([_tabulate_groups(heading, groups, verbose=verbose)])
@@ -172,9 +177,10 @@ def to_ci_report(verified: CorpusReport) -> CiReport:
 
 def corpus_issues(verified: CorpusReport) -> Iterator[Issue]:
     """Yield the issues, located at the model's file, because documents are rarely in the repository."""
-    accepted = verified.differing <= verified.max_differences
+    accepted = verified.failing <= verified.max_differences
     for cause in verified.causes:
-        yield _cause_issue(cause, verified, Level.NOTE if accepted else Level.ERROR)
+        is_limit = cause.cause is CorpusCause.LIMIT and not verified.strict
+        yield _cause_issue(cause, verified, Level.NOTE if accepted or is_limit else Level.ERROR)
     for group in verified.unreadable_groups:
         yield _unreadable_issue(group, verified)
     yield from vocabulary_issues(verified.report)
@@ -251,13 +257,24 @@ def verdict(verified: CorpusReport) -> str:
     found = "all agree"
     if verified.differing:
         found = f"{verified.differing:,} {'differs' if verified.differing == 1 else 'differ'}"
-        found += f", {plural(len(verified.causes), 'cause')}"
+        found += f", {_count_causes(verified)}"
     if not verified.documents:
         found = "nothing was compared"
     parts = [f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}: {found}"]
     if verified.differing and verified.max_differences:
         parts.append(f"up to {verified.max_differences:,} are accepted")
     return "; ".join([*parts, *_reservations(verified)])
+
+
+def _count_causes(verified: CorpusReport) -> str:
+    """Count the causes; those that limits explain completely are counted as documents."""
+    others = [cause for cause in verified.causes if cause.cause is not CorpusCause.LIMIT]
+    parts = [plural(len(others), "cause")] if others or not verified.explained else []
+    if verified.explained:
+        codes = list_items([limit.code for limit in verified.report.limits])
+        count = f"{verified.explained:,}" if others else "all"
+        parts.append(f"{count} only because of limits of llama.cpp ({codes})")
+    return ", ".join(parts)
 
 
 def _reservations(verified: CorpusReport) -> Iterator[str]:

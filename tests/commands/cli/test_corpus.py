@@ -2,6 +2,7 @@
 
 import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,8 +14,11 @@ import tokverify
 from support.corpus_maker import overwrite_row_group, write_json_lines, write_parquet
 from support.in_process import InProcess
 from support.paths import SAMPLE
+from support.spec_file import write_spec
+from support.spec_maker import bpe_spec
 from tokverify.commands.cli import main
 from tokverify.commands.tasks import corpus as task
+from tokverify.compare.convert.json_writer import write_json
 from tokverify.corpus import plan, state
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
@@ -55,6 +59,31 @@ def test_a_correct_model(data):
     result = verify(MODEL, data)
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "80 documents, 660 bytes: all agree"
+
+
+def test_documents_that_only_a_limit_explains(tmp_path):
+    # é is one token in NFC, and llama.cpp does not normalize; the merges decide about "abc".
+    spec = bpe_spec(["Ã ©", "a b", "b c"])
+    right, wrong = tmp_path / "right.gguf", tmp_path / "wrong.gguf"
+    write_spec(spec, right)
+    write_spec(replace(spec, merges=["Ã ©", "b c", "a b"]), wrong)
+    reference, texts = tmp_path / "tokenizer.json", tmp_path / "texts.jsonl"
+    write_json(reference, spec)
+    document = json.loads(reference.read_text()) | {"normalizer": {"type": "NFC"}}
+    reference.write_text(json.dumps(document))
+    write_json_lines(texts, ["cafe\u0301", "caf\u00e9", "abc", "abc e\u0301"])
+
+    result = corpus(right, texts, "-r", reference, "-j", 1)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].endswith("2 differ, all only because of limits of llama.cpp (TL003)")
+    assert "TL003 no-normalizer: 2 documents differ because llama.cpp does not normalize" in result.stdout
+    strict = corpus(right, texts, "-r", reference, "-j", 1, "--strict", "-f", "json")
+    assert strict.exit_code == 1
+    assert json.loads(strict.stdout)["summary"]["explained"] == 2
+
+    broken = corpus(wrong, texts, "-r", reference, "-j", 1)
+    assert broken.exit_code == 1
+    assert broken.stdout.splitlines()[-1].endswith("3 differ, 2 causes, 1 only because of limits of llama.cpp (TL003)")
 
 
 def test_a_broken_model(data, tmp_path):

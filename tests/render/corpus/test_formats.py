@@ -81,6 +81,7 @@ def test_the_json_has_the_counts_of_each_cause():
         "documents": 200_000,
         "bytes": 1_234_567_890,
         "differing": 7,
+        "explained": 0,
         "unreadable": 3,
         "causes": {"bos-missing": 1, "other": 7},
     }

@@ -57,7 +57,7 @@ def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Ca
 strict_option = click.option(
     "--strict",
     is_flag=True,
-    help="Also fail on cases that differ only by limits of llama.cpp, which are named.",
+    help="Also fail on what differs only by limits of llama.cpp, which are named.",
 )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from tokverify.commands.cli.case_options import strict_option
 from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
     examples_option,
@@ -170,6 +171,7 @@ class CorpusOptions(ReportOptions):
 
     reference: str | None
     max_differences: int
+    strict: bool
     judge: str | None
     distill: Path | None = field(metadata=UNRECORDED)
     jobs: int | None = field(default=None, metadata=UNRECORDED)
@@ -229,6 +231,7 @@ def corpus() -> None:
     "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
 )
 @_max_differences_option
+@strict_option
 @jobs_option(None)
 @click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
 @click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
@@ -296,6 +299,7 @@ def _verify(options: VerifyOptions) -> int:
             parse_special=options.parse_special,
             sample=options.sample,
             max_differences=options.max_differences,
+            strict=options.strict,
             jobs=options.jobs,
             state=options.state,
             shard=options.shard,
@@ -325,6 +329,7 @@ def status(*, directory: Path, format_name: str | None) -> None:
 @click.argument("directories", nargs=-1, required=True, type=PATH)
 @_stored_reference_option
 @_max_differences_option
+@strict_option
 @_judge_option
 @_distill_option
 @report_options(FORMATS["corpus"])
@@ -342,6 +347,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
         directories,
         given.reference,
         max_differences=given.max_differences,
+        strict=given.strict,
         judge=given.judge,
         distilled=given.distill,
         outputs=given.output_files(),
@@ -353,6 +359,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 @click.argument("directory", type=PATH)
 @_stored_reference_option
 @_max_differences_option
+@strict_option
 @_judge_option
 @_distill_option
 @jobs_option(None)
@@ -369,6 +376,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
             directory,
             given.reference,
             max_differences=given.max_differences,
+            strict=given.strict,
             jobs=given.jobs,
             judge=given.judge,
             distilled=given.distill,

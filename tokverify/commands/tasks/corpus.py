@@ -41,6 +41,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     parse_special: bool = True,
     sample: float = 1.0,
     max_differences: int = 0,
+    strict: bool = False,
     jobs: int | None = 1,
     state: Path | None = None,
     shard: Shard | None = None,
@@ -65,6 +66,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         parse_special: Recognize control tokens in the texts.
         sample: The share of the documents to compare, from 0 to 1, chosen by the hash of their texts.
         max_differences: How many documents may differ without failing.
+        strict: Also count documents that differ only because of limits of llama.cpp.
         jobs: The number of workers; None for one for each processor of the machine or cluster.
         state: The directory that keeps the result of each part, so that a run can be resumed.
         shard: The part of the corpus to verify.
@@ -109,7 +111,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         write_suite(distilled, report, tally, opened)
     name = f"{shard.number}/{shard.total}" if shard else ""
     throughput = Throughput(busy_seconds=busy_seconds) if timing else None
-    return replace(report, max_differences=max_differences, shard=name, throughput=throughput)
+    return replace(report, max_differences=max_differences, strict=strict, shard=name, throughput=throughput)
 
 
 def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Opened, Plan]:

@@ -16,6 +16,8 @@ from tokverify.commands.tasks.opening import (
     open_reference,
     python_version,
 )
+from tokverify.compare.facts import Facts
+from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.check import Checker, TokenizerChecker
 from tokverify.corpus.example import Comparison
@@ -88,6 +90,7 @@ class Opened:
             mode=modes.choose("", self.mode),
             judge=open_reference(self.model, judge).tokenizer if judge else None,
             explain=self._explain,
+            limits=self._limits(),
             reads_ids=self.reference is None,
             notes=(*plan.notes, *modes.summary),
             options=msgspec.to_builtins(plan.request, enc_hook=str),  # str: a StoredLocation
@@ -99,7 +102,10 @@ class Opened:
         classifier = Classifier(encoder, expected)
         if self.reference is None:
             return TokenizedChecker(encoder, self.mode, classifier)
-        return TokenizerChecker(encoder, expected, self.mode, classifier.classify)
+        return TokenizerChecker(encoder, expected, self.mode, classifier.classify, self._limits())
+
+    def _limits(self) -> Explainer:
+        return explainer_of(self.model.encoder, Facts(self.reference.tokenizer)) if self.reference else Explainer()
 
     def _describe_reference(self) -> str:
         if self.reference is None:

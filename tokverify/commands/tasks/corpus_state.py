@@ -38,6 +38,7 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     reference: str | Path | None = None,
     *,
     max_differences: int = 0,
+    strict: bool = False,
     judge: str | None = None,
     distilled: Path | None = None,
     outputs: Sequence[Path] = (),
@@ -57,7 +58,8 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
         counter.take_all(StateDirectory(state).results(plan))
     opened = _open(plan)
     report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
-    return replace(report, max_differences=max_differences, remaining_bytes=counter.remaining_bytes)
+    remaining = counter.remaining_bytes
+    return replace(report, max_differences=max_differences, strict=strict, remaining_bytes=remaining)
 
 
 def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
@@ -65,6 +67,7 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     reference: str | Path | None = None,
     *,
     max_differences: int = 0,
+    strict: bool = False,
     jobs: int | None = 1,
     judge: str | None = None,
     distilled: Path | None = None,
@@ -91,7 +94,8 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     for unit in repeated:
         stored.remove(unit.id)
     tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
-    return replace(_conclude(opened, comparison, tally, distilled), max_differences=max_differences)
+    report = _conclude(opened, comparison, tally, distilled)
+    return replace(report, max_differences=max_differences, strict=strict)
 
 
 def _conclude(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:

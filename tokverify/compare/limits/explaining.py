@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain, combinations
@@ -37,7 +37,7 @@ def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
     # What another GGUF file or llama.cpp itself does is no limit.
     is_llama_cpp = expected is None or isinstance(expected, Encoder) or expected.decodes_as_llama_cpp
     if is_llama_cpp or not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
-        return Explainer(None)
+        return Explainer()
     return Explainer(Sides(actual, facts))
 
 
@@ -48,7 +48,7 @@ class Explainer:
         sides: What is known of both sides; None if no limit can explain anything.
     """
 
-    def __init__(self, sides: Sides | None) -> None:
+    def __init__(self, sides: Sides | None = None) -> None:
         self._sides = sides
         self._encoders: dict[tuple[_Candidate, ...], Encoder | None] = {}
         self._used: dict[str, _Candidate] = {}
@@ -81,8 +81,12 @@ class Explainer:
 
     def count(self, explained: Iterable[Collection[str]]) -> tuple[AppliedLimit, ...]:
         """Describe limits, given the codes that explain each of some texts."""
-        counts = Counter(chain.from_iterable(explained))
-        return tuple(_describe(self._used[code], counts[code]) for code in sorted(counts))
+        return self.describe_counts(Counter(chain.from_iterable(explained)))
+
+    def describe_counts(self, counts: Mapping[str, int]) -> tuple[AppliedLimit, ...]:
+        """Describe limits, given how many texts each of them explains; other processes may have explained them."""
+        first = {candidate.limit.code: candidate for candidate in reversed(self._candidates)}
+        return tuple(_describe(self._used.get(code) or first[code], counts[code]) for code in sorted(counts))
 
     def known_limits(self) -> Iterator[AppliedLimit]:
         """Yield the limits that have explained something so far, without the number of cases."""
