@@ -4,12 +4,14 @@
 is installed all the same and uses the Python engine. setuptools-rust supports such an optional extension; maturin does
 not.
 
-The variable TOKVERIFY_BUILD changes that: `native` makes a failed build an error, and `python` skips the build.
+The variable TOKVERIFY_BUILD changes that: `native` makes a failed build an error, and `python` skips the build. With
+TOKVERIFY_REPOSITORY, the address of the repository, the links of the readme work elsewhere, as on PyPI.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,11 +58,31 @@ def extensions() -> Sequence[RustExtension]:
     return [engine]
 
 
+def links() -> dict[str, object]:
+    """Return the readme and addresses, which depend on where the repository is."""
+    readme = Path("README.md").read_text(encoding="utf-8")
+    repository = os.environ.get("TOKVERIFY_REPOSITORY")
+    if not repository:
+        return {"long_description": readme}
+    # An image needs its content, and another link the page that shows it.
+    readme = re.sub(r"(!\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{repository}/raw/main/", readme)
+    readme = re.sub(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{repository}/blob/main/", readme)
+    places = {"Source": "", "Documentation": "/blob/main/docs/index.md", "Changelog": "/blob/main/CHANGELOG.md"}
+    urls = {name: repository + place for name, place in {**places, "Issues": "/issues"}.items()}
+    return {"long_description": readme, "project_urls": urls}
+
+
 def main() -> None:
     """Run the setuptools command."""
     rust_extensions = extensions()
     options = {"bdist_wheel": {"py_limited_api": "cp311"}} if rust_extensions else {}
-    setup(rust_extensions=rust_extensions, options=options, cmdclass={"build_py": BuildWithSuites})
+    setup(
+        rust_extensions=rust_extensions,
+        options=options,
+        cmdclass={"build_py": BuildWithSuites},
+        long_description_content_type="text/markdown",
+        **links(),
+    )
 
 
 main()

@@ -19,6 +19,11 @@ from tokverify.sources.gguf.writer import write_gguf
 SAMPLE = ROOT / "tokverify" / "sample"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
+PROGRAM = """\
+#!/bin/bash
+printf "%s\\0" "$@" >> called
+if [ "$3" = wheel ]; then mkdir -p "$7" && touch "$7/tokverify-0-py3-none-any.whl"; fi
+"""
 HOSTILE = [
     "$(touch pwned)",
     "`touch pwned`",
@@ -37,11 +42,14 @@ def work(tmp_path, monkeypatch):
     (tmp_path / "ours.yaml").write_text("cases:\n  - {id: spaces, text: 'a   word', note: n}\n")
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "python").write_text('#!/bin/bash\nprintf "%s\\0" "$@" > called\n')
+    (programs / "python").write_text(PROGRAM)
     (programs / "python").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]))
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     monkeypatch.setenv("GITHUB_ACTION_PATH", "/an action")
+    monkeypatch.setenv("RUNNER_TEMP", str(tmp_path / "a temp"))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    (tmp_path / "a temp").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -60,7 +68,7 @@ def run_step(name: str, work: Path, **inputs: str) -> subprocess.CompletedProces
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],  # noqa: S607 - the shell of the action
         cwd=work / filled(step.get("working-directory", ".")),
-        env={**os.environ, **{variable: filled(text) for variable, text in step["env"].items()}},
+        env={**os.environ, **{variable: filled(text) for variable, text in step.get("env", {}).items()}},
         capture_output=True,
         text=True,
         check=False,
@@ -131,7 +139,35 @@ def test_no_input_is_executed_or_parsed_as_an_option(work, name, text):
 def test_extras_are_installed(work):
     assert run_step("Install tokverify", work, extras="tiktoken, llama-cpp").returncode == 0
     called = (work / "called").read_text().split("\0")
-    assert called == ["-m", "pip", "install", "--quiet", "/an action[tiktoken, llama-cpp]", ""]
+    wheels = str(work / "a temp" / "tokverify-wheel")
+    build = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, "/an action"]
+    install = ["-m", "pip", "install", "--quiet", f"{wheels}/tokverify-0-py3-none-any.whl[tiktoken, llama-cpp]", ""]
+    assert called == [*build, *install]
+    assert run_step("Install tokverify", work).returncode == 0
+    again = (work / "called").read_text().split("\0")
+    assert again[len(called) - 1 :] == [*install[:-2], f"{wheels}/tokverify-0-py3-none-any.whl", ""], "built once"
+
+
+def test_outputs_say_how_the_check_ended_and_where_its_report_is(work):
+    for model, code in (("sample.gguf", 0), ("sample-broken.gguf", 1), ("none.gguf", 2)):
+        (work / "output").unlink(missing_ok=True)
+        done = run_step("Verify", work, model=model, reference="sample.tokenizer.model", cases="ours.yaml")
+        assert done.returncode == code
+        outputs = dict(line.split("=", 1) for line in (work / "output").read_text().splitlines())
+        assert outputs["exit-code"] == str(code)
+        assert json.loads(Path(outputs["report"]).read_text())["summary"]["exit_code"] == code
+
+
+def test_the_source_is_identified_by_the_content_of_its_files(work, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTION_PATH", str(work / "cases"))
+    (work / "cases" / "a b").mkdir(parents=True)
+    digests = set()
+    for text in ("1", "2", "1"):
+        (work / "cases" / "a b" / "file").write_text(text)
+        (work / "output").unlink(missing_ok=True)
+        assert run_step("Identify the source", work).returncode == 0
+        digests.add((work / "output").read_text())
+    assert len(digests) == 2
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "x] @ https://example.com/x.whl"])

@@ -5,6 +5,7 @@ repository unchanged, and a Python in its own environment.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,14 @@ from click.testing import CliRunner
 from support.paths import ROOT
 from tokverify import __version__
 from tokverify.commands.cli import main
+from tokverify.commands.project.start import _WORKFLOW
 
 SAMPLE = ROOT / "tokverify" / "sample"
 ACT = shutil.which("act", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 HOSTILE = "- {id: hostile, text: \"a   word ::error::x%0A\\n::set-output name=a::b\", note: '::stop-commands::x'}"
 CASES = f"cases:\n  - {{id: plain, text: a word, note: n}}\n  {HOSTILE}\n"
 CHECKOUT = "name: checkout\nruns:\n  using: composite\n  steps: []\n"
+CACHE = "name: cache\ninputs: {path: {}, key: {}}\nruns:\n  using: composite\n  steps: []\n"
 SETUP_PYTHON = f"""\
 name: setup-python
 inputs: {{python-version: {{}}}}
@@ -63,8 +66,10 @@ def runner(tmp_path_factory):
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(wheels), str(ROOT)]
     subprocess.run(command, check=True)
     local = {"tokverify/tokverify@main": ROOT}
-    for name, action in {"checkout": CHECKOUT, "setup-python": SETUP_PYTHON}.items():
-        local[f"actions/{name}@v6"] = place / name
+    for name, action in {"checkout": CHECKOUT, "setup-python": SETUP_PYTHON, "cache": CACHE}.items():
+        texts = (_WORKFLOW, (ROOT / "action.yml").read_text())
+        references = {found for text in texts for found in re.findall(rf"actions/{name}@\w+", text)}
+        local |= dict.fromkeys({f"actions/{name}@v6", *references}, place / name)
         (place / name).mkdir()
         (place / name / "action.yml").write_text(action)
     variables = {"ENVIRONMENT": str(place / "environment"), "PIP_FIND_LINKS": str(wheels)}

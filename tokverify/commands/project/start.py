@@ -26,8 +26,10 @@ jobs:
   tokverify:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v6{checkout}
-      - uses: actions/setup-python@v6
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          persist-credentials: false{checkout}
+      - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
         with:
           python-version: "3.12"
       - run: {install}
@@ -85,7 +87,7 @@ def render_workflow(start: Start, install: str) -> str:
     options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
     below = start.below.as_posix()
     return _WORKFLOW.format(
-        checkout=f"\n        with:{options}" if options else "",
+        checkout=options,
         install=_to_yaml(install),
         place="" if below == "." else f"\n        working-directory: {_quoted(below)}",
     )
