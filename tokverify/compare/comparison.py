@@ -14,7 +14,7 @@ from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.errors import GoneError
-from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
 from tokverify.texts.batch import KnownIds
@@ -93,7 +93,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
             tokens=pairs_for_display(actual, expected or actual, _undisputed_ids(results)),
             limits=explainer.applied_to(results),
         )
-        report = compare_beyond_texts(report, actual, expected)
+        report = compare_beyond_texts(report, actual, expected, facts)
     except GoneError as error:
         if not results:
             raise
@@ -129,13 +129,21 @@ class _LazyExplainer:
         return explainer_of(self.actual, self.facts or Facts(self.expected))
 
 
-def compare_beyond_texts(report: Report, actual: Tokenizer, expected: Tokenizer | None) -> Report:
-    """Add to a report how the tokenizers differ in more than the ids of texts."""
+def compare_beyond_texts(
+    report: Report, actual: Tokenizer, expected: Tokenizer | None, facts: Facts | None = None
+) -> Report:
+    """Add to a report how the tokenizers differ in more than the ids of texts; `facts` are those of `expected`."""
     if expected is None:
         return report
     compared = compare_tokenizers(actual, expected, report.vocabulary)
-    decoding = describe_decoding(report.results)
-    differences = [*compared.differences, *([decoding] if decoding else [])]
+    differences, decoding = [*compared.differences], describe_decoding(report.results)
+    if has_failing_case(report) or decoding:
+        from tokverify.compare.damage import blame_decoder, find_lost_tokens
+        from tokverify.compare.facts import Facts
+
+        facts = facts or Facts(expected)
+        differences += find_lost_tokens(actual, facts) if has_failing_case(report) else ()
+        differences += [blame_decoder(decoding, actual, facts)] if decoding else []
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 
 

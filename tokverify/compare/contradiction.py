@@ -225,7 +225,13 @@ def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
         if difference.aspect is Aspect.AFFIXES and difference.origin is Origin.REFERENCE
     ]
     ids = frozenset[int]().union(*around)
-    return tuple(result for result in report.results if not _differs_only_around(result, ids))
+    blamed = {difference.aspect for difference in report.differences if difference.origin is Origin.REFERENCE}
+    results = report.results
+    if Aspect.SPLITTING in blamed:
+        results = tuple(result for result in results if not result.fails)
+    if Aspect.DECODING in blamed:
+        results = tuple(replace(result, decode_difference=None) for result in results)
+    return tuple(result for result in results if not _differs_only_around(result, ids))
 
 
 def _differs_only_around(result: CaseResult, ids: frozenset[int]) -> bool:

@@ -9,6 +9,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tokverify.compare.damage import find_broken_decoder
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.repair.budget import Budget
@@ -81,8 +82,11 @@ def diagnose(
         most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
         return most if most.changes else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
-    result = _Search(spec, encoder, decoding, budget).result() if decoding else None
-    return result if result and result.changes else None
+    if encoder is None or decoding is None or find_broken_decoder(encoder, facts):
+        return None
+    # Whatever makes decoded texts more alike is no cause: libraries have their own ways.
+    most = _Search(spec, encoder, decoding, budget, len(decoding.failing) // 2 + 1).result()
+    return most if most.changes else None
 
 
 class _Search(Generic[_Goal]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.repair import key_of, set_flag, set_special_id
@@ -54,10 +54,15 @@ def _is_in_doubt(evidence: Evidence, flag: str) -> bool:
 
 
 def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
-    """Toggle each flag that may change how ids are decoded; of all families, one drops a first space."""
-    settings = evidence.encoder.settings
+    """Toggle each flag that may change how ids are decoded, unless the reference declares something else.
+
+    Of all families, one drops a first space.
+    """
+    settings, facts = evidence.encoder.settings, evidence.facts
     for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
-        yield _flag(evidence, name, value=not getattr(settings, name))
+        value = not getattr(settings, name)
+        if facts.spec is None or facts.gguf_spec is not None or getattr(facts.spec, name) is value:
+            yield _flag(evidence, name, value=value)
 
 
 def _flag(evidence: Evidence | DecodingEvidence, name: str, *, value: bool) -> TokenizerChange:
@@ -110,14 +115,20 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None or evidence.facts.gguf_spec is not None or not isinstance(expected, EndListing):
         return
     ends, settings = expected.generation_ends(), evidence.encoder.settings
-    known = {*settings.eog_ids, evidence.facts.special_ids.get("eos")}
-    lost = sorted(id for id in ends.ids - known if id < len(evidence.spec.tokens))
+    eos = evidence.facts.special_ids.get("eos")
+    lost = sorted(id for id in ends.ids - {*settings.eog_ids, eos} if id < len(evidence.spec.tokens))
+    changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):
-        current = settings.special_ids.get(role)
-        if lost and current not in ends.ids:
-            yield assign_role(evidence.spec, role, lost.pop(0), confirmed=True)
-        elif role in evidence.spec.special_ids and current not in ends.ids and ends.are_all:
-            yield unassign_role(role)
+        is_declared, current = role in evidence.spec.special_ids, settings.special_ids.get(role)
+        # A token that llama.cpp knows by its text ends a generation without the role, and so does EOS.
+        is_needed = is_declared and current in ends.ids and current != settings.special_ids.get("eos")
+        if lost and not is_needed:
+            changes.append(assign_role(evidence.spec, role, lost.pop(0), confirmed=True))
+        elif is_declared and current not in ends.ids and ends.are_all:
+            changes.append(unassign_role(role))
+    if changes:
+        # One difference: a generation that still ends at the wrong tokens is no progress.
+        yield reduce(TokenizerChange.then, changes)
 
 
 def unassign_role(role: str) -> TokenizerChange:

@@ -54,6 +54,7 @@ class Aspect(StrEnum):
     SPECIAL_IDS = "special-ids"
     ENDS = "ends"
     AFFIXES = "affixes"
+    SPLITTING = "splitting"
     DECODING = "decoding"
     RULES = "rules"
 
@@ -69,6 +70,7 @@ ASPECTS: Mapping[Aspect, str] = {
     Aspect.SPECIAL_IDS: "a role such as BOS, EOS or UNK belongs to different tokens",
     Aspect.ENDS: "different tokens end a generation",
     Aspect.AFFIXES: "different tokens are added around a text",
+    Aspect.SPLITTING: "the reference splits its own tokens, which the model keeps whole",
     Aspect.DECODING: "the same ids are decoded differently",
     Aspect.RULES: "a static rule reports a problem in the model, and the reference cannot contradict it",
 }
@@ -82,6 +84,7 @@ CODES: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "TV206",
     Aspect.RANKING: "TV207",
     Aspect.ENDS: "TV212",
+    Aspect.SPLITTING: "TV213",
 }
 """Aspect -> the code of the rule of `tokverify audit` that reports the same difference; waivers name it."""
 

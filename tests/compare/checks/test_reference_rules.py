@@ -159,6 +159,7 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         ERROR,
         '1 token ends a generation in the reference only: 262 "<think>"',
     ),
+    ("TV213", reference(decoder=None), WARNING, "its tokenizer.json has no decoder"),
     ("TV207", gguf(merges=[MERGES[1], MERGES[0], *MERGES[2:]]), ERROR, "1 in another place"),
     ("TV207", gguf(merges=MERGES[:3]), ERROR, "1 missing ("),
     ("TV207", gguf(document=bpe_json(BPE, merges=MERGES[:3])), ERROR, f'1 extra ("{MERGES[3]}")'),

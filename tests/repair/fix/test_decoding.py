@@ -22,10 +22,18 @@ CASES = [Case(id=text, suite="s", text=text, add_special=True) for text in ("ab"
 
 
 class Garbling(Bare):
-    """Decodes in a way that no change explains."""
+    """Decodes texts that are not plain in a way that no change explains."""
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        return super().decode(ids)[::-1] + bytes(len(ids))
+        text = super().decode(ids)
+        return text if text.isascii() and len(ids) > len("ab") + 1 else text[::-1] + bytes(len(ids))
+
+
+class Broken(Bare):
+    """Decodes no text to itself."""
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        return b" " + super().decode(ids)
 
 
 def test_byte_tokens_of_another_type_are_repaired_by_decoding_alone():
@@ -41,3 +49,9 @@ def test_decoding_that_nothing_explains_prevents_success():
     plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Facts(Garbling(Encoder(SPM))), CASES)
     assert plan.before.verification().fail == 0
     assert fix_exit_code(to_report(plan)) == 1
+
+
+def test_a_decoder_that_restores_no_plain_text_is_not_the_fault_of_the_file():
+    plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Facts(Broken(Encoder(SPM))), CASES)
+    assert plan.change is None
+    assert fix_exit_code(to_report(plan)) == 0

@@ -17,6 +17,7 @@ from tokverify.compare.checks.broken_charsmap import broken_charsmap
 from tokverify.compare.checks.broken_merges import broken_merges
 from tokverify.compare.checks.constant_score import constant_score
 from tokverify.compare.checks.contradictory_reference import contradictory_reference
+from tokverify.compare.checks.damaged_reference import damaged_reference
 from tokverify.compare.checks.double_bos import double_bos
 from tokverify.compare.checks.duplicate_token import duplicate_token
 from tokverify.compare.checks.escaped_space import escaped_space
@@ -83,6 +84,7 @@ _RULES: tuple[Rule, ...] = (
     template_mismatch,
     lost_marker,
     generation_end_mismatch,
+    damaged_reference,
 )
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}

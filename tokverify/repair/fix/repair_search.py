@@ -8,8 +8,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
+from tokverify.compare.contradiction import explain_blame
+from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
+from tokverify.errors import TokverifyError
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.budget import Budget
 from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange, declared_changes, diagnose
@@ -76,6 +79,8 @@ class RepairSearch:
     def _add_first_cases(self) -> bool:
         """Add the texts that need no change, and return whether our side can be loaded."""
         encoder = self._measuring.measure(self._spec).encoder
+        if damage := list(find_lost_tokens(encoder, self._facts)) if encoder else []:
+            raise TokverifyError(f"not repaired: {explain_blame(damage)}")
         self._measuring.add_cases(general_cases(encoder, self._facts.expected))
         self._measuring.add_cases(self._differing_tokens(encoder))
         return encoder is not None
@@ -168,7 +173,7 @@ class Candidates:
 
     def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
         """Whether all cases that decode differently do so because of what only the reference's decoder does."""
-        if not measure.counts[DECODING]:
+        if not measure.counts[DECODING] or (measure.encoder and find_broken_decoder(measure.encoder, self._facts)):
             return True
         results = [result for result in measure.results if not is_generated(result.case)]
         agreeing = [result for result in results if result.actual == result.expected]

@@ -1,0 +1,79 @@
+"""References that a library has damaged: which side is blamed, and that the model is left as it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.rule_maker import bpe_json
+from support.spec_maker import bpe_spec
+from tokverify.case import Case
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
+from tokverify.errors import TokverifyError
+from tokverify.report.run import Report
+from tokverify.report.tokenizer_difference import Aspect, Origin
+from tokverify.sources.gguf.writer import write_gguf
+
+# Qwen's pattern keeps a sign with the letters after it; that of GPT-2 splits them.
+MERGES = tuple(f". {letter}" for letter in "abcdefghij")
+QWEN = bpe_spec(MERGES, pre="qwen2")
+PATTERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s+"
+SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
+CASES = [Case(id="sign", suite="made", text=".a", add_special=False)]
+
+
+def byte_level(*, use_regex: bool) -> dict:
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+
+
+def stages(*stages: dict) -> dict:
+    return {"type": "Sequence", "pretokenizers": list(stages)}
+
+
+def write(directory: Path, spec=QWEN, **changed: object) -> tuple[Path, Path]:
+    write_gguf(directory / "model.gguf", spec)
+    (directory / "tokenizer.json").write_text(json.dumps(bpe_json(spec, merges=MERGES, **changed)))
+    return directory / "model.gguf", directory / "tokenizer.json"
+
+
+def verify(directory: Path, **changed: object) -> Report:
+    return verify_model(*write(directory, **changed), CASES, diagnose=True)
+
+
+@pytest.mark.parametrize(
+    ("pre_tokenizer", "reason"),
+    [
+        (byte_level(use_regex=True), "has no Split and splits texts as GPT-2 does"),
+        (stages(SPLIT, byte_level(use_regex=True)), "splits each part of a text a second time"),
+    ],
+)
+def test_a_reference_that_splits_its_own_tokens_is_at_fault(tmp_path, pre_tokenizer, reason):
+    report = verify(tmp_path, pre_tokenizer=pre_tokenizer)
+    (found,) = (each for each in report.differences if each.aspect is Aspect.SPLITTING)
+    assert (found.origin, found.code, len(found.ids)) == (Origin.REFERENCE, "TV213", len(MERGES))
+    assert "10 come back as themselves in the model, but only 0 in the reference" in found.message
+    assert reason in found.message
+    assert report.diagnosis is None
+    assert report.undiagnosed.endswith("leave the model as it is")
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
+
+
+def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):
+    right = stages(SPLIT, byte_level(use_regex=False))
+    wrong = bpe_spec(MERGES, pre="gpt-2")
+    report = verify(tmp_path, spec=wrong, pre_tokenizer=right)
+    assert all(each.aspect is not Aspect.SPLITTING for each in report.differences)
+    assert report.diagnosis.explanations[0].kind == "pre"
+
+
+def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
+    model, reference = write(tmp_path, pre_tokenizer=stages(SPLIT, byte_level(use_regex=False)), decoder=None)
+    case = Case(id="two", suite="made", text="a b", add_special=False)
+    report = verify_model(model, reference, [case], diagnose=True)
+    (found,) = (each for each in report.differences if each.aspect is Aspect.DECODING)
+    assert (found.origin, found.code) == (Origin.REFERENCE, "TV213")
+    assert found.message.endswith("the reference is at fault: its tokenizer.json has no decoder")
+    assert report.diagnosis is None
+    assert report.ok

@@ -1,0 +1,127 @@
+"""Find out that a reference is damaged: it no longer produces its own tokens, or no longer decodes what it encodes.
+
+A library can lose a stage of a tokenizer when it loads and saves it. Neither side is right because of its name, so both
+are put to the same test, and the reference is blamed only if the model passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tokverify.compare.digest import make_difference
+from tokverify.compare.facts import Facts
+from tokverify.report.finding import ERROR
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.text.sequence import thin_out
+from tokverify.text.utf8 import from_utf8
+from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.texts.batch import decode_all, encode_all, ids_or_none
+from tokverify.texts.mode import Mode
+from tokverify.tokenizer import Tokenizer, why_hidden
+
+CODE = "TV213"
+"""The rule that reports the same."""
+_BLAME = "the reference is at fault"
+_MODE = Mode(add_special=False, parse_special=False)
+_MOST = 2_000
+"""At most this many tokens are encoded alone; of more, an even sample."""
+_LEAST, _LEAST_SHARE = 8, 0.01
+"""Of real pairs, at most 0.3% of the tokens come back in the model only (T5)."""
+_OPPOSED = 10
+"""As many times more tokens must speak for the model than for the reference."""
+_TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
+"""Texts that every decoder restores."""
+
+
+def find_lost_tokens(actual: Tokenizer, facts: Facts) -> Iterator[TokenizerDifference]:
+    """Yield that the reference splits many of its own tokens, which come back as themselves in the model.
+
+    A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
+    texts are encoded alone. If they do so on one side only, the other one splits texts in another way.
+    """
+    if facts.expected is None:
+        return
+    texts = _texts_of_tokens(actual, facts.expected, facts)
+    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.expected))
+    lost, gained = sorted(ours - theirs), theirs - ours
+    if len(lost) < max(_LEAST, _LEAST_SHARE * len(texts), _OPPOSED * len(gained)):
+        return
+    names = list_tokens(lost, {id: actual.piece(id) for id in lost})
+    message = (
+        f"of {plural(len(texts), 'token')} whose texts were encoded alone, {len(ours):,} come back as themselves in the"
+        f" model, but only {len(theirs):,} in the reference; {_BLAME}: {_explain_splits(facts)}, and so it splits its"
+        f" own tokens, such as {names}"
+    )
+    yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
+
+
+def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Facts) -> dict[int, str]:
+    """Return the texts of a sample of the tokens that the two sides share, those of one character left out."""
+    added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
+    found: dict[int, str] = {}
+    for id in thin_out(range(min(actual.vocab_size, expected.vocab_size)), _MOST):
+        data = actual.token_bytes(id)
+        text = from_utf8(data)
+        if text and len(text) > 1 and id not in added and (is_hidden or expected.token_bytes(id) == data):
+            found[id] = text
+    return found
+
+
+def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
+    encoded = encode_all(tokenizer, list(texts.values()), [_MODE] * len(texts))
+    return {id for id, ids in zip(texts, encoded, strict=True) if ids_or_none(ids) == (id,)}
+
+
+def _explain_splits(facts: Facts) -> str:
+    """Say what about the pre-tokenizer of a tokenizer.json is suspicious."""
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    types = [stage["type"] for stage in stages]
+    if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
+        return "it does not split texts as its vocabulary was trained"
+    if "Split" in types:
+        return "its ByteLevel splits each part of a text a second time, as GPT-2 does (use_regex)"
+    return (
+        "its pre-tokenizer has no Split and splits texts as GPT-2 does (ByteLevel with use_regex), which is what"
+        " transformers saves if it loads the tokenizer with the wrong class"
+    )
+
+
+def find_broken_decoder(actual: Tokenizer, facts: Facts) -> str:
+    """Say that the reference does not decode plain texts to themselves, although the model does; empty if it does."""
+    expected = facts.expected
+    if expected is None:
+        return ""
+    encoded = [ids_or_none(ids) for ids in encode_all(expected, _TEXTS, [_MODE] * len(_TEXTS))]
+    if None in encoded:
+        return ""
+    all_ids = [ids for ids in encoded if ids is not None]
+    ours, theirs = decode_all(actual, expected, all_ids), decode_all(expected, actual, all_ids)
+    wanted = [text.encode() for text in _TEXTS]
+    if list(ours) != wanted or any(text in wanted or not isinstance(text, bytes) for text in theirs):
+        return ""
+    shown = next(text.decode("utf-8", "replace") for text in theirs if isinstance(text, bytes))
+    return (
+        f"the model returns the same texts, but the reference decodes {quote(_TEXTS[0], mark_spaces=True)} as"
+        f" {quote(shown, mark_spaces=True)}; {_BLAME}: {_explain_decoder(facts)}"
+    )
+
+
+def _explain_decoder(facts: Facts) -> str:
+    if facts.document is None:
+        return "it does not decode what it encodes"
+    decoder = facts.document.outline.get("decoder")
+    if not decoder:
+        return "its tokenizer.json has no decoder"
+    stages: Sequence[dict[str, object]] = decoder.get("decoders") or [decoder]
+    names = ", ".join(str(stage.get("type")) for stage in stages)
+    before = [str(stage["type"]) for stage in (*facts.document.normalizer, *facts.document.pre_tokenizer)]
+    return f"the decoder of its tokenizer.json ({names}) does not undo what is done to a text ({', '.join(before)})"
+
+
+def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Facts) -> TokenizerDifference:
+    """Return a difference in decoding, with the reference as its origin if its decoder is broken."""
+    reason = find_broken_decoder(actual, facts)
+    if not reason:
+        return difference
+    return replace(difference, message=f"{difference.message}: {reason}", origin=Origin.REFERENCE, code=CODE)
