@@ -88,9 +88,9 @@ def test_fields_inside_others(tmp_path):
     pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     parquet = read(tmp_path / "a.parquet", Columns("meta.body"))
-    assert parquet == [Document(0, "a"), Unreadable(1, "'meta.body' is null")]
+    assert parquet == [Document(0, "a"), Unreadable(1, "'meta.body' is null", is_null=True)]
     lines = read(tmp_path / "a.jsonl", Columns("meta.body"))
-    assert lines == [Document(0, "a"), Unreadable(36, "there is no field 'meta.body'")]
+    assert lines == [Document(0, "a"), Unreadable(36, "'meta.body' is null", is_null=True)]
     assert [row.text for row in read(tmp_path / "a.jsonl", Columns("x.y"))] == ["b", "c"]
     assert [row.text for row in read(tmp_path / "a.parquet", Columns("x.y"))] == ["b", "c"]
 
@@ -139,7 +139,7 @@ def test_lists_of_lists_of_texts(tmp_path):
     fixed = pa.array([["a", "b"], None, ["c", None]], pa.list_(pa.string(), 2))
     pa.parquet.write_table(pa.table({"text": fixed}), tmp_path / "b.parquet")
     assert read(tmp_path / "b.parquet") == [
-        *(Document(0, "a"), Document(0, "b"), Unreadable(1, "'text' is null"), Document(2, "c"))
+        *(Document(0, "a"), Document(0, "b"), Unreadable(1, "'text' is null", is_null=True), Document(2, "c"))
     ]
 
 
@@ -169,7 +169,7 @@ def test_lists_of_ids(tmp_path):
     assert documents == [
         Document(0, "a", array("I", [1, 2])),
         Document(1, "b", array("I")),
-        Unreadable(2, "'ids' is null"),
+        Unreadable(2, "'ids' is null", is_null=True),
     ]
     documents = read(tmp_path / "a.jsonl", Columns(ids="ids"))
     assert documents[0] == Document(0, None, array("I", [1, 2]))
@@ -184,13 +184,39 @@ def test_rows_that_are_not_text_are_located_and_the_rest_is_read(tmp_path):
         Document(0, "a"),
         Unreadable(15, "the line is not a JSON object"),
         Unreadable(19, "'text' is not text"),
-        Unreadable(31, "'text' is null"),
+        Unreadable(31, "'text' is null", is_null=True),
         Unreadable(46, "there is no field 'text'"),
         Unreadable(49, "the line is not a JSON object"),
         Document(63, "b"),
     ]
     write_parquet(tmp_path / "a.parquet", ["a", None, "b"])
-    assert read(tmp_path / "a.parquet") == [Document(0, "a"), Unreadable(1, "'text' is null"), Document(2, "b")]
+    assert read(tmp_path / "a.parquet") == [
+        Document(0, "a"),
+        Unreadable(1, "'text' is null", is_null=True),
+        Document(2, "b"),
+    ]
+
+
+def test_numbers_that_json_does_not_allow_and_a_byte_order_mark_are_read(tmp_path):
+    lines = [b'\xef\xbb\xbf{"text": "a", "loss": NaN}', b'{"text": "b\\ud83d\\ude00", "loss": 1e999}', b'{"text": NaN}']
+    (tmp_path / "a.jsonl").write_bytes(
+        b"\n".join([*lines, b'{"text": "\\ud83d", "loss": -Infinity}', b'{"text": 1, NaN}'])
+    )
+    documents = read(tmp_path / "a.jsonl")
+    assert [document.text for document in documents[:2]] == ["a", "b\U0001f600"]
+    assert [document.reason for document in documents[2:]] == [
+        "'text' is not text",
+        *["the line is not a JSON object"] * 2,
+    ]
+
+
+def test_null_around_a_field_is_null(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"m": null}\n{"m": [null, {"c": null}, {"c": "a"}]}\n{"ids": null}\n')
+    assert read(tmp_path / "a.jsonl", Columns("m.c"))[:2] == [
+        Unreadable(0, "'m.c' is null", is_null=True),
+        Document(12, "a"),
+    ]
+    assert read(tmp_path / "a.jsonl", Columns(ids="ids"))[2].is_null
 
 
 def test_a_lone_surrogate_is_named_as_the_reason(tmp_path):

@@ -55,6 +55,28 @@ def test_an_error_is_answered_with_its_message(server):
     assert ask(server, "POST", "broken", b"{}", **JSON) == (400, b"the text is too long")
 
 
+@pytest.mark.parametrize(
+    ("line", "headers", "status"),
+    [
+        ("/echo", JSON, 404),
+        ("{secret}echo", JSON | {"Origin": "https://example.com"}, 403),
+        ("{secret}echo", JSON | {"Host": "example.com"}, 421),
+        ("{secret}echo", {"Content-Type": "text/plain"}, 415),
+    ],
+)
+def test_a_request_is_rejected_before_its_body_is_read(server, line: str, headers: dict[str, str], status: int):
+    url = urlsplit(server.url)
+    sent = {"Host": f"127.0.0.1:{server.port}", "Content-Length": str(MAX_BODY), **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+        # The body never comes, so whoever waits for it does not answer.
+        connection.sendall(f"POST {line.format(secret=url.path)} HTTP/1.1\r\n{head}\r\n".encode())
+        answer = b""
+        while received := connection.recv(1 << 16):
+            answer += received
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
 @pytest.mark.parametrize("path", ["/", "/echo", "//", "/../etc/passwd", "/%2e%2e/", "nowhere", "/wrong-secret-123456/"])
 def test_other_paths_are_not_found(server, path: str):
     assert ask(server, "GET", path)[0] == 404

@@ -52,6 +52,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
         expected_tokens=tally.expected_tokens,
         differing=tally.differing,
         unreadable=tally.unreadable,
+        null=tally.null,
         sampled_out=tally.sampled_out,
         causes=tuple(_count_cause(cause, tally, found) for cause in _causes(tally)),
         examples=tuple(_describe_example(example) for example in found),

@@ -30,6 +30,8 @@ class Unreadable(NamedTuple):
     """One of few texts, so that equal problems can be counted."""
     documents: int = 1
     """How many documents it contains; 1 if that is not known."""
+    is_null: bool = False
+    """Whether the row is there but has no value, which a user may accept."""
 
 
 Reading: TypeAlias = Iterator[Document | Unreadable]

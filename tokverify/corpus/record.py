@@ -53,6 +53,8 @@ class Recorder:
         """Record something that could not be compared."""
         place = Place(self._file.path, -1 if unreadable.row is None else unreadable.row, self._file.format)
         self._counts["unreadable"] += unreadable.documents
+        if unreadable.is_null:
+            self._counts["null"] += unreadable.documents
         reason = ReasonTally(unreadable.documents, (place,))
         self._tally = add(self._tally, Tally(reasons={unreadable.reason: reason}))
 

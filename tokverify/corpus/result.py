@@ -88,6 +88,8 @@ class Tally:
     """Documents on which the two sides differ."""
     unreadable: Count = 0
     """Documents, files and parts of files that could not be compared."""
+    null: Count = 0
+    """Those among them that are rows without a value."""
     causes: Mapping[str, CauseTally] = field(default_factory=dict)
     limits: Mapping[str, Count] = field(default_factory=dict)
     """The documents that differ only because of limits of llama.cpp, by the code of each that is needed."""
@@ -103,7 +105,7 @@ class Tally:
     """Excerpts that contain it; none unless a suite is to be distilled."""
 
 
-_COUNTS = ("documents", "bytes", "sampled_out", "actual_tokens", "expected_tokens", "differing", "unreadable")
+_COUNTS = ("documents", "bytes", "sampled_out", "actual_tokens", "expected_tokens", "differing", "unreadable", "null")
 
 
 def add(left: Tally, right: Tally) -> Tally:

@@ -279,8 +279,11 @@ def _count_causes(verified: CorpusReport) -> str:
 
 def _reservations(verified: CorpusReport) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict."""
-    if verified.unreadable:
-        yield f"{verified.unreadable:,} could not be verified"
+    if verified.missing:
+        null = f" ({verified.null:,} are null; --allow-null accepts them)" if verified.null else ""
+        yield f"{verified.missing:,} could not be verified{null}"
+    if verified.allow_null and verified.null:
+        yield f"{plural(verified.null, 'row')} without a value, which you accept"
     if verified.remaining_bytes:
         yield f"{format_bytes(verified.remaining_bytes)} remain to be verified"
     if verified.shard:

@@ -98,6 +98,10 @@ class CorpusReport:
     """How many documents may differ without failing."""
     unreadable: Count
     """Documents, or parts of files, that could not be compared."""
+    null: Count = 0
+    """Those among them that are rows without a value."""
+    allow_null: bool = False
+    """Whether such rows are accepted."""
     sampled_out: Count = 0
     """Documents left out because only a sample was requested."""
     shard: str = ""
@@ -127,6 +131,11 @@ class CorpusReport:
         return sum(cause.documents for cause in self.causes if cause.cause is CorpusCause.LIMIT)
 
     @property
+    def missing(self) -> int:
+        """How many documents had to be compared and could not."""
+        return self.unreadable - (self.null if self.allow_null else 0)
+
+    @property
     def failing(self) -> int:
         """How many documents count against `max_differences`."""
         return self.differing - (0 if self.strict else self.explained)
@@ -137,7 +146,7 @@ def corpus_exit_code(verified: CorpusReport) -> int:
 
     Documents that limits of llama.cpp explain completely are accepted, unless the report is strict.
     """
-    if verified.unreadable or verified.remaining_bytes or not verified.documents:
+    if verified.missing or verified.remaining_bytes or not verified.documents:
         return 2
     return 1 if verified.failing > verified.max_differences else 0
 
@@ -151,6 +160,7 @@ def summarize_corpus(verified: CorpusReport) -> Mapping[str, object]:
         "differing": verified.differing,
         "explained": verified.explained,
         "unreadable": verified.unreadable,
+        "null": verified.null,
         "causes": {str(cause.cause): cause.documents for cause in verified.causes},
     }
 

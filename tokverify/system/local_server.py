@@ -149,27 +149,30 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        self._answer("GET", b"")
+        problem = self._find_problem("GET")
+        self._send(_problem(problem) if problem else self._respond("GET", b""))
 
     def do_POST(self) -> None:
+        problem = self._find_problem("POST") or self._find_length_problem()
+        if problem:
+            # The body stays unread: only pages of ours may fill memory. So nothing else can be read from here.
+            self.close_connection = True
+            self._send(_problem(problem))
+        else:
+            self._send(self._respond("POST", self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def _find_length_problem(self) -> HTTPStatus | None:
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit() or len(length) > len(str(MAX_BODY)) or int(length) > MAX_BODY:
-            # The body stays unread, so nothing else can be read from this connection.
-            self.close_connection = True
-            self._send(_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
-            return
-        self._answer("POST", self.rfile.read(int(length)))
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        return None
 
-    def _answer(self, method: str, body: bytes) -> None:
-        problem = self._find_problem(method)
-        if problem:
-            self._send(_problem(problem))
-            return
+    def _respond(self, method: str, body: bytes) -> Answer:
         try:
             answer = type(self).respond(method, self.path[len(self.prefix) :], body)
         except TokverifyError as error:
-            answer = Answer(str(error).encode("utf-8", "backslashreplace"), "text/plain", HTTPStatus.BAD_REQUEST)
-        self._send(answer or _problem(HTTPStatus.NOT_FOUND))
+            return Answer(str(error).encode("utf-8", "backslashreplace"), "text/plain", HTTPStatus.BAD_REQUEST)
+        return answer or _problem(HTTPStatus.NOT_FOUND)
 
     def _find_problem(self, method: str) -> HTTPStatus | None:
         """Return why a request is rejected, if it is."""

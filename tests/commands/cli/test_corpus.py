@@ -86,6 +86,25 @@ def test_documents_that_only_a_limit_explains(tmp_path):
     assert broken.stdout.splitlines()[-1].endswith("3 differ, 2 causes, 1 only because of limits of llama.cpp (TL003)")
 
 
+def test_rows_without_a_value_can_be_accepted(tmp_path):
+    write_json_lines(tmp_path / "texts.jsonl", ["a", None, "b"])
+    result = verify(MODEL, tmp_path)
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[-1].endswith("1 could not be verified (1 are null; --allow-null accepts them)")
+    accepted = verify(MODEL, tmp_path, "--allow-null")
+    assert accepted.exit_code == 0
+    assert accepted.stdout.splitlines()[-1].endswith("all agree; 1 row without a value, which you accept")
+    (tmp_path / "more.jsonl").write_text("{}\n")
+    assert verify(MODEL, tmp_path, "--allow-null").exit_code == 2
+
+
+def test_a_table_that_is_named_is_read_as_text_with_a_note(tmp_path):
+    (tmp_path / "a.csv").write_text('text,label\n"a b",1\n')
+    result = verify(MODEL, tmp_path / "a.csv")
+    assert result.exit_code == 0
+    assert "read as plain text, with their commas and quotes" in " ".join(result.stdout.split())
+
+
 def test_a_broken_model(data, tmp_path):
     result = verify(BROKEN, data, "-o", tmp_path / "out.json")
     assert result.exit_code == 1

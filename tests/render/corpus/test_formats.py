@@ -83,6 +83,7 @@ def test_the_json_has_the_counts_of_each_cause():
         "differing": 7,
         "explained": 0,
         "unreadable": 3,
+        "null": 0,
         "causes": {"bos-missing": 1, "other": 7},
     }
 

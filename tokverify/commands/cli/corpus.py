@@ -147,6 +147,9 @@ _max_differences_option = click.option(
     metavar="N",
     help="Succeed if at most N documents differ.",
 )
+_allow_null_option = click.option(
+    "--allow-null", is_flag=True, help="Accept rows without a value, which are counted in any case."
+)
 _judge_option = click.option(
     "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
 )
@@ -172,6 +175,7 @@ class CorpusOptions(ReportOptions):
     reference: str | None
     max_differences: int
     strict: bool
+    allow_null: bool
     judge: str | None
     distill: Path | None = field(metadata=UNRECORDED)
     jobs: int | None = field(default=None, metadata=UNRECORDED)
@@ -232,6 +236,7 @@ def corpus() -> None:
 )
 @_max_differences_option
 @strict_option
+@_allow_null_option
 @jobs_option(None)
 @click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
 @click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
@@ -300,6 +305,7 @@ def _verify(options: VerifyOptions) -> int:
             sample=options.sample,
             max_differences=options.max_differences,
             strict=options.strict,
+            allow_null=options.allow_null,
             jobs=options.jobs,
             state=options.state,
             shard=options.shard,
@@ -330,6 +336,7 @@ def status(*, directory: Path, format_name: str | None) -> None:
 @_stored_reference_option
 @_max_differences_option
 @strict_option
+@_allow_null_option
 @_judge_option
 @_distill_option
 @report_options(FORMATS["corpus"])
@@ -348,6 +355,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
         given.reference,
         max_differences=given.max_differences,
         strict=given.strict,
+        allow_null=given.allow_null,
         judge=given.judge,
         distilled=given.distill,
         outputs=given.output_files(),
@@ -360,6 +368,7 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 @_stored_reference_option
 @_max_differences_option
 @strict_option
+@_allow_null_option
 @_judge_option
 @_distill_option
 @jobs_option(None)
@@ -377,6 +386,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
             given.reference,
             max_differences=given.max_differences,
             strict=given.strict,
+            allow_null=given.allow_null,
             jobs=given.jobs,
             judge=given.judge,
             distilled=given.distill,

@@ -42,6 +42,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
     sample: float = 1.0,
     max_differences: int = 0,
     strict: bool = False,
+    allow_null: bool = False,
     jobs: int | None = 1,
     state: Path | None = None,
     shard: Shard | None = None,
@@ -66,6 +67,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         parse_special: Recognize control tokens in the texts.
         sample: The share of the documents to compare, from 0 to 1, chosen by the hash of their texts.
         max_differences: How many documents may differ without failing.
+        allow_null: Accept rows without a value, which are counted in any case.
         strict: Also count documents that differ only because of limits of llama.cpp.
         jobs: The number of workers; None for one for each processor of the machine or cluster.
         state: The directory that keeps the result of each part, so that a run can be resumed.
@@ -111,7 +113,9 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
         write_suite(distilled, report, tally, opened)
     name = f"{shard.number}/{shard.total}" if shard else ""
     throughput = Throughput(busy_seconds=busy_seconds) if timing else None
-    return replace(report, max_differences=max_differences, strict=strict, shard=name, throughput=throughput)
+    return replace(
+        report, max_differences=max_differences, strict=strict, allow_null=allow_null, shard=name, throughput=throughput
+    )
 
 
 def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Opened, Plan]:
@@ -125,7 +129,9 @@ def make_plan(request: Request, text: str | None, ids: str | None) -> tuple[Open
     opened = open_request(replace(request, columns=chosen.columns, reads_ids=chosen.reads_ids))
     ignored = f"files that do not look like data are ignored: {list_items(found.ignored)}" if found.ignored else ""
     units = tuple(divide(found.files, choose_unit_bytes(found.files)))
-    notes = tuple(note for note in (chosen.note, ignored) if note)
+    tables = [file.path for file in found.files if file.format == "text" and file.path.endswith((".csv", ".tsv"))]
+    plain = f"tables are read as plain text, with their commas and quotes: {list_items(tables)}" if tables else ""
+    notes = tuple(note for note in (chosen.note, ignored, plain) if note)
     return opened, Plan(opened.request, opened.identity(), units, notes)
 
 

@@ -39,6 +39,7 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     *,
     max_differences: int = 0,
     strict: bool = False,
+    allow_null: bool = False,
     judge: str | None = None,
     distilled: Path | None = None,
     outputs: Sequence[Path] = (),
@@ -59,7 +60,9 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     opened = _open(plan)
     report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
     remaining = counter.remaining_bytes
-    return replace(report, max_differences=max_differences, strict=strict, remaining_bytes=remaining)
+    return replace(
+        report, max_differences=max_differences, strict=strict, allow_null=allow_null, remaining_bytes=remaining
+    )
 
 
 def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
@@ -68,6 +71,7 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     *,
     max_differences: int = 0,
     strict: bool = False,
+    allow_null: bool = False,
     jobs: int | None = 1,
     judge: str | None = None,
     distilled: Path | None = None,
@@ -95,7 +99,7 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
         stored.remove(unit.id)
     tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
     report = _conclude(opened, comparison, tally, distilled)
-    return replace(report, max_differences=max_differences, strict=strict)
+    return replace(report, max_differences=max_differences, strict=strict, allow_null=allow_null)
 
 
 def _conclude(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:

@@ -100,7 +100,7 @@ def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Readi
     for index, texts_of_row in enumerate(texts):
         row = first_row + index
         if texts_of_row is None:
-            yield Unreadable(row, f"{columns.text!r} is null")
+            yield Unreadable(row, f"{columns.text!r} is null", is_null=True)
         for text in texts_of_row or ():
             if isinstance(text, UnicodeDecodeError):
                 yield Unreadable(row, "the text is not UTF-8")
@@ -112,7 +112,7 @@ def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Readi
 
 def _with_ids(row: int, text: str | None, ids: list[int] | None, columns: Columns) -> Document | Unreadable:
     if ids is None:
-        return Unreadable(row, f"{columns.ids!r} is null")
+        return Unreadable(row, f"{columns.ids!r} is null", is_null=True)
     try:
         return Document(row, text, array("I", ids))
     except (TypeError, OverflowError):

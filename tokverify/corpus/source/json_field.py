@@ -13,6 +13,15 @@ from tokverify.corpus.source.source import Column
 class UnfitError(Exception):
     """An object lacks a field, or has another type of value there."""
 
+    is_null = False
+    """Whether it is null, or in something that is null."""
+
+
+class NullError(UnfitError):
+    """A field, or something around it, is null."""
+
+    is_null = True
+
 
 def texts_at(fields: dict[str, Any], path: str) -> list[str]:
     """Return the text at a path; if lists are on the way, each text in them, without null and missing fields.
@@ -23,7 +32,7 @@ def texts_at(fields: dict[str, Any], path: str) -> list[str]:
     values = list(_values(fields, path, path))
     for value in values:
         if not isinstance(value, str):
-            raise UnfitError(f"{path!r} is null" if value is None else f"{path!r} is not text")
+            raise UnfitError(f"{path!r} is not text")
     return values
 
 
@@ -32,8 +41,9 @@ def _values(value: Any, rest: str, path: str, *, in_list: bool = False) -> Itera
     if isinstance(value, list):
         for item in value:
             yield from _values(item, rest, path, in_list=True)
-    elif value is None and in_list:
-        return
+    elif value is None:
+        if not in_list:
+            raise NullError(f"{path!r} is null")
     elif not rest:
         yield value
     elif found := _enter(value, rest):
@@ -69,6 +79,8 @@ def ids_at(fields: dict[str, Any], path: str) -> array[int]:
         if found is None:
             raise _missing(path)
         value, rest = found
+        if value is None:
+            raise NullError(f"{path!r} is null")
     if isinstance(value, list):
         with suppress(TypeError, OverflowError):
             return array("I", value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,22 +37,40 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
 
 
 def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns) -> Reading:
+    if row == 0:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    fields: dict[str, Any] | None
     try:
         fields = decoder.decode(line)
     except _DECODE_ERRORS:
+        fields = _decode_leniently(line)
+    if fields is None:
         yield Unreadable(row, _explain(decoder, line))
         return
     try:
         texts = [None] if columns.text is None else texts_at(fields, columns.text)
         ids = None if columns.ids is None else ids_at(fields, columns.ids)
     except UnfitError as error:
-        yield Unreadable(row, str(error))
+        yield Unreadable(row, str(error), is_null=error.is_null)
         return
     if ids is not None and len(texts) != 1:
         yield Unreadable(row, ids_with_list(columns.text))
         return
     for text in texts:
         yield Document(row, text, ids)
+
+
+def _decode_leniently(line: bytes) -> dict[str, Any] | None:
+    """Decode a line with numbers that JSON does not allow, such as NaN and 1e999, as Python's own library writes them.
+
+    None if it is not an object, or contains text that is not valid.
+    """
+    try:
+        fields = json.loads(line)
+        json.dumps(fields, ensure_ascii=False).encode()  # fails if there is half a surrogate pair
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
 
 
 def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
@@ -69,7 +89,7 @@ def _columns(path: str) -> Sequence[Column]:
         if number == _MAX_SAMPLED_LINES:
             break
         try:
-            fields = msgspec.json.decode(line or b"", type=dict[str, Any])
+            fields = msgspec.json.decode((line or b"").removeprefix(codecs.BOM_UTF8), type=dict[str, Any])
         except _DECODE_ERRORS:
             continue
         for column in list_fields(fields):

@@ -67,7 +67,7 @@ class HeadCache:
                 sha256=note["sha256"],
             )
             size = self._path.stat().st_size
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return head if size == (version.size if head.is_complete else head.length) else None
 

@@ -51,7 +51,7 @@ def recall_listing(repository: str, revision: str) -> Listing:
     try:
         known = json.loads(_note(repository, revision).read_bytes())
         return Listing(repository, known["commit"], known["files"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         listing = _list_cached(repository, revision)
     if listing is None:
         raise TokverifyError(f"hf:{repository}: not known locally, and HF_HUB_OFFLINE is set; run once without it")
