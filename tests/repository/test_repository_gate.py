@@ -95,7 +95,8 @@ def test_a_model_outside_the_repository_is_reported_without_a_location(repositor
     model = SAMPLE / "sample-broken.gguf"
     command = ["run", str(model), "-r", "tokenizer.model", "-k", "extra-spaces"]
     result = tokverify(*command, "-f", "github")
-    assert result.stdout.startswith("::error title=mismatch%3A seed/extra-spaces::")
+    assert result.stdout.startswith("::error title=cause::")
+    assert "::error title=mismatch%3A seed/extra-spaces::" in result.stdout
     assert "%0Ain cases/seed.yaml:" in result.stdout
     assert "file=" not in result.stdout
     [entry, *_] = json.loads(tokverify(*command, "-f", "gitlab").stdout)

@@ -114,20 +114,24 @@ class CiReport:
 def place_issues(report: CiReport, root: str, stand_in: str) -> CiReport:
     """Return a report as CI systems show it.
 
-    Of many examples, the first ones are kept. The paths of all issues become relative to `root`; an issue about no file
-    below it gets the path `stand_in`.
+    The paths of all issues become relative to `root`; an issue about no file below it gets the path `stand_in`. Of many
+    examples, the first ones in files below it are kept.
     """
-    return replace(report, issues=(_place_issue(issue, root, stand_in) for issue in _fold_examples(report.issues)))
+    placed = (_place_issue(issue, root, stand_in) for issue in report.issues)
+    return replace(report, issues=_fold_examples(placed, stand_in))
 
 
-def _fold_examples(issues: Iterable[Issue]) -> Iterator[Issue]:
+def _fold_examples(issues: Iterable[Issue], stand_in: str) -> Iterator[Issue]:
     examples: dict[str, list[Issue]] = {}
     for issue in issues:
-        group = examples.setdefault(issue.example_of, []) if issue.example_of else []
-        group.append(issue)
-        if len(group) <= _MOST_EXAMPLES:
+        if issue.example_of:
+            examples.setdefault(issue.example_of, []).append(issue)
+        else:
             yield issue
     for group in examples.values():
+        if len(group) > _MOST_EXAMPLES:
+            group.sort(key=lambda issue: issue.path == stand_in)
+        yield from group[:_MOST_EXAMPLES]
         if others := group[_MOST_EXAMPLES:]:
             yield replace(
                 others[0],

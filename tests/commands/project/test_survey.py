@@ -104,7 +104,7 @@ def test_models_in_lfs_are_fetched_by_the_workflow(tmp_path):
     result = CliRunner().invoke(main, ["init", str(tmp_path)])
     assert result.exit_code == 0, result.output
     steps = yaml.safe_load((tmp_path / ".github/workflows/tokverify.yml").read_text())["jobs"]["tokverify"]["steps"]
-    assert steps[0]["with"] == {"lfs": True}
+    assert steps[0]["with"] == {"persist-credentials": False, "lfs": True}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_models_that_git_lfs_has_fetched_are_fetched_by_the_workflow_too(tmp_pat
     (tmp_path / ".gitattributes").write_text("*.gguf filter=lfs\n")
     in_git(tmp_path, "init", "-q")
     assert CliRunner().invoke(main, ["init", str(tmp_path)]).exit_code == 0
-    assert steps_of_workflow(tmp_path)[0]["with"] == {"lfs": True}
+    assert steps_of_workflow(tmp_path)[0]["with"] == {"persist-credentials": False, "lfs": True}
 
 
 def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypatch):
