@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 
 from tokverify.engine.added_token import Fragment, sort_longest_first, split_leftmost
 from tokverify.engine.attribute import VERBATIM, Attribute
+from tokverify.engine.deviating_unigram import DeviatingUnigram
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking, Settings
-from tokverify.engine.model import Model, TracingModel
+from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
@@ -25,7 +27,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
-    "ignore_merges", "fuse_unknown", "join_words",
+    "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -62,6 +64,17 @@ class Deviation:
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
     byte_fallback: bool | None = None
     """If True, the unigram model encodes what is unknown as bytes."""
+    single_precision: bool | None = None
+    """If True, the unigram model rounds each sum of scores to single precision."""
+    user_defined_inside: bool | None = None
+    """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
+    usable: Mapping[int, bool] = field(default_factory=dict)
+    """Whether the model itself uses tokens, by id, where that is not what their types imply."""
+    prefix: Callable[[str, bool], bool] | None = None
+    """Returns whether a space is added before a stretch of text, given the stretch and whether it begins the text.
+
+    It is asked about the empty stretch before an added token that begins a text, too.
+    """
     split_pre_tokens: Callable[[str], list[str]] | None = None
     """Returns the pre-tokens of a text, in place of the patterns of BPE's pre-tokenizer."""
     flags: Mapping[int, MatchFlags] | None = None
@@ -88,6 +101,7 @@ class Deviation:
             specials={**self.specials, **other.specials},
             texts={**self.texts, **other.texts},
             decoded={**self.decoded, **other.decoded},
+            usable={**self.usable, **other.usable},
         )
         for name in _SINGLE:
             if getattr(other, name) is not None:
@@ -96,7 +110,8 @@ class Deviation:
 
     def change_added_tokens(self, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""
-        tokens = {token.id: token for token in settings.added_tokens}
+        inside = self.user_defined_inside
+        tokens = {token.id: token for token in settings.added_tokens if token.special or not inside}
         for id, special in self.specials.items():
             if special is None:
                 tokens.pop(id, None)
@@ -127,8 +142,8 @@ class DeviatingEncoder(Encoder):
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
         model = _model(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
-        if deviation.leftmost or deviation.flags:
-            self._python = _LeftmostPipeline(spec, settings, deviation, model)
+        if deviation.leftmost or deviation.flags or deviation.prefix:
+            self._python = _DeviatingPipeline(spec, settings, deviation, model)
         self._deviation = deviation
 
     @classmethod
@@ -172,16 +187,57 @@ class DeviatingEncoder(Encoder):
         return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
 
 
-class _LeftmostPipeline(TextPipeline):
-    """Finds added tokens as HuggingFace tokenizers does."""
+class _DeviatingPipeline(TextPipeline):
+    """Finds added tokens, and adds spaces before the text between them, as HuggingFace tokenizers does."""
 
     def __init__(self, spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> None:
         super().__init__(spec, settings, model=model, normalizers=deviation.normalizers)
+        self._deviation = deviation
         self._single_words = {id for id, flags in (deviation.flags or {}).items() if flags.single_word}
 
     def _split(self, text: str, *, parse_special: bool) -> list[Fragment]:
+        if not (self._deviation.leftmost or self._deviation.flags):
+            return super()._split(text, parse_special=parse_special)
         tokens = self._added_tokens(parse_special=True)
         return split_leftmost(text, tokens, parse_special=parse_special, single_words=self._single_words)
+
+    def _encode_fragments(self, fragments: Sequence[Fragment]) -> list[int]:
+        has_space = self._deviation.prefix
+        if has_space is None:
+            return super()._encode_fragments(fragments)
+        if fragments and isinstance(fragments[0], int) and has_space("", True):
+            fragments = ["", *fragments]
+        ids: list[int] = []
+        for index, fragment in enumerate(fragments):
+            is_first = index == 0
+            ids += [fragment] if isinstance(fragment, int) else self._encode(fragment, has_space(fragment, is_first))
+        return ids
+
+    def _encode(self, stretch: str, has_space: bool) -> list[int]:
+        if self._plain_model:
+            return (self.model if has_space else self._plain_model).encode(self._normalize(stretch))
+        return self.model.encode(self._normalize((" " if has_space else "") + stretch))
+
+    @cached_property
+    def _plain_model(self) -> Model | None:
+        """The model that adds no space before a text, if the model adds it and not the pipeline."""
+        if self._settings.family.ranking is not Ranking.SCORE_SUM:
+            return None
+        return _unigram(self._spec, self._settings, self._deviation, is_prefixed=False)
+
+
+def _unigram(
+    spec: TokenizerSpec, settings: Settings, deviation: Deviation, *, is_prefixed: bool = True
+) -> DeviatingUnigram:
+    return DeviatingUnigram(
+        spec,
+        settings,
+        usable=deviation.usable,
+        user_defined_inside=bool(deviation.user_defined_inside),
+        single_precision=bool(deviation.single_precision),
+        byte_fallback=bool(deviation.byte_fallback),
+        is_prefixed=is_prefixed,
+    )
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
@@ -192,30 +248,15 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens)
-    if deviation.byte_fallback and settings.family.ranking is Ranking.SCORE_SUM:
-        base_model = model or settings.family.make_model(spec, settings)
-        return _ByteFallback(base_model, settings) if isinstance(base_model, TracingModel) else model
+    of_unigram = (deviation.byte_fallback, deviation.single_precision, deviation.user_defined_inside, deviation.usable)
+    if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
+        return _unigram(spec, settings, deviation)
+    if settings.family.ranking is Ranking.LENGTH and deviation.usable:
+        usable = {piece: id for piece, id in settings.id_by_piece.items() if deviation.usable.get(id, True)}
+        return settings.family.make_model(spec, replace(settings, ids=usable))
     if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
     return model
-
-
-class _ByteFallback:
-    """A unigram model that encodes what is unknown as bytes, as sentencepiece does with `byte_fallback`."""
-
-    def __init__(self, model: TracingModel, settings: Settings) -> None:
-        self._model = model
-        self._unknown = settings.special_ids.get("unk")
-        self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>") for byte in range(256)]
-
-    def encode(self, text: str) -> list[int]:
-        trace = self._model.trace(text)
-        data = trace.rewriting.result
-        ids: list[int] = []
-        for token in chain.from_iterable(word.tokens for word in trace.words):
-            spelled = [self._byte_ids[byte] for byte in data[token.start : token.end]]
-            ids += [token.id] if token.id != self._unknown else [id for id in spelled if id is not None]
-        return ids
 
 
 class _DeviatingWordPiece(WordPiece):

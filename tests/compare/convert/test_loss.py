@@ -134,13 +134,13 @@ def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
 BYTES = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
 
 
-def test_a_loss_without_which_sentencepiece_refuses_the_model_explains_nothing(to_gguf, tmp_path):
+def test_limits_explain_where_sentencepiece_refuses_the_model_without_a_loss(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("fo", 0.0, USER_DEFINED)]
     path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
     done = to_gguf(path, "aé fo", count=0)
-    assert done.differing
-    assert done.unexplained == done.differing
+    assert (done.differing, done.unexplained) == (1, 0)
+    assert [limit.code for limit in done.report.limits] == ["TL009", "TL013"]
 
 
 def test_a_limit_also_explains_where_a_loss_cannot_be_undone(to_gguf, tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.limits import added, assert_different, assert_limit, explained, verify, write_json
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -16,54 +17,12 @@ from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
-from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL = TokenType.NORMAL.value
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-
-
-def verify(spec: TokenizerSpec, path: Path, texts: Sequence[str], *, strict: bool = False) -> Report:
-    """Compare texts, with special tokens parsed and not."""
-    cases = [
-        Case(id=f"{index}-{parse_special}", suite="s", text=text, parse_special=parse_special)
-        for index, text in enumerate(texts)
-        for parse_special in (True, False)
-    ]
-    found = open_reference(path)
-    facts = Facts(found.tokenizer, found.path)
-    return verify_tokenizers(Encoder(spec), found.tokenizer, cases, fail_on=(), facts=facts, strict=strict)
-
-
-def explained(report: Report) -> set[str]:
-    """Return the codes of the limits that explain cases, all of which must be explained."""
-    assert [result.case.text for result in report.results if result.fails] == []
-    return {code for result in report.results for code in result.explained_by}
-
-
-def assert_limit(report: Report, *codes: str) -> None:
-    """Check that exactly these limits explain whatever differs, and that the report is faithful."""
-    assert explained(report) == set(codes)
-    assert [limit.code for limit in report.limits] == sorted(codes)
-    assert (report.verdict, report.exit_code) == (Verdict.FAITHFUL, 0)
-
-
-def assert_different(report: Report) -> None:
-    """Check that no limit hides a fault."""
-    assert any(result.fails for result in report.results)
-    assert (report.verdict, report.exit_code) == (Verdict.DIFFERENT, 1)
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> Path:
-    path.write_text(json.dumps(document))
-    return path
-
-
-def added(id: int, text: str, *, special: bool = True, **flags: bool) -> dict[str, Any]:
-    usual = {"single_word": False, "normalized": False, "lstrip": False, "rstrip": False}
-    return {"id": id, "content": text, "special": special, **usual, **flags}
 
 
 def bpe_document(spec: TokenizerSpec, tokens: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from tokverify.compare.limits.added_token_flags import added_token_flags
 from tokverify.compare.limits.added_token_order import added_token_order
 from tokverify.compare.limits.byte_fallback import byte_fallback
+from tokverify.compare.limits.control_piece import control_piece
 from tokverify.compare.limits.converted_marker import converted_marker
 from tokverify.compare.limits.fixed_ignore_merges import fixed_ignore_merges
 from tokverify.compare.limits.limit import Limit
@@ -20,7 +21,10 @@ from tokverify.compare.limits.long_word import long_word
 from tokverify.compare.limits.nearest_pattern import nearest_pattern
 from tokverify.compare.limits.no_normalizer import no_normalizer
 from tokverify.compare.limits.overridden_type import overridden_type
+from tokverify.compare.limits.score_rounding import score_rounding
+from tokverify.compare.limits.space_prefix import space_prefix
 from tokverify.compare.limits.unicode_version import unicode_version
+from tokverify.compare.limits.user_defined_piece import user_defined_piece
 from tokverify.compare.limits.word_clean_up import word_clean_up
 
 _LIMITS: tuple[Limit, ...] = (
@@ -36,6 +40,10 @@ _LIMITS: tuple[Limit, ...] = (
     word_clean_up,
     long_word,
     nearest_pattern,
+    user_defined_piece,
+    score_rounding,
+    control_piece,
+    space_prefix,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

@@ -68,6 +68,14 @@ class Sides:
         types = self.spec.types
         return matching_of_type(types[id]) if types is not None and id < len(types) else None
 
+    def matches_same(self, *, special: bool) -> bool:
+        """Whether both sides match the same tokens only with `parse_special` (`special`), or always."""
+        reference = self.reference_matching
+        ours = {token.id for token in self.added.values() if token.special is special}
+        return reference is not None and ours == {
+            id for id in range(len(self.settings.pieces)) if reference(id) is special
+        }
+
     @cached_property
     def split(self) -> Callable[[str], list[str]] | None:
         """How the reference splits a text into pre-tokens for BPE; None if that is not known."""

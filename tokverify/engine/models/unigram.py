@@ -88,7 +88,7 @@ class Unigram:
         text = to_nfc(text) if self._nfc else text
         can_round = self._can_round(text)
         ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
-        return _merge_runs(ids, self._unknown[0])
+        return merge_runs(ids, self._unknown[0])
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no piece can cross, and sums continue across them."""
@@ -126,7 +126,7 @@ class Unigram:
         """
         text = cut_to_nfc(text) if self._nfc else text
         symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
-        return _merge_runs(self._encode_in_order(symbols), self._unknown[0])
+        return merge_runs(self._encode_in_order(symbols), self._unknown[0])
 
     def _encode_in_order(self, symbols: str) -> list[int]:
         """Encode with exactly the sums of llama.cpp, which excludes caching."""
@@ -174,7 +174,8 @@ def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
     return taken[::-1]
 
 
-def _merge_runs(ids: Sequence[int], unknown: int) -> list[int]:
+def merge_runs(ids: Sequence[int], unknown: int) -> list[int]:
+    """Combine each run of unknown tokens into one."""
     if unknown not in ids:
         return list(ids)
     return [id for id, before in zip(ids, chain([None], ids), strict=False) if id != unknown or before != unknown]
@@ -246,16 +247,17 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
         merges_spaces=settings.remove_extra_whitespaces,
         prefixes_space=settings.add_space_prefix,
     )
-    unknown_score = _unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
-    model = Unigram(tokens, (unknown_id, unknown_score), normalizer, nfc=settings.nfc)
+    unknown = unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
+    model = Unigram(tokens, (unknown_id, unknown), normalizer, nfc=settings.nfc)
     if len(listed) > DEFAULT_UNKNOWN_ID:
         _encode_newline(model)
-    elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown_score), normalizer)):
+    elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown), normalizer)):
         raise BrokenFileError("the vocabulary is too small: it has no token for a newline; llama.cpp refuses the file")
     return model
 
 
-def _unknown_score(normal_scores: Iterable[float]) -> float:
+def unknown_score(normal_scores: Iterable[float]) -> float:
+    """Return the score of a character that is not a piece, given those of all normal pieces."""
     # subtle: a minimum that begins with a number ignores NaN.
     lowest = min(chain([FLOAT_MAX], normal_scores))
     return array("f", [lowest - UNKNOWN_PENALTY])[0]

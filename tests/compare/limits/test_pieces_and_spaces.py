@@ -1,0 +1,154 @@
+"""Limits about how pieces and spaces are found, compared with sentencepiece, RWKV and Metaspace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.limits import added, assert_different, assert_limit, verify, write_json
+from support.spec_maker import spm_spec, unigram_spec
+from tokverify.sources.sentencepiece.message import parse
+from tokverify.sources.tokenizer_file import read_spec
+from tokverify.spec import TokenizerSpec, TokenType
+
+NORMAL, CONTROL, USER_DEFINED = (type.value for type in (TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED))
+SENTENCES = ["the boat and the harbor", "a boat, a net and 777 fish", "7777 nets in the harbor", "“x” £5"] * 20
+
+
+def train(path: Path, **options: object) -> TokenizerSpec:
+    """Train a sentencepiece model, and return what an equivalent GGUF file declares."""
+    from sentencepiece import SentencePieceTrainer
+
+    written = BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES), model_writer=written, hard_vocab_limit=False, minloglevel=2,
+        character_coverage=1.0, user_defined_symbols=["<x>", "£"], pad_id=3, **options,
+    )  # fmt: skip
+    path.write_bytes(written.getvalue())
+    return read_spec(path)
+
+
+def retyped(spec: TokenizerSpec, piece: str, type: int) -> TokenizerSpec:
+    types = list(spec.types or ())
+    types[spec.tokens.index(piece)] = type
+    return replace(spec, types=types)
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: Path, model_type):
+    path = tmp_path / "tokenizer.model"
+    if model_type == "bpe":
+        plain = {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+        spec = train(path, model_type="bpe", vocab_size=400, **plain)
+    else:
+        spec = train(path, model_type="unigram", vocab_size=90)
+    # llama.cpp normalizes each side of a piece for itself; and it keeps the first byte of ½, with which £ begins, too.
+    texts = ("the <x> boat", "boat<x>net", "<x>the", "£ boat £7", *(["½"] if model_type == "unigram" else []))
+    assert_limit(verify(spec, path, texts), "TL013")
+    assert_different(verify(retyped(spec, "<x>", NORMAL), path, texts))
+    assert_different(verify(retyped(spec, "o", USER_DEFINED), path, texts))
+
+
+def test_rounded_sums_are_a_limit_unless_scores_differ(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    train(path, model_type="unigram", vocab_size=90)
+    message = parse(path.read_bytes())
+    # Three times 77 and twice 777 have nearly the same sum.
+    for piece, text, score in zip(message.pieces[-3:], ("7", "77", "777"), (-9, -20 / 3, -10), strict=True):
+        piece.piece, piece.score = text.encode(), score
+    path.write_bytes(message.SerializeToString())
+    spec = read_spec(path)
+    texts = ("7" * 3000, "77777 fish", "boat" + "7" * 600)
+    assert_limit(verify(spec, path, texts), "TL014")
+    worse = list(spec.scores or ())
+    worse[spec.tokens.index("7")] = -1.0
+    assert_different(verify(replace(spec, scores=worse), path, texts))
+
+
+def test_the_document_end_that_rwkv_finds_in_texts_is_a_limit_unless_another_token_is(tmp_path: Path):
+    tokens = [b"\n", b"<", b"s", b">", b"a", b"b", b"ab"]
+    path = tmp_path / "rwkv_vocab_v20230424.txt"
+    path.write_text("".join(f"{id} {token!r} {len(token)}\n" for id, token in enumerate(tokens, 1)))
+    spec = read_spec(path)
+    texts = ("<s>", "ab<s>", "a<s>b<")
+    assert_limit(verify(spec, path, texts), "TL015")
+    wrong = ["<s" if piece == "ab" else piece for piece in spec.tokens]
+    assert_different(verify(replace(spec, tokens=wrong), path, texts))
+
+
+UNIGRAM = unigram_spec({"▁": -3, "a": -2, "b": -2, "▁a": -1, "<": -4, "/": -4, "s": -4, ">": -4}, add_space_prefix=True)
+
+
+def metaspace(scheme: str, **model: Any) -> dict[str, Any]:
+    """Return the tokenizer.json of a unigram model."""
+    return {
+        "version": "1.0",
+        "added_tokens": [added(id, UNIGRAM.tokens[id]) for id in range(3)],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},
+        "post_processor": None,
+        "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},
+        "model": {
+            "type": "Unigram",
+            "unk_id": 2,
+            "byte_fallback": False,
+            "vocab": [*map(list, zip(UNIGRAM.tokens, UNIGRAM.scores or (), strict=True))],
+            **model,
+        },
+    }
+
+
+def test_special_pieces_in_plain_text_are_a_limit_unless_one_is_not_special(tmp_path: Path):
+    path = write_json(tmp_path / "tokenizer.json", metaspace("always"))
+    texts = ("a </s>", "ab")
+    assert_limit(verify(replace(UNIGRAM, remove_extra_whitespaces=False), path, texts), "TL015")
+    assert_different(verify(retyped(UNIGRAM, "a", CONTROL), path, texts))
+
+
+SPM = spm_spec({"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5}, special_ids={"unk": 0}, add_space_prefix=True)
+
+
+def merges(scheme: str) -> dict[str, Any]:
+    """Return the tokenizer.json of SPM with a Metaspace."""
+    stage = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": False}
+    return {
+        **metaspace(scheme),
+        "added_tokens": [added(id, SPM.tokens[id]) for id in range(3)],
+        "pre_tokenizer": stage,
+        "decoder": stage,
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "vocab": {token: id for id, token in enumerate(SPM.tokens)},
+            "merges": ["a b", "▁ a"],
+        },
+    }
+
+
+PREFIXED: Mapping[str, Sequence[str]] = {
+    "first": ("<s>ab", " ab", "ab<s> b", "ab", "  "),
+    "always": (" ab", "<s> ab", "a"),
+}
+
+
+@pytest.mark.parametrize("scheme", PREFIXED)
+def test_where_metaspace_adds_spaces_is_a_limit_unless_the_file_adds_none(tmp_path: Path, scheme):
+    path = write_json(tmp_path / "tokenizer.json", merges(scheme))
+    assert_limit(verify(SPM, path, PREFIXED[scheme]), "TL016")
+    assert_different(verify(replace(SPM, add_space_prefix=False), path, PREFIXED[scheme]))
+    never = write_json(tmp_path / "other.json", merges("never"))
+    assert_different(verify(SPM, never, PREFIXED[scheme]))
+
+
+@pytest.mark.parametrize("scheme", PREFIXED)
+def test_where_metaspace_adds_spaces_for_a_unigram_model(tmp_path: Path, scheme):
+    path = write_json(tmp_path / "tokenizer.json", metaspace(scheme))
+    spec = replace(UNIGRAM, remove_extra_whitespaces=False)
+    texts = tuple(text.replace("<s>", "</s>") for text in PREFIXED[scheme])
+    assert_limit(verify(spec, path, texts), "TL015", "TL016")
+    assert_different(verify(replace(spec, add_space_prefix=False), path, texts))

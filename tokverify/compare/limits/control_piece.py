@@ -1,0 +1,58 @@
+"""TL015: whether the model itself finds the texts of control tokens in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.overridden_type import contains_token, name_tokens
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Origin
+from tokverify.spec import TokenType
+
+
+@limit(code="TL015", name="control-piece", origin=Origin.RUNTIME, severity=WARNING)
+def control_piece(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp decides by the model whether the text of a control token is also found as an ordinary piece.
+
+    What llama.cpp does:
+        Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
+        tokens are parsed. Its unigram model never uses control tokens, while that of HuggingFace tokenizers finds them
+        in plain text like any other piece.
+
+    Which models:
+        RWKV (`<s>`, which its own vocabulary does not contain), and unigram models with a tokenizer.json.
+
+    How to live with it:
+        Do not let users write these texts, or break them up before you send them.
+
+    What it does not explain:
+        An ordinary token that is typed CONTROL, or a control token that is typed NORMAL.
+    """
+    types, ranking = sides.spec.types or (), sides.settings.family.ranking
+    control = [id for id, type in enumerate(types) if type == TokenType.CONTROL]
+    reference = sides.reference_matching
+    if reference is None:
+        return
+    if ranking is Ranking.LENGTH:
+        hidden = [id for id in control if reference(id) is not False]
+        if hidden:
+            yield Counterfactual(
+                reason=f"llama.cpp finds {name_tokens(sides, hidden)} in every text",
+                sentence=f"not finding {name_tokens(sides, hidden)} in texts",
+                deviation=Deviation(usable=dict.fromkeys(hidden, False), specials=dict.fromkeys(hidden)),
+                applies=contains_token(sides, hidden),
+            )
+    elif ranking is Ranking.SCORE_SUM and sides.facts.document:
+        pieces = {entry[0] for entry in sides.facts.document.model["vocab"]}
+        shown = [id for id in control if reference(id) and sides.settings.pieces[id] in pieces]
+        if shown:
+            yield Counterfactual(
+                reason=f"llama.cpp's unigram model does not use {name_tokens(sides, shown)} in plain text",
+                sentence=f"using {name_tokens(sides, shown)} in plain text, too",
+                deviation=Deviation(usable=dict.fromkeys(shown, True)),
+                applies=contains_token(sides, shown),
+            )

@@ -1,0 +1,63 @@
+"""TL016: llama.cpp adds a space before each stretch of text, where Metaspace has its own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, Text, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Origin
+
+_ALWAYS, _FIRST = "always", "first"
+
+
+@limit(code="TL016", name="space-prefix", origin=Origin.RUNTIME, severity=WARNING)
+def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp adds a space before a text and after each added token, while `Metaspace` has rules of its own.
+
+    What llama.cpp does:
+        If a file says `add_space_prefix`, it adds a space before the text and after each added token in it, also where
+        there is one already. The pre-tokenizer `Metaspace` adds none before another space and, with `prepend_scheme`
+        `first`, none after an added token.
+
+    Which models:
+        Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; and
+        unigram models such as XLM-R.
+
+    How to live with it:
+        Only texts that begin with a space, and texts after an added token, are affected: a prompt has one more space
+        after each marker.
+
+    What it does not explain:
+        A file that adds a space where the reference never does, or none where it does.
+    """
+    document, settings = sides.facts.document, sides.settings
+    is_unigram = settings.family.ranking is Ranking.SCORE_SUM
+    if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
+        return
+    schemes = {stage["prepend_scheme"] for stage in document.pre_tokenizer if stage["type"] == "Metaspace"}
+    if len(schemes) != 1 or any(stage["type"] == "Prepend" for stage in document.normalizer):
+        return
+    scheme = schemes.pop()
+    if scheme not in {_ALWAYS, _FIRST}:
+        return
+
+    def has_space(stretch: str, is_first: bool) -> bool:
+        is_bare = bool(stretch) and not stretch.startswith((" ", ESCAPED_SPACE))
+        return is_bare and (is_first or scheme == _ALWAYS)
+
+    def applies(target: Text) -> bool:
+        has_added = any(token.text in target.text for token in sides.added.values())
+        return has_added or target.text.startswith((" ", ESCAPED_SPACE))
+
+    added = "also after each added token, and " if scheme == _FIRST else ""
+    yield Counterfactual(
+        reason=f"llama.cpp adds a space before a text, {added}where there is one already",
+        sentence=f"adding spaces as the reference's Metaspace does (prepend_scheme {scheme})",
+        deviation=Deviation(prefix=has_space),
+        applies=applies,
+    )

@@ -1,0 +1,57 @@
+"""TL013: llama.cpp splits a text at user-defined pieces, where sentencepiece finds them in the normalized text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.overridden_type import contains_token, name_tokens
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Origin
+from tokverify.text.utf8 import to_bytes
+
+
+@limit(code="TL013", name="user-defined-piece", origin=Origin.RUNTIME, severity=WARNING)
+def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp splits a text at its user-defined pieces, while sentencepiece finds them in the normalized text.
+
+    What llama.cpp does:
+        It splits the text first, normalizes each part for itself, and adds a space before each, so that spaces beside
+        such a piece are lost or doubled. With a unigram model, it also leaves alone what only begins like such a piece.
+
+    Which models:
+        Those with user-defined pieces in a sentencepiece model: T5 (`<extra_id_0>`), XLNet, Mistral
+        (`[REFERENCE_DOC_0]`), Jurassic.
+
+    How to live with it:
+        Only texts that contain these pieces, or characters that they begin with, are affected.
+
+    What it does not explain:
+        A user-defined piece of the reference that the file types NORMAL, or the other way around.
+    """
+    if sides.facts.document or sides.facts.gguf_spec is None or not sides.matches_same(special=False):
+        return
+    family = sides.settings.family
+    ids = [token.id for token in sides.added.values() if not token.special]
+    if not ids:
+        return
+    sentence = f"finding {name_tokens(sides, ids)} in the normalized text, as sentencepiece does"
+    reason = f"llama.cpp splits texts at {name_tokens(sides, ids)} before it normalizes them"
+    if family.ranking is Ranking.SCORE_SUM:
+        first = {to_bytes(sides.settings.pieces[id])[0] for id in ids}
+        yield Counterfactual(
+            reason=reason,
+            sentence=sentence,
+            deviation=Deviation(user_defined_inside=True),
+            applies=lambda target: not first.isdisjoint(target.text.encode("utf-8", "surrogatepass")),
+        )
+    elif family.prefixes_space and sides.settings.add_space_prefix:
+        yield Counterfactual(
+            reason=reason,
+            sentence=sentence,
+            deviation=Deviation(leftmost=True, prefix=lambda _, is_first: is_first),
+            applies=contains_token(sides, ids),
+        )

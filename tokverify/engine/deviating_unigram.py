@@ -1,0 +1,149 @@
+"""A unigram model that does what llama.cpp's does not, as sentencepiece and HuggingFace tokenizers do."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+from tokverify.engine.charsmap import Charsmap
+from tokverify.engine.models.boundary import SPACE
+from tokverify.engine.models.lattice_trace import LOWEST
+from tokverify.engine.models.unigram import MATCHED, ONE, Unigram, merge_runs, unknown_score
+from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.nfc import to_nfc
+from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
+    from tokverify.spec import TokenizerSpec
+
+_PREFERENCE = 0.1
+"""The score of a user-defined piece in sentencepiece, for each byte after the first."""
+
+
+class DeviatingUnigram(Unigram):
+    """Encodes each text from its beginning to its end; the options are those of `Deviation`.
+
+    Source: `Model::EncodeOptimized` in sentencepiece's `src/unigram_model.cc`.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options are keywords
+        self,
+        spec: TokenizerSpec,
+        settings: Settings,
+        *,
+        usable: Mapping[int, bool],
+        user_defined_inside: bool,
+        single_precision: bool,
+        byte_fallback: bool,
+        is_prefixed: bool = True,
+    ) -> None:
+        types = [
+            _type(type, usable.get(id))
+            for id, type in enumerate(spec.types or [TokenType.NORMAL] * len(settings.pieces))
+        ]
+        scores = array("f", spec.scores or [0.0] * len(settings.pieces))
+        normal = [score for type, score in zip(types, scores, strict=True) if type == TokenType.NORMAL]
+        preference = _PREFERENCE if user_defined_inside else 0.0
+        tokens: dict[str, tuple[int, float]] = {}
+        passing: list[bytes] = []
+        for id, (piece, type, score) in enumerate(zip(settings.pieces, types, scores, strict=True)):
+            if type == TokenType.USER_DEFINED:
+                passing.append(to_bytes(piece))
+                tokens[piece] = id, (len(passing[-1]) - 1) * preference
+            elif type in MATCHED:
+                tokens[piece] = id, score
+        normalizer = _Normalizer(
+            Charsmap(spec.charsmap) if spec.charsmap is not None else None,
+            passing,
+            settings,
+            matches_whole_pieces=user_defined_inside,
+            is_prefixed=is_prefixed,
+        )
+        unknown = settings.special_ids.get("unk", -1)
+        super().__init__(tokens, (unknown, unknown_score(normal)), normalizer, nfc=settings.nfc)
+        self._round = single_precision
+        self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>", unknown) for byte in range(256)]
+        self._falls_back = byte_fallback
+
+    def encode(self, text: str) -> list[int]:
+        """Encode `text`."""
+        normalized = self._normalizer.normalize(to_nfc(text) if self._nfc else text)
+        symbols = self._symbols.of_text(normalized)
+        if not symbols:
+            return []
+        found = self._find(symbols)
+        if not self._falls_back:
+            return merge_runs([id for id, _, _ in found], self._unknown[0])
+        data = to_bytes(normalized)
+        places = list(accumulate(self._symbols.sizes(normalized), initial=0))
+        spelled = (
+            [id] if id != self._unknown[0] else [self._byte_ids[byte] for byte in data[places[start] : places[end]]]
+            for id, start, end in found
+        )
+        return list(chain.from_iterable(spelled))
+
+    def _find(self, symbols: str) -> list[tuple[int, int, int]]:
+        """Return the ids of the best segmentation, and where each begins and ends."""
+        length = len(symbols)
+        totals = array("f" if self._round else "d", [0.0, *[LOWEST] * length])
+        best = [(self._unknown[0], 0)] * (length + 1)
+        candidate = array(totals.typecode, [0.0])
+        for start in range(length):
+            for size in self._sizes.get(symbols[start : start + 2], ONE):
+                end = start + size
+                if end > length:
+                    break
+                token = self._tokens.get(symbols[start:end]) or (self._unknown if size == 1 else None)
+                if token is None:
+                    continue
+                candidate[0] = totals[start] + token[1]
+                if candidate[0] > totals[end]:
+                    totals[end], best[end] = candidate[0], (token[0], start)
+        found, end = [], length
+        while end:
+            id, start = best[end]
+            found.append((id, start, end))
+            end = start
+        return found[::-1]
+
+
+class _Normalizer(UnigramNormalizer):
+    """Keeps only whole user-defined pieces, not everything that begins like one, and may add no space before a text."""
+
+    def __init__(
+        self,
+        charsmap: Charsmap | None,
+        passing: Sequence[bytes],
+        settings: Settings,
+        *,
+        matches_whole_pieces: bool,
+        is_prefixed: bool,
+    ) -> None:
+        # subtle: the other constructor already normalizes.
+        self._matches_whole_pieces = matches_whole_pieces
+        self._is_prefixed = is_prefixed
+        super().__init__(
+            charsmap,
+            passing,
+            merges_spaces=settings.remove_extra_whitespaces,
+            prefixes_space=settings.add_space_prefix and is_prefixed,
+        )
+
+    def _passing_length(self, data: bytes, start: int) -> int:
+        if not self._matches_whole_pieces:
+            return super()._passing_length(data, start)
+        return max((len(piece) for piece in self._passing if data.startswith(piece, start)), default=0)
+
+    def _escape_spaces(self, text: str) -> str:
+        escaped = super()._escape_spaces(text)
+        return escaped if self._is_prefixed or text.startswith(" ") else escaped.removeprefix(SPACE)
+
+
+def _type(type: int, usable: bool | None) -> int:
+    if usable is None:
+        return int(type)
+    return TokenType.NORMAL.value if usable else TokenType.CONTROL.value
