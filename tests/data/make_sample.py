@@ -1,17 +1,19 @@
-"""Make the sample that `tokverify demo` runs on: a small GGUF vocabulary, its reference, and a broken twin.
+"""Make the sample that `tokverify demo` runs on: a small GGUF vocabulary, its references, and a broken twin.
 
 Run as `python tests/data/make_sample.py [DIRECTORY]`; the default is `tokverify/sample`. The reference is
 trained on `sample_text.txt` by what `tokverify train spm` uses, with the options of Gemma's. The GGUF files are written
-here, as llama.cpp's converter writes Gemma 3's; `tokverify convert` writes those of Llama. In the twin the USER_DEFINED
-tokens are typed NORMAL, and so are never split off before the model runs.
+here, as llama.cpp's converter writes Gemma 3's; `tokverify convert` writes those of Llama, and the tokenizer.json.
+In the twin the USER_DEFINED tokens are typed NORMAL, and so are never split off before the model runs.
 """
 
+import json
 import sys
 from pathlib import Path
 
 import gguf
 import sentencepiece
 
+from tokverify.commands.tasks.convert import convert_tokenizer
 from tokverify.train.corpus import read_lines
 from tokverify.train.sentencepiece import train_sentencepiece
 
@@ -94,11 +96,15 @@ def write(path: Path, vocabulary: tuple[list[str], list[float], list[int]]) -> N
 
 
 def main(directory: Path) -> None:
-    """Write the three files into `directory`."""
+    """Write the four files into `directory`."""
     model = train(HERE / "sample_text.txt")
     (directory / "sample.tokenizer.model").write_bytes(model)
     write(directory / "sample.gguf", convert(model, user_defined=gguf.TokenType.USER_DEFINED))
     write(directory / "sample-broken.gguf", convert(model, user_defined=gguf.TokenType.NORMAL))
+    document = directory / "sample.tokenizer.json"
+    convert_tokenizer(directory / "sample.gguf", document, force=True)
+    compact = json.dumps(json.loads(document.read_bytes()), ensure_ascii=False, separators=(",", ":"))
+    document.write_text(f"{compact}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

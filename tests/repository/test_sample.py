@@ -10,7 +10,7 @@ from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenType
 
 SCRIPT = DATA / "make_sample.py"
-NAMES = ["sample-broken.gguf", "sample.gguf", "sample.tokenizer.model"]
+NAMES = ["sample-broken.gguf", "sample.gguf", "sample.tokenizer.json", "sample.tokenizer.model"]
 
 
 @pytest.fixture(scope="module")

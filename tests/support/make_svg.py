@@ -1,6 +1,6 @@
 """Make the picture in README.md: run `PYTHONPATH=tests python tests/support/make_svg.py` in the root of the checkout.
 
-It shows the real output of the command in its title, as a terminal of 100 columns would.
+It shows the end of the real output of the command in its title, as a terminal of 100 columns would.
 """
 
 import re
@@ -19,7 +19,7 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 
 PICTURE = ROOT / "docs/images/run.svg"
-MODEL, REFERENCE, CASE = "sample-broken.gguf", "sample.tokenizer.model", "tabs/before-word-3"
+MODEL, REFERENCE, CASE = "sample-broken.gguf", "sample.tokenizer.json", "spaces/hello-three"
 WIDTH = 100
 
 # The fonts of rich's own format come from the network.
@@ -33,7 +33,9 @@ def draw() -> str:
         report = verify_model(MODEL, REFERENCE, select_cases(patterns=[CASE]), diagnose=True, options=options)
         shown = FORMATS["run"]["table"](report, RenderOptions(width=WIDTH, color=True))
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(Text.from_ansi(shown))
+    lines = Text.from_ansi(shown).split("\n")
+    start = next(index for index, line in enumerate(lines) if line.plain.startswith("MISMATCH"))
+    console.print(Text("\n").join(lines[start:]))
     title = f"tokverify run {MODEL} -r {REFERENCE} -k {CASE}"
     return console.export_svg(title=title, theme=DIMMED_MONOKAI, code_format=_FORMAT, unique_id="run") + "\n"
 

@@ -86,7 +86,7 @@ TABLE = [
     (["run", MODEL, "--cases", ""], 2, [], ["'--cases': the name is empty"]),
     (["run", "{tmp}/empty.gguf"], 2, [], ["error: {tmp}/empty.gguf"]),
     (["run", "{tmp}/bad.yaml"], 2, [], ["{tmp}/bad.yaml is a suite of cases and not a MODEL; name it with --cases"]),
-    (["run", MODEL, "--no-reference"], 0, ["36 rules: ", "; nothing was compared with a reference\n"], []),
+    (["run", MODEL, "--no-reference"], 0, ["37 rules: ", "; nothing was compared with a reference\n"], []),
     (["run", BROKEN, "--no-reference"], 1, ["ERROR TV120"], []),
     (["run", BROKEN, "--no-reference", "--ignore", "TV120", "-q"], 0, ["; nothing was compared with a reference"], []),
     (["run", MODEL, "--no-reference", "-r", REFERENCE], 2, [], ["use either -r or --no-reference"]),
@@ -97,7 +97,7 @@ TABLE = [
         ['<testsuite name="audit"', "TV101 missing-pre-tokenizer"],
         [],
     ),
-    (["run", BROKEN, "-r", REFERENCE, "--select", "TV2", "-q"], 1, ["12 rules: 1 error"], []),
+    (["run", BROKEN, "-r", REFERENCE, "--select", "TV2", "-q"], 1, ["13 rules: 1 error"], []),
     (["run", MODEL, "--ignore", "TV120"], 2, [], ["--ignore needs --no-reference or --select"]),
     (["run", "--explain", "TV101"], 0, ["missing-pre-tokenizer"], []),
     (["run", MODEL, "--streaming", "--suite", "seed"], 0, ["16 texts streamed, 0 fail"], []),
@@ -215,7 +215,7 @@ TABLE = [
         ["`tokverify corpus verify MODEL LOG --ids FIELD`"],
     ),
     (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
-    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.model -o ", "This is correct"], []),
+    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.json -o ", "This is correct"], []),
 ]
 
 
@@ -282,7 +282,7 @@ def test_two_runs_give_the_same_report():
 def test_a_report_records_its_provenance():
     report = json.loads(run("run", MODEL, "-f", "json", "-k", "extra-spaces").stdout)
     assert report["options"]["patterns"] == ["extra-spaces"]
-    assert {"tokverify", "python", "sentencepiece"} <= set(report["versions"])
+    assert {"tokverify", "python", "tokenizers"} <= set(report["versions"])
     assert len(report["actual"]["fingerprint"]) == len(report["actual"]["sha256"]) == 64
     assert len(report["expected"]["sha256"]) == 64
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tokverify.report.run import Report
 
 _INTACT_TEXT = """\
-A small tokenizer, built like Gemma 3's, compared with the sentencepiece model
-it was converted from:
+A small tokenizer, built like Gemma 3's, compared with the tokenizer.json of
+HuggingFace that belongs to it:
 
 $ cd {directory}
 """

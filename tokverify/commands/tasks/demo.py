@@ -14,7 +14,7 @@ from tokverify.commands.tasks.run import verify_model
 from tokverify.report.run import Report, Status
 
 SAMPLE_DIRECTORY = Path(__file__).parents[2] / "sample"
-REFERENCE = "sample.tokenizer.model"
+REFERENCE = "sample.tokenizer.json"
 INTACT = "sample.gguf"
 BROKEN = "sample-broken.gguf"
 SHOWN_CASES = ("seed/extra-spaces", "tabs/before-word-3")
