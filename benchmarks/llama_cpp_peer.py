@@ -47,7 +47,7 @@ class LlamaCpp:
 
 def main(gguf: str) -> None:
     library = find_library()
-    vocabulary = LoadedLibrary(str(library.path), library.vocab_only_at).load(gguf)
+    vocabulary = LoadedLibrary(str(library.path)).load(gguf)
     while head := sys.stdin.buffer.read(LENGTH.size):
         text = sys.stdin.buffer.read(*LENGTH.unpack(head))
         # A buffer that is too small would make llama.cpp encode the text twice.

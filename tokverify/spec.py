@@ -117,6 +117,8 @@ class TokenizerSpec:
     strip_accents: bool | None = None
     nfc: bool | None = None
     """Whether texts are normalized to form C."""
+    suppressed: Sequence[int] | None = None
+    """The ids that are never generated (`suppress_tokens`), as declared; llama.cpp drops those out of range."""
     charsmap: bytes | None = None
     """sentencepiece's precompiled normalizer."""
     chat_template: str | None = None
@@ -126,6 +128,8 @@ class TokenizerSpec:
     """The tokenizer.json that the file contains."""
     general: Mapping[str, str] = field(default_factory=dict)
     """The `general.*` strings of the file, by the rest of their keys."""
+    unread_keys: tuple[str, ...] = ()
+    """The keys of the tokenizer that no known build of llama.cpp reads."""
     left_out: tuple[str, ...] = ()
     """What a file of another format has that GGUF cannot express: one sentence for each part that is left out."""
 

@@ -75,7 +75,7 @@ ERRORS = {
         by_score(["a"], model="t5", charsmap=b"\x00\x04\0\0" + b"\xff" * 1024 + b"abc"),
         BrokenFileError, "is needed",
     ),
-    "no tokenizer": (TokenizerSpec(model="none", tokens=[]), UnsupportedError, "no tokenizer to verify"),
+    "no tokenizer": (TokenizerSpec(model="none", tokens=[]), UnsupportedError, "works without a tokenizer"),
     "a pre-tokenizer spelled wrong": (
         TokenizerSpec(model="gpt2", pre="llama-bpee", tokens=["a"], merges=[]),
         UnsupportedError, "did you mean llama-bpe",

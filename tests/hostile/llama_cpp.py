@@ -41,7 +41,7 @@ class Answer:
 def load_library() -> LoadedLibrary:
     """Load llama.cpp's library, which forks inherit."""
     found = find_library()
-    library = LoadedLibrary(str(found.path), found.vocab_only_at)
+    library = LoadedLibrary(str(found.path))
     library.check(str(SAMPLE / "sample.gguf"))
     return library
 

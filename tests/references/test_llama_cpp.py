@@ -1,5 +1,7 @@
 import gc
 import importlib.util
+import re
+import struct
 import subprocess
 import sys
 import time
@@ -12,9 +14,10 @@ from tokverify import load_cases, load_gguf
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
-from tokverify.references import llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
+from tokverify.references import environment, llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
 from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
+from tokverify.references.location import ConfiguredLocation
 from tokverify.references.reference import Request
 from tokverify.report.run import Status, count_decode_differences, count_status, vocabularies_differ
 from tokverify.sources.gguf.cursor import ValueType
@@ -199,15 +202,22 @@ def test_a_file_that_llama_cpp_refuses_says_why(tmp_path, library):
         load(Request(str(path)))
 
 
-def test_other_versions_are_refused_by_name(model, library):
-    with pytest.raises(UnsupportedError, match=r"^xllamacpp 1\.2\.3 cannot be used: .*; supported are 2026\.10\.11549"):
-        LlamaCppTokenizer(model, Library(library.path, "1.2.3"))
+def params(at: int, flags: bytes) -> bytes:
+    """Return a default `llama_model_params` whose flags are at an offset, and what may lie behind it."""
+    numbers = struct.pack("<QQiiiI", 0, 0, -1, 1, 0, 0x5555)
+    return numbers.ljust(at, b"\0") + flags.ljust(8, b"\0") + b"\x02"
 
 
-def test_a_wrong_layout_is_detected(model, library, monkeypatch):
-    monkeypatch.setattr(llama_cpp_library, "VOCAB_ONLY_AT", {library.version: 64})
-    with pytest.raises(UnsupportedError, match=f"^xllamacpp {library.version} cannot be used: it fails on a known"):
-        LlamaCppTokenizer(model, library)
+@pytest.mark.parametrize("at", [56, 64, 72, 80])
+@pytest.mark.parametrize("flags", [b"\0\1\0\0", b"\0\0\1\0\0\0"])
+def test_the_flags_are_found_in_every_layout(at, flags):
+    assert llama_cpp_worker._find_flags(params(at, flags)) == at
+
+
+@pytest.mark.parametrize("flags", [b"\1\0\0\0", b"\0\x07\0\0", b""])
+def test_an_unknown_layout_is_refused(flags):
+    with pytest.raises(llama_cpp_worker.WorkerError, match="unknown layout"):
+        llama_cpp_worker._find_flags(params(64, flags) if flags else bytes(128))
 
 
 def test_another_library_is_detected(model, library, tmp_path):
@@ -274,3 +284,50 @@ def test_its_file_is_there_for_a_new_child_and_gone_in_the_end(library):
     del tokenizer
     gc.collect()
     assert not path.parent.exists()
+
+
+def test_a_build_and_a_file_are_split(tmp_path):
+    path = tmp_path / "lib:llama.so"
+    path.touch()
+    assert llama_cpp.split_build("") == ("", "")
+    assert llama_cpp.split_build("other.gguf") == ("", "other.gguf")
+    assert llama_cpp.split_build("@b9014") == ("b9014", "")
+    assert llama_cpp.split_build("@b9014:other.gguf") == ("b9014", "other.gguf")
+    assert llama_cpp.split_build(f"@{path}") == (str(path), "")
+    assert llama_cpp.split_build(f"@{path}:hf:org/name") == (str(path), "hf:org/name")
+
+
+def test_a_library_is_named_by_its_path(model, library):
+    found = open_reference(f"llama.cpp@{library.path}", model=model)
+    assert encode(found.tokenizer, "a b") == [6, 3, 5]
+    assert found.versions == {"llama.cpp": str(library.path)}
+    assert found.source == f"{library.path}, {model}"
+
+
+def test_only_the_user_names_a_build_or_a_library(model, library):
+    for name in ("b9014", str(library.path)):
+        with pytest.raises(TokverifyError, match="may not name a build or a library"):
+            open_reference(ConfiguredLocation(f"llama.cpp@{name}"), model=model)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels are known for Linux only")
+def test_a_build_without_a_wheel_names_the_nearest(model):
+    with pytest.raises(TokverifyError, match="no wheel of this build is known; the nearest are b8943 and b9014"):
+        open_reference("llama.cpp@b9000", model=model)
+    with pytest.raises(TokverifyError, match="no such file, and not a build"):
+        open_reference("llama.cpp@latest", model=model)
+
+
+def test_a_build_is_installed_with_its_digest(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(environment, "prepare", lambda packages: asked.append(packages) or tmp_path / "bin" / "python")
+    with pytest.raises(UnsupportedError, match=r"^llama\.cpp b11549 cannot be used: the wheel contains no library$"):
+        llama_cpp_library.find_build("b11549")
+    [[package]] = asked
+    assert re.fullmatch(r"xllamacpp==2026\.10\.11549 --hash=sha256:[0-9a-f]{64}", package)
+
+
+def test_a_newer_c_library_is_named():
+    library = Library(Path("libllama.so"), "b9014", "llama.cpp")
+    reason = "/lib/libm.so.6: version `GLIBC_2.38' not found (required by libllama.so)"
+    assert str(library.unsupported(reason)).startswith("llama.cpp b9014 needs glibc 2.38, this system has ")

@@ -13,6 +13,7 @@ from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
+from tokverify.compare.unread_key import find_unread
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
@@ -46,6 +47,7 @@ def compare_tokenizers(
     steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),
         partial(find_affix_differences, actual, expected),
+        partial(find_unread, actual),
     ]
     if vocabulary:
         steps = [

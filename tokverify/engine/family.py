@@ -31,8 +31,12 @@ NO_TOKEN = -1
 PRE_WITHOUT_MERGES = "kimi-k2"
 """The only pre-tokenizer with which llama.cpp loads a file without merges."""
 
-NO_VOCABULARY = frozenset({"no_vocab", "none"})
-"""The values of `tokenizer.ggml.model` in files without a tokenizer."""
+NO_VOCABULARY = {
+    "no_vocab": "the model works without a tokenizer",
+    "none": "the model works without a tokenizer",
+    "test": "llama.cpp has it for its own tests, and it encodes nothing",
+}
+"""The values of `tokenizer.ggml.model` in files without a tokenizer, and what they mean."""
 
 
 class Ranking(Enum):

@@ -37,9 +37,7 @@ def resolve(spec: TokenizerSpec) -> Settings:
     """
     family = find_family(spec.model)
     if spec.model in NO_VOCABULARY:
-        raise UnsupportedError(
-            f"tokenizer.ggml.model is {short_repr(spec.model)}: this file has no tokenizer to verify"
-        )
+        raise UnsupportedError(f"tokenizer.ggml.model is {short_repr(spec.model)}: {NO_VOCABULARY[spec.model]}")
     if family is None:
         raise UnsupportedError(
             f"tokenizer.ggml.model is {short_repr(spec.model)}; {near_matches(spec.model, FAMILIES)}"

@@ -32,7 +32,7 @@ ENDING_FIM_ROLES = ("fim_pad", "fim_rep", "fim_sep")
 """The roles of infilling whose tokens end a generation."""
 EOT_TEXTS = (
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",
-    "<EOT>", "_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>", "<end_of_utterance>",
+    "<EOT>", "_<EOT>", "[EOT]", "<|eot|>", "<｜end▁of▁sentence｜>", "<end_of_utterance>",
 )  # fmt: skip
 EOM_TEXTS = ("<|eom_id|>",)
 EOG_TEXTS = (

@@ -11,6 +11,7 @@ from math import isnan
 from operator import ne
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.build import describe_needs
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Family, Ranking, Settings
@@ -57,6 +58,7 @@ def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
     declared = Inspection(
         model=spec.model,
         in_llama_cpp=family is None or family.in_llama_cpp,
+        needs=describe_needs(spec) if family is None or family.in_llama_cpp else "",
         tokens=len(spec.tokens),
         types=tuple(_summarize_types(spec)),
         pre_declared=spec.pre,

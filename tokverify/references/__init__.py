@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.references.file import FILE_REFERENCES, Loader
-from tokverify.references.location import ConfiguredLocation, StoredLocation, identify
+from tokverify.references.location import LLAMA_CPP_OF_BUILD, ConfiguredLocation, StoredLocation, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import find_existing
 from tokverify.spec import TokenizerSpec
@@ -156,6 +156,8 @@ def is_kind(name: str) -> bool:
 def is_location(text: str) -> bool:
     """Whether a text names a tokenizer that is not a file, by an address or `KIND:LOCATION`; a file has precedence."""
     kind, colon, rest = text.partition(":")
+    if text.startswith(LLAMA_CPP_OF_BUILD):
+        return True
     return (rest.startswith("//") or (bool(colon) and is_kind(kind))) and find_existing(text) is None
 
 

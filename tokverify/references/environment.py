@@ -26,6 +26,7 @@ from tokverify.system.library_error import summary
 
 _SECONDS = 600.0
 _MAX_BEGINNING, _MAX_END = 200, 800
+_HASH = " --hash="
 _ERROR = "ERROR: "
 _DECORATION = " ×╰─▶│├"
 _EXAMPLE = "`env:tokenizers==0.21.0:tokenizer.json`"
@@ -63,6 +64,8 @@ def load(request: Request) -> FoundReference:
 def prepare(packages: Sequence[str]) -> Path:
     """Return the Python of an environment with these packages, which is created on first use.
 
+    A package may be followed by the hash that it must have, as in a requirements file; then no others are installed.
+
     Raises:
         TokverifyError: If it cannot be created.
     """
@@ -81,13 +84,24 @@ def _create(place: Path, packages: Sequence[str]) -> None:
     except OSError as error:
         raise TokverifyError(f"{place.parent}: cannot be created ({error.strerror}); set TOKVERIFY_CACHE") from error
     try:
-        for command in _commands(temporary, packages):
+        for command in _commands(temporary, _arguments(temporary, packages)):
             _run(command, packages)
         # subtle: another process may have been faster.
         if not place.exists():
             temporary.rename(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        temporary.with_suffix(".txt").unlink(missing_ok=True)
+
+
+def _arguments(place: Path, packages: Sequence[str]) -> list[str]:
+    """Return what to install as arguments; only a file can require hashes."""
+    if not any(_HASH in package for package in packages):
+        return list(packages)
+    # Beside the environment, which must be empty.
+    requirements = place.with_suffix(".txt")
+    requirements.write_text("\n".join(packages), encoding="utf-8")
+    return ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(requirements)]
 
 
 def _commands(place: Path, packages: Sequence[str]) -> list[list[str]]:
@@ -114,10 +128,14 @@ def _run(command: Sequence[str], packages: Sequence[str]) -> None:
             command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({summary(error)})") from error
+        raise TokverifyError(f"{_names(packages)}: cannot be installed ({summary(error)})") from error
     if done.returncode:
         reason = find_reason(done.stderr.decode(errors="replace"))
-        raise TokverifyError(f"{' '.join(packages)}: cannot be installed ({reason})")
+        raise TokverifyError(f"{_names(packages)}: cannot be installed ({reason})")
+
+
+def _names(packages: Sequence[str]) -> str:
+    return " ".join(package.partition(_HASH)[0] for package in packages)
 
 
 def find_reason(output: str) -> str:

@@ -30,7 +30,7 @@ from tokverify.references.command_protocol import (
     Result,
     require_bytes,
 )
-from tokverify.references.llama_cpp_library import Library, find_library
+from tokverify.references.llama_cpp_library import Library, find_build, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
@@ -219,7 +219,7 @@ _SIZES = range(1 << 31)
 
 
 def _start(model: Path, library: Library, seconds: float) -> Program:
-    arguments = [library.path, library.vocab_only_at, _SAMPLE, model, seconds + _PATIENCE]
+    arguments = [library.path, _SAMPLE, model, seconds + _PATIENCE]
     # Isolated: nothing in the user's environment can replace a standard module.
     command = [sys.executable, "-I", "-S", llama_cpp_worker.__file__, *map(str, arguments)]
     return Program(
@@ -261,7 +261,8 @@ def _find_problem(text: str | bytes) -> EncodeError | None:
 def load(request: Request) -> FoundReference:
     """Start llama.cpp on the file at the request's location, by default on the file that is verified.
 
-    A file of another format is first converted to a GGUF file, which exists as long as the tokenizer.
+    The location may begin with `@` and a build, or the path of a library. A file of another format is first converted
+    to a GGUF file, which exists as long as the tokenizer.
 
     Raises:
         MissingLibraryError: If xllamacpp is not installed.
@@ -272,26 +273,43 @@ def load(request: Request) -> FoundReference:
     from tokverify.sources.stores.location import find_model
     from tokverify.sources.tokenizer_file import file_of, kind_of_model
 
-    model = find_model(request.location).path if request.location else request.model
+    build, location = split_build(request.location)
+    if build and request.is_configured:
+        raise TokverifyError(
+            f"llama.cpp@{build}: a configuration or stored plan may not name a build or a library; name it with -r"
+        )
+    model = find_model(location).path if location else request.model
     if model is None:
         raise TokverifyError("llama.cpp: there is no file to load; name one, as in `llama.cpp:model.gguf`")
     if not file_of(model).is_file():
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
     reads_model = request.model is not None and file_of(model).resolve() == file_of(request.model).resolve()
-    library = find_library()
+    library = find_build(build) if build else find_library()
     if kind_of_model(model) == "gguf":
         tokenizer, source = LlamaCppTokenizer(model, library), str(model)
     else:
-        tokenizer = _convert(model, library, None if request.location else request.spec)
+        tokenizer = _convert(model, library, None if location else request.spec)
         source = f"{model}, converted to GGUF"
     return FoundReference(
         tokenizer,
-        source=source,
+        source=f"{library.name}, {source}" if build else source,
         caveat=CAVEAT if reads_model else "",
-        versions={"xllamacpp": library.version},
+        versions={library.package: library.version or str(library.path)},
         reads_model=reads_model,
     )
+
+
+def split_build(location: str) -> tuple[str, str]:
+    """Split `@BUILD:LOCATION` into the build, or the path of a library, and the location; each may be empty."""
+    if not location.startswith("@"):
+        return "", location
+    named = location[1:]
+    if Path(named).is_file():
+        return named, ""
+    ends = [place for place, character in enumerate(named) if character == ":"]
+    end = next((place for place in ends if Path(named[:place]).is_file()), ends[0] if ends else len(named))
+    return named[:end], named[end + 1 :]
 
 
 def _require_known_model(spec: TokenizerSpec | None) -> None:

@@ -1,8 +1,8 @@
 """The program behind `-r llama.cpp`: calls llama.cpp's C functions, and speaks the protocol of docs/programs.md.
 
 It is run by its path and needs only the standard library, so that it starts fast and only llama.cpp can fail in it.
-Its arguments are the shared library, the byte offset of `vocab_only` in `llama_model_params`, a small GGUF file with
-which to check that offset, the model, and after how many seconds a request is certainly given up.
+Its arguments are the shared library, a small GGUF file with which to check that library, the model, and after how many
+seconds a request is certainly given up.
 
 It goes beyond the protocol: a text may be an object with `base64`, because it need not be UTF-8; `pieces`, `bytes`,
 `attributes` and `ends` (whether they end a generation) list one thing about tokens each, which is faster than `tokens`
@@ -30,6 +30,8 @@ SAMPLE_IDS = (672, 4, 1733, 305, 371, 1714, 274, 193, 200, 187)
 
 _LOAD_SECONDS = 300.0
 _ERROR_LEVEL = 4
+_FIRST_POINTERS = 40
+"""The byte offset in `llama_model_params` from which on, up to the flags, there are only pointers, in every build."""
 _MAX_ERRORS = 100
 # Not eot and fim_*: if several texts qualify, llama.cpp takes the first one in a hash table, which is arbitrary.
 ROLES = ("bos", "eos", "sep", "pad", "mask")
@@ -51,15 +53,15 @@ class _ModelParams(ctypes.Structure):
 class LoadedLibrary:
     """llama.cpp's shared library."""
 
-    def __init__(self, path: str, vocab_only_at: int) -> None:
+    def __init__(self, path: str) -> None:
         self._errors: list[str] = []
-        self._vocab_only_at = vocab_only_at
         self._c = ctypes.CDLL(path)
         _declare(self._c)
         # Kept alive because llama.cpp calls it as long as it runs.
         self._on_log = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(self._log)
         self._c.llama_log_set(self._on_log, None)
         self._c.llama_backend_init()
+        self._vocab_only_at = _find_flags(bytes(self._c.llama_model_default_params()))
 
     def _log(self, level: int, text: bytes, _: object) -> None:
         if level == _ERROR_LEVEL and len(self._errors) < _MAX_ERRORS:
@@ -80,12 +82,21 @@ class LoadedLibrary:
 
         The sample has no weights, so that it cannot be loaded with `vocab_only` in the wrong place.
         """
-        params = self._c.llama_model_default_params()
-        if bytes(params)[self._vocab_only_at]:
-            raise WorkerError("vocab_only is not off by default")
         ids = array("i", self.load(sample).encode(SAMPLE_TEXT.encode(), add_special=False, parse_special=True))
         if tuple(ids) != SAMPLE_IDS:
             raise WorkerError(f"a known text gives other ids: {ids.tolist()}")
+
+
+def _find_flags(defaults: bytes) -> int:
+    """Return the offset of the flags in the default `llama_model_params`, of which `vocab_only` is the first.
+
+    It differs between builds. Before the flags are pointers, all of which are null by default.
+    """
+    words = range(_FIRST_POINTERS, len(defaults), ctypes.sizeof(ctypes.c_uint64))
+    found = next((at for at in words if any(defaults[at : at + 4])), len(defaults))
+    if len(defaults) <= found or defaults[found] or max(defaults[found : found + 4]) > 1:
+        raise WorkerError("llama_model_params has an unknown layout")
+    return found
 
 
 def _declare(c: Any) -> None:  # noqa: ANN401 - a CDLL has whatever attributes its library has
@@ -102,11 +113,16 @@ def _declare(c: Any) -> None:  # noqa: ANN401 - a CDLL has whatever attributes i
     c.llama_vocab_is_eog.restype = flag
     for function in (c.llama_vocab_get_text, c.llama_vocab_get_attr, c.llama_vocab_is_eog):
         function.argtypes = [pointer, integer]
-    for name in ("n_tokens", *ROLES):
+    for name in ("n_tokens", *_roles(c)):
         getattr(c, f"llama_vocab_{name}").argtypes = [pointer]
     for name in FLAGS:
         getattr(c, f"llama_vocab_get_{name}").argtypes = [pointer]
         getattr(c, f"llama_vocab_get_{name}").restype = flag
+
+
+def _roles(c: Any) -> list[str]:  # noqa: ANN401 - as for _declare
+    """Return the roles that this build exposes; those of 2025 lack one."""
+    return [role for role in ROLES if hasattr(c, f"llama_vocab_{role}")]
 
 
 class Vocabulary:
@@ -149,7 +165,7 @@ class Vocabulary:
 
     def hello(self) -> dict[str, object]:
         """Describe the vocabulary as the protocol asks for it."""
-        ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in ROLES}
+        ids = {role: getattr(self._c, f"llama_vocab_{role}")(self._vocab) for role in _roles(self._c)}
         return {
             "protocol": 1,
             "name": "llama.cpp",
@@ -238,9 +254,9 @@ def _serve(load: Callable[[], Vocabulary], requests: BinaryIO, responses: Binary
         _allow(0)
 
 
-def _load(library_path: str, vocab_only_at: int, sample: str, model: str) -> Vocabulary:
+def _load(library_path: str, sample: str, model: str) -> Vocabulary:
     """Load the model, once the library behaves as expected."""
-    library = LoadedLibrary(library_path, vocab_only_at)
+    library = LoadedLibrary(library_path)
     library.check(sample)
     return library.load(model)
 
@@ -269,10 +285,10 @@ def _prepare() -> BinaryIO:
     return os.fdopen(answers, "wb")
 
 
-def main(library_path: str, vocab_only_at: str, sample: str, model: str, seconds: str) -> None:
+def main(library_path: str, sample: str, model: str, seconds: str) -> None:
     """Serve the vocabulary of a model."""
     responses = _prepare()
-    load = partial(_load, library_path, int(vocab_only_at), sample, model)
+    load = partial(_load, library_path, sample, model)
     _serve(load, sys.stdin.buffer, responses, float(seconds))
 
 

@@ -22,6 +22,9 @@ KINDS_BY_NAME: Mapping[str, str] = {
 }
 """Name of a file whose content alone does not tell what it is -> kind of the reference."""
 
+LLAMA_CPP_OF_BUILD = "llama.cpp@"
+"""How a location begins that names a build of llama.cpp, a library, or a program."""
+
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 _HUB_URL = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", re.ASCII)
 _SERVER = re.compile(r"(?:[\w.-]+\+)?https?://", re.ASCII)
@@ -61,6 +64,8 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     if location == EXPECT:
         raise TokverifyError("`expect`, the ids in the cases, works only with `tokverify run`; name a reference")
     kind, _, rest = location.partition(":")
+    if location.startswith(LLAMA_CPP_OF_BUILD):
+        kind, rest = "llama.cpp", location.removeprefix("llama.cpp")
     if is_kind(kind):
         return kind, rest
     if is_stored(location):

@@ -90,6 +90,8 @@ def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
     yield "model", words(f"{_value(inspection.model)}{algorithm}")
     if not inspection.in_llama_cpp:
         yield "", Text("supported by tokverify only; llama.cpp cannot load this file", "yellow")
+    if inspection.needs:
+        yield "needs", words(inspection.needs, "yellow")
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
     yield "sizes", words("; ".join(_sizes(inspection)))
     if inspection.fingerprint:

@@ -101,6 +101,8 @@ class Inspection:
     """`tokenizer.ggml.model`."""
     in_llama_cpp: bool = True
     """Whether llama.cpp supports the model; False for tokverify's own."""
+    needs: str = ""
+    """Which build of llama.cpp reads the whole file, in words; empty if every known one does."""
     tokens: int
     """The size of the vocabulary."""
     types: tuple[TypeSummary, ...]

@@ -17,6 +17,7 @@ from tokverify.report.known_difference import KnownDifference as KnownDifference
 from tokverify.report.tokenizer_difference import (
     FAIL_ON,
     NOT_COMPARED,
+    Aspect,
     Origin,
     TokenizerDifference,
     Verdict,
@@ -196,8 +197,13 @@ class Report:
         """Return 0 if the run passes, 1 if it fails, 2 if nothing was compared."""
         if self.verdict is Verdict.NOT_COMPARABLE:
             return 2
-        fails = self.verdict is Verdict.DIFFERENT or (self.strict and bool(self.limits))
+        fails = self.verdict is Verdict.DIFFERENT or (self.strict and (bool(self.limits) or self.is_unpredictable))
         return 1 if fails else 0
+
+    @property
+    def is_unpredictable(self) -> bool:
+        """Whether the file has keys because of which other ids than these may be right in another build."""
+        return any(difference.aspect is Aspect.KEYS and not difference.known for difference in self.differences)
 
     @property
     def _is_different(self) -> bool:

@@ -56,6 +56,7 @@ class Aspect(StrEnum):
     AFFIXES = "affixes"
     SPLITTING = "splitting"
     DECODING = "decoding"
+    KEYS = "keys"
     RULES = "rules"
 
 
@@ -72,6 +73,7 @@ ASPECTS: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "different tokens are added around a text",
     Aspect.SPLITTING: "the reference splits its own tokens, which the model keeps whole",
     Aspect.DECODING: "the same ids are decoded differently",
+    Aspect.KEYS: "the file has keys that no known build of llama.cpp reads; fails with --strict",
     Aspect.RULES: "a static rule reports a problem in the model, and the reference cannot contradict it",
 }
 """What each aspect means."""
@@ -85,6 +87,7 @@ CODES: Mapping[Aspect, str] = {
     Aspect.RANKING: "TV207",
     Aspect.ENDS: "TV212",
     Aspect.SPLITTING: "TV213",
+    Aspect.KEYS: "TV132",
 }
 """Aspect -> the code of the rule of `tokverify audit` that reports the same difference; waivers name it."""
 

@@ -71,7 +71,7 @@ def test_reads_a_small_tokenizer(read):
 def test_undeclared_values_are_none(read):
     spec = asdict(read(make_gguf({key: LLAMA[key] for key in ("tokenizer.ggml.model", "tokenizer.ggml.tokens")})))
     declared = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
-    declared["left_out"] = ()
+    declared |= {"left_out": (), "unread_keys": ()}
     assert spec == dict.fromkeys(spec) | declared
 
 
@@ -155,6 +155,8 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "named_chat_templates": {"tool_use": "{{ tools }}"},
         "huggingface_json": "{}",
         "general": {"architecture": "t5", "name": "test"},
+        "suppressed": None,
+        "unread_keys": (),
         "left_out": (),
     }
 
@@ -171,7 +173,8 @@ def test_key_names_are_those_of_the_gguf_package():
         Keys.Split.LLM_KV_SPLIT_COUNT,
     }
     # The prefix of many keys, and keys of llama.cpp that the package may be too old to know.
-    assert not keys - theirs - {gguf_keys.GENERAL, gguf_keys.LOWERCASE, gguf_keys.STRIP_ACCENTS, gguf_keys.NFC}
+    newer = {gguf_keys.LOWERCASE, gguf_keys.STRIP_ACCENTS, gguf_keys.NFC, gguf_keys.SUPPRESSED}
+    assert not keys - theirs - {gguf_keys.GENERAL, gguf_keys.TOKENIZER} - newer
     for name in ("MODEL", "PRE", "SCORES", "MERGES", "ADD_BOS", "ADD_EOS", "ADD_SEP", "CHAT_TEMPLATE"):
         assert getattr(gguf_keys, name) == getattr(names, name)
     for role, key in SPECIAL_IDS[:14]:

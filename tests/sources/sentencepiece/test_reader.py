@@ -74,6 +74,8 @@ def test_every_field_has_its_place(read):
         "named_chat_templates": {},
         "huggingface_json": None,
         "general": {},
+        "suppressed": None,
+        "unread_keys": (),
         "left_out": (),
     }
 

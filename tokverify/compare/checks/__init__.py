@@ -36,11 +36,13 @@ from tokverify.compare.checks.pre_tokenizer_mismatch import pre_tokenizer_mismat
 from tokverify.compare.checks.ranking_mismatch import ranking_mismatch
 from tokverify.compare.checks.refused_file import refused_file
 from tokverify.compare.checks.size_mismatch import size_mismatch
+from tokverify.compare.checks.suppressed_token import suppressed_token
 from tokverify.compare.checks.template_mismatch import template_mismatch
 from tokverify.compare.checks.unknown_architecture import unknown_architecture
 from tokverify.compare.checks.unknown_pre_tokenizer import unknown_pre_tokenizer
 from tokverify.compare.checks.unknown_template_token import unknown_template_token
 from tokverify.compare.checks.unmatched_text import unmatched_text
+from tokverify.compare.checks.unread_key import unread_key
 from tokverify.compare.checks.vocabulary_mismatch import vocabulary_mismatch
 from tokverify.compare.checks.wrong_alphabet import wrong_alphabet
 from tokverify.compare.checks.wrong_marker_type import wrong_marker_type
@@ -72,6 +74,8 @@ _RULES: tuple[Rule, ...] = (
     borrowed_token,
     wrong_marker_type,
     unknown_architecture,
+    suppressed_token,
+    unread_key,
     vocabulary_mismatch,
     added_token_mismatch,
     added_token_flag_mismatch,

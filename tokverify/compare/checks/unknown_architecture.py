@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.architecture import ARCHITECTURES
+from tokverify.engine.build import known_since, newest_build
 from tokverify.report.finding import WARNING, Finding
 from tokverify.text.wording import quote
 
@@ -18,7 +18,8 @@ def unknown_architecture(subject: Subject) -> Iterator[Finding]:
     """Point out an architecture that llama.cpp does not know.
 
     What it does:
-        Compares `general.architecture` with the names that llama.cpp knew in November 2026. Only GGUF files have one.
+        Compares `general.architecture` with the names that the newest build in tokverify's tables knows, which are made
+        from real builds. Only GGUF files have one.
 
     Why it is bad:
         llama.cpp refuses such a file before it reads the tokenizer. tokverify reads the tokenizer anyway.
@@ -39,5 +40,6 @@ def unknown_architecture(subject: Subject) -> Iterator[Finding]:
     name = subject.spec.general.get("architecture")
     if name is None:
         yield Finding(WARNING, f"{_KEY} is missing; llama.cpp refuses the file", keys=(_KEY,))
-    elif name not in ARCHITECTURES:
-        yield Finding(WARNING, f"{_KEY} is {quote(name)}, which llama.cpp does not know", keys=(_KEY,))
+    elif name not in known_since("architectures"):
+        message = f"{_KEY} is {quote(name)}, which llama.cpp b{newest_build()} does not load"
+        yield Finding(WARNING, message, keys=(_KEY,))

@@ -47,6 +47,8 @@ def verdict(report: Report) -> str:
         parts.append(f"{plural(len(report.baseline.fixed), 'entry', 'entries')} of the baseline fixed")
     if run_exit_code(report) not in {0, 1}:
         return "; ".join([*parts, "nothing was compared"])
+    if report.strict and report.is_unpredictable:
+        parts.append("--strict fails on keys that no known build of llama.cpp reads")
     return "; ".join([*parts, *reservations(report)])
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from tokverify.engine.build import known_since
 from tokverify.engine.families import find_family
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
@@ -40,6 +41,8 @@ from tokverify.sources.gguf.keys import (
     SPECIAL_IDS,
     SPLIT_NO,
     STRIP_ACCENTS,
+    SUPPRESSED,
+    TOKENIZER,
     TOKENS,
     TYPES,
     VOCAB_SIZE,
@@ -50,7 +53,7 @@ from tokverify.text.visible import visible
 from tokverify.text.wording import list_alternatives
 
 _STRINGS = (MODEL, PRE, TOKENS, MERGES, CHAT_TEMPLATE, HUGGINGFACE_JSON)
-_NUMBERS = (SCORES, TYPES, CHARSMAP, SPLIT_NO)
+_NUMBERS = (SCORES, TYPES, CHARSMAP, SUPPRESSED, SPLIT_NO)
 _FLAGS = (ADD_BOS, ADD_EOS, ADD_SEP, ADD_SPACE_PREFIX, REMOVE_EXTRA_WHITESPACES, LOWERCASE, STRIP_ACCENTS, NFC)
 _KEYS = frozenset([*_STRINGS, *_NUMBERS, *_FLAGS, *(key for _, key in SPECIAL_IDS)])
 
@@ -111,7 +114,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     if model is None:
         raise fields.refusals[0] if fields.refusals else _no_tokenizer(fields)
     if model in NO_VOCABULARY:
-        raise UnsupportedError(f"{path}: {MODEL} is {model}: the model works without a tokenizer")
+        raise UnsupportedError(f"{path}: {MODEL} is {model}: {NO_VOCABULARY[model]}")
     tokens = _tokens(fields)
     return TokenizerSpec(
         model=model,
@@ -129,16 +132,22 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         lowercase=fields.flag(LOWERCASE),
         strip_accents=fields.flag(STRIP_ACCENTS),
         nfc=fields.flag(NFC),
+        suppressed=fields.numbers(SUPPRESSED, ValueType.INT32),
         charsmap=_charsmap(fields),
         chat_template=fields.string(CHAT_TEMPLATE),
         named_chat_templates=fields.texts(f"{CHAT_TEMPLATE}."),
         huggingface_json=fields.string(HUGGINGFACE_JSON),
         general=fields.texts(GENERAL),
+        unread_keys=fields.unread(),
     )
 
 
 def _is_needed(key: str) -> bool:
-    return key in _KEYS or key.startswith((GENERAL, f"{CHAT_TEMPLATE}."))
+    return key in _KEYS or key.startswith((GENERAL, f"{CHAT_TEMPLATE}.")) or _is_unread(key)
+
+
+def _is_unread(key: str) -> bool:
+    return key.startswith(TOKENIZER) and key not in known_since("keys") and not key.startswith(CHAT_TEMPLATE)
 
 
 class _Fields:
@@ -181,6 +190,10 @@ class _Fields:
         """Return the strings whose keys begin with `prefix`, by the rest of their keys."""
         strings = {key: value.data for key, value in self._values.items() if value.type is ValueType.STRING}
         return {key.removeprefix(prefix): text for key, text in strings.items() if key.startswith(prefix)}
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the keys of the tokenizer that no known build of llama.cpp reads."""
+        return tuple(filter(_is_unread, self._values))
 
     def _get(self, key: str, *type_names: str) -> object:
         value = self._values.get(key)

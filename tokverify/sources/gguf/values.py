@@ -49,12 +49,12 @@ FIELDS: Mapping[str, tuple[str, Callable[..., Value]]] = {
     "lowercase": (keys.LOWERCASE, _flag),
     "strip_accents": (keys.STRIP_ACCENTS, _flag),
     "nfc": (keys.NFC, _flag),
+    "suppressed": (keys.SUPPRESSED, _integers),
     "charsmap": (keys.CHARSMAP, _bytes),
 }
 """The field of a spec -> its key, and the function that converts its value."""
 
 _ROLE_KEYS = dict(reversed(keys.SPECIAL_IDS))
-_TEMPLATE_NAMES = "tokenizer.chat_templates"
 
 
 def gguf_values(spec: TokenizerSpec) -> dict[str, Value]:
@@ -75,7 +75,7 @@ def _templates(spec: TokenizerSpec) -> dict[str, Value]:
         texts[keys.CHAT_TEMPLATE] = spec.chat_template
     templates = {key: _string(text) for key, text in texts.items()}
     if spec.named_chat_templates:
-        templates[_TEMPLATE_NAMES] = _strings(list(spec.named_chat_templates))
+        templates[keys.CHAT_TEMPLATE_NAMES] = _strings(list(spec.named_chat_templates))
     return templates
 
 

@@ -1,0 +1,73 @@
+"""What is known since which build, and that the tables of the encoder are those of the newest one."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import BYTE_ALPHABET
+from tokverify.engine.build import builds, describe_needs, known_since, newest_build, newest_values
+from tokverify.engine.families import FAMILIES
+from tokverify.engine.family import NO_VOCABULARY
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import resolve
+from tokverify.sources.gguf import keys
+from tokverify.spec import TokenizerSpec
+
+
+def test_the_encoder_knows_what_the_newest_build_knows():
+    assert known_since("pre_tokenizers").keys() == PRE_TOKENIZERS.keys()
+    in_llama_cpp = {name for name, load in FAMILIES.items() if load().in_llama_cpp}
+    assert known_since("models").keys() == in_llama_cpp | NO_VOCABULARY.keys()
+
+
+def test_the_reader_knows_the_keys_of_the_newest_build():
+    ignored = {"tokenizer.ggml.token_type_count", "tokenizer.ggml.cls_token_id", "tokenizer.rwkv.world"}
+    read = {value for name, value in vars(keys).items() if name.isupper() and isinstance(value, str)}
+    read |= {key for _, key in keys.SPECIAL_IDS}
+    assert known_since("keys").keys() - ignored <= read
+
+
+def test_new_names_have_the_build_that_brought_them():
+    assert newest_build() == 11739
+    assert known_since("keys")["tokenizer.ggml.normalizer.nfc"] == 11739
+    assert known_since("keys")["tokenizer.ggml.suppress_tokens"] == 9554
+    assert known_since("keys")["tokenizer.ggml.tokens"] == 0
+    assert 9014 < known_since("pre_tokenizers")["minicpm5"] <= 10335
+    assert 10335 < known_since("pre_tokenizers")["k2-horizon"] <= 11548
+    since = known_since("architectures")
+    assert {"clef", "k2-horizon", "gemma-embedding2", "beam", "kolibri1", "maion-coder", "muse-spark"} <= since.keys()
+    assert not {"clip", "gptj", "(unknown)"} & since.keys()
+    assert builds() == sorted(set(builds()))
+
+
+def test_a_token_with_each_text_has_the_type_of_the_newest_build():
+    for text, (attribute, ends) in newest_values("texts").items():
+        tokens = [*BYTE_ALPHABET, "ab", text]
+        spec = TokenizerSpec(model="gpt2", pre="gpt-2", tokens=tokens, merges=["a b"], special_ids={"bos": 0, "eos": 0})
+        settings = resolve(spec)
+        assert (settings.attributes[-1], len(tokens) - 1 in settings.eog_ids) == (attribute, ends), text
+    for pre, flags in newest_values("flags").items():
+        settings = resolve(TokenizerSpec(model="gpt2", pre=pre, tokens=[*BYTE_ALPHABET, "ab"], merges=["a b"]))
+        assert [settings.add_bos, settings.add_eos, settings.add_sep] == flags, pre
+
+
+@pytest.mark.parametrize(
+    ("changes", "needs"),
+    [
+        ({}, ""),
+        ({"pre": "minicpm5"}, "llama.cpp b9445 or newer (pre-tokenizer minicpm5); b9309 is too old"),
+        ({"pre": "default", "general": {"architecture": "beam"}}, "llama.cpp b11739 or newer (architecture beam)"),
+        ({"suppressed": [1]}, "llama.cpp b9554 or newer (tokenizer.ggml.suppress_tokens)"),
+        ({"pre": "no-such"}, "a newer llama.cpp than b11739, if there is one (pre-tokenizer no-such)"),
+        ({"nfc": True}, ""),
+        ({"model": "t5", "nfc": True}, "llama.cpp b11739 or newer (tokenizer.ggml.normalizer.nfc)"),
+        ({"model": "bert", "lowercase": False}, "llama.cpp b9445 or newer (tokenizer.ggml.normalizer.lowercase)"),
+        ({"model": "bert", "lowercase": True}, ""),
+        ({"model": "gemma4"}, "llama.cpp b8660 or newer (model gemma4)"),
+        ({"model": "llama", "pre": "minicpm5"}, ""),
+    ],
+)
+def test_a_file_says_which_build_it_needs(changes, needs):
+    described = describe_needs(replace(TokenizerSpec(model="gpt2", tokens=["a"], pre="gpt-2"), **changes))
+    assert described.startswith(needs)
+    assert bool(described) == bool(needs)

@@ -1,0 +1,57 @@
+"""The table of builds agrees with the builds at hand, other than those it was made from, and its page with it."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+from tokverify.references.llama_cpp_library import Library, wheels
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import builds as tool
+
+LIBRARIES = dict(each.split("=", 1) for each in os.environ.get("TOKVERIFY_BUILDS", "").split())
+"""Build -> library, of further builds to compare with the table."""
+TABLE = json.loads(tool.TABLE.read_text(encoding="utf-8"))
+
+
+def check(build: int, library: Path | str) -> None:
+    found = tool.ask(os.environ.get("TOKVERIFY_BUILDS_PYTHON", sys.executable), str(library), tool.names_of(TABLE))
+    assert tool.find_contradictions(TABLE, build, found) == []
+    assert found["keys"]
+
+
+def test_the_installed_build_agrees_with_the_table(library: Library):
+    build = int(library.version.rpartition(".")[2])
+    assert build not in TABLE["builds"]
+    check(build, library.path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", LIBRARIES)
+def test_every_build_at_hand_agrees_with_the_table(build: str):
+    check(int(build), LIBRARIES[build])
+
+
+def test_a_contradiction_is_found():
+    table = {"builds": [10, 20], "models": {"a": 0, "b": 20}, "texts": {"</s>": [[0, [4, 0]], [20, [12, 1]]]}}
+    table |= {section: {} for section in ("pre_tokenizers", "architectures", "keys", "flags")}
+    nothing = {section: [] for section in ("pre_tokenizers", "architectures", "keys")}
+    build = {**nothing, "models": ["a"], "texts": {"</s>": [4, 0]}, "flags": {}}
+    assert tool.find_contradictions(table, 10, build) == []
+    assert tool.find_contradictions(table, 15, build) == []  # between two builds of the table, nobody knows
+    assert tool.find_contradictions(table, 21, build) == ["models: b", "texts: </s> is [4, 0], not [12, 1]"]
+
+
+def test_the_page_is_made_from_the_table():
+    """If this fails: `python benchmarks/builds.py --page > docs/builds.md`."""
+    table = json.loads(tool.WHEELS.read_text(encoding="utf-8"))
+    assert (ROOT / "docs" / "builds.md").read_text(encoding="utf-8") == tool.render_page(TABLE, table)
+
+
+def test_every_wheel_has_a_digest():
+    assert len(wheels()) > 50
+    assert all(len(digest) == 64 and package and version for package, version, digest in wheels().values())
