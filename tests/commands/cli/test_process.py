@@ -7,9 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from support.paths import SAMPLE
+from tokverify.commands.cli import _TASKS, main
 
 SLOW = {"gguf", "huggingface_hub", "numpy", "regex", "rich", "sentencepiece", "tokenizers", "yaml"}
 
@@ -40,6 +42,24 @@ def test_help_imports_nothing_slow(arguments):
     modules = {name.partition(".")[0] for name in result.stderr.decode().split()}
     assert "click" in modules
     assert not modules & SLOW
+
+
+def test_help_imports_few_modules():
+    code = (
+        "import sys\nfrom tokverify.commands.cli import main\ntry: main(['--help'])\n"
+        "finally: print(sum(name.startswith('tokverify') for name in sys.modules), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert int(result.stderr) <= 25
+
+
+def test_the_summaries_of_help_are_those_of_the_commands():
+    context = click.Context(main)
+    for summaries in _TASKS.values():
+        for name, summary in summaries.items():
+            command = main.get_command(context, name)
+            assert command is not None
+            assert command.get_short_help_str(200) == summary
 
 
 def test_importing_the_package_imports_nothing_slow():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 
 import click
@@ -12,13 +12,36 @@ from tokverify.commands.cli.group import TokverifyGroup
 from tokverify.engine.engine_choice import ENGINES, VARIABLE, available_engine
 from tokverify.version import __version__
 
-_TASKS: Mapping[str, Sequence[str]] = {
-    "Verify": ("run", "check", "diff", "fuzz", "corpus", "chat"),
-    "Look": ("explain", "inspect", "view"),
-    "Repair and make": ("fix", "convert", "train"),
-    "Set up": ("init", "cases", "report", "demo"),
+_TASKS: Mapping[str, Mapping[str, str]] = {
+    "Verify": {
+        "run": "Verify the tokenizer in the file MODEL against its reference.",
+        "check": "Perform run, audit and chat as configured, with one verdict.",
+        "diff": "Compare two tokenizers, such as an old one A and a new one B.",
+        "fuzz": "Search for texts that two tokenizers encode differently.",
+        "corpus": "Compare a model and its reference on a training corpus.",
+        "chat": "Check the chat templates of MODEL on a set of conversations.",
+    },
+    "Look": {
+        "explain": "Explain how a text becomes tokens, stage by stage.",
+        "inspect": "Show MODEL's sizes, token types, special tokens and settings.",
+        "view": "Compare two tokenizers in the browser while you type.",
+    },
+    "Repair and make": {
+        "fix": "Write a copy of MODEL that agrees with its reference.",
+        "convert": "Convert a tokenizer file into another format, and verify it.",
+        "train": "Train a tokenizer, and verify its GGUF file.",
+    },
+    "Set up": {
+        "init": "Set up a repository: tokverify.toml and a GitHub workflow.",
+        "cases": "List cases, check suites, or record what they expect.",
+        "report": "Show a saved report in any format, or compare two.",
+        "demo": "Verify a sample that matches its reference, and a broken one.",
+    },
 }
-"""Task -> its commands, as `--help` lists them. Each is a function of this name in a module of this name."""
+"""Task -> its commands with their summaries, so that `--help` need not import them.
+
+Each command is a function of this name in a module of this name.
+"""
 
 _SCRIPTS = ("encode", "decode")
 """Commands for scripts, which `--help` leaves out: for people, `explain` shows the same and more."""

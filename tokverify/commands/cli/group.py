@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,8 +20,6 @@ from tokverify.commands.cli.stream import fail_on_stdout, flush_stdout, write_er
 from tokverify.errors import TokverifyError
 from tokverify.text.visible import visible_message
 
-_HELP_MARGINS = 4
-"""The number of columns around the names of commands in a list of commands."""
 _CANNOT_RUN = 2
 _BUG = 3
 _INTERRUPTED = 130
@@ -51,14 +49,15 @@ class TokverifyGroup(click.Group):
     """A click group whose commands return their exit code, with other codes for failures than click's.
 
     `modules` maps the names of commands to modules. A module is imported only when its command is needed; the command
-    is the function of the same name. `tasks` maps headings of the help to the commands that are listed below them.
+    is the function of the same name. `tasks` maps headings of the help to the commands that are listed below them, with
+    summaries, so that the help imports none of them.
     """
 
     def __init__(
         self,
         *args: Any,  # noqa: ANN401 - click's
         modules: Mapping[str, str] | None = None,
-        tasks: Mapping[str, Sequence[str]] | None = None,
+        tasks: Mapping[str, Mapping[str, str]] | None = None,
         **kwargs: Any,  # noqa: ANN401 - click's
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -81,13 +80,10 @@ class TokverifyGroup(click.Group):
         if not self._tasks:
             super().format_commands(ctx, formatter)
             return
-        longest = max(len(name) for names in self._tasks.values() for name in names)
-        limit = formatter.width - longest - _HELP_MARGINS
-        for task, names in self._tasks.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [(name.ljust(longest), command.get_short_help_str(limit)) for name, command in commands if command]
+        longest = max(len(name) for summaries in self._tasks.values() for name in summaries)
+        for task, summaries in self._tasks.items():
             with formatter.section(task):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(longest), summary) for name, summary in summaries.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write where the documentation of this installation is, and then the epilog."""

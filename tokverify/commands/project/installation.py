@@ -6,6 +6,7 @@ Source: PEP 610, `direct_url.json`, which pip and other installers write unless 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from tokverify.system.git import git
 from tokverify.system.relative_path import relative_path
@@ -151,7 +151,14 @@ def requirement(direct_url: Mapping[str, Any], root: Path) -> str | Path:
 def _local_path(direct_url: Mapping[str, Any]) -> Path | None:
     """Return the file or directory on this machine that it was installed from; None if it was another place."""
     parts = urlsplit(direct_url.get("url", ""))
-    return Path(url2pathname(unquote(parts.path))) if parts.scheme == "file" else None
+    if parts.scheme != "file":
+        return None
+    if os.name == "nt":
+        # This takes long to import.
+        from urllib.request import url2pathname
+
+        return Path(url2pathname(parts.path))
+    return Path(unquote(parts.path))
 
 
 def _commit(direct_url: Mapping[str, Any]) -> str:
