@@ -15,6 +15,8 @@ MODEL, BROKEN, REFERENCE = (
     str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model")
 )
 
+TV1_BUT_NOT_TV12 = sum(code.startswith("TV1") and not code.startswith("TV12") for code in RULES)
+
 # Arguments, exit code, fragments of stdout, fragments of stderr; {tmp} is a directory with the files created below.
 TABLE = [
     ([MODEL], 0, ["NOT EVALUATED", "no reference was given", "no findings"], []),
@@ -22,10 +24,10 @@ TABLE = [
     ([MODEL, "-r", "rebuilt"], 0, ["caveat: the reference is rebuilt from", "cannot differ from it"], []),
     ([BROKEN], 1, ["ERROR TV120 escaped-space", "ids    4-18", "1 error"], []),
     ([BROKEN, "-r", REFERENCE], 1, ["ERROR TV202 added-token-mismatch"], []),
-    ([BROKEN, "-q"], 1, ["37 rules: 1 error"], []),
-    ([BROKEN, "--ignore", "TV120"], 0, ["35 rules: no findings"], []),
+    ([BROKEN, "-q"], 1, [f"{len(RULES)} rules: 1 error"], []),
+    ([BROKEN, "--ignore", "TV120"], 0, [f"{len(RULES) - 1} rules: no findings"], []),
     ([BROKEN, "--select", "tv120,TV101"], 1, ["2 rules: 1 error"], []),
-    ([BROKEN, "--select", "TV1", "--ignore", "TV12"], 0, ["21 rules"], []),
+    ([BROKEN, "--select", "TV1", "--ignore", "TV12"], 0, [f"{TV1_BUT_NOT_TV12} rules"], []),
     ([BROKEN, "--select", "TV120", "--ignore", "TV1"], 2, [], ["no rule selected"]),
     ([BROKEN, "--select", "TV9"], 2, [], ["no rule has a code that starts with 'TV9'"]),
     ([BROKEN, "--fail-on", "nonsense"], 2, [], ["'nonsense' is neither a severity nor an aspect"]),
@@ -48,7 +50,7 @@ TABLE = [
         [BROKEN, "-o", "{tmp}/out.json"],
         1,
         [],
-        ["1 error; 15 rules not evaluated", "with a reference; the report is in"],
+        ["1 error; ", "with a reference; the report is in"],
     ),
     ([BROKEN, "-o", "{tmp}/missing/out.json"], 2, [], ["create it first"]),
     (["{tmp}/absent.gguf"], 2, [], ["no such file"]),

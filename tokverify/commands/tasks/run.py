@@ -121,6 +121,16 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         return replace(report, undiagnosed=str(error), gone=str(error))
 
 
+def _show_in_notebook(report: Report) -> str:
+    from tokverify.render.notebook import draw_notebook
+
+    return draw_notebook(report)
+
+
+# IPython looks for this method, and `report/` cannot draw.
+setattr(Report, "_repr_html_", _show_in_notebook)  # noqa: B010 - the class does not declare it
+
+
 def _facts_of(reference: OpenedReference) -> Facts:
     from tokverify.compare.facts import Facts
 
