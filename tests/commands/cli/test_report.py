@@ -114,7 +114,7 @@ def test_an_unwritable_output_is_an_error_before_any_work(tmp_path: Path, argume
 def test_github_gets_a_summary_of_each_run_of_a_step(tmp_path: Path):
     path = tmp_path / "summary.md"
     result = run(*BAD_RUN, "-f", "github", GITHUB_STEP_SUMMARY=str(path))
-    assert result.stdout.startswith("::error file=cases/tabs.yaml,line=")
+    assert "\n::error file=cases/tabs.yaml,line=" in result.stdout
     first = path.read_text()
     assert first == run(*BAD_RUN, "-f", "markdown").stdout
     assert run("audit", BROKEN, "--report", "github=-", GITHUB_STEP_SUMMARY=str(path)).exit_code == 1
@@ -150,9 +150,11 @@ def test_annotations_point_at_lines_relative_to_the_repository_root(tmp_path: Pa
     (below / "ours.yaml").write_text("cases:\n  - id: tabs\n    text: '\t\t\tx'\n".replace("'", '"'))
     monkeypatch.chdir(below)
     command = ["run", BROKEN, "-r", REFERENCE, "--cases", "ours.yaml"]
-    assert run(*command, "-f", "github").stdout.startswith("::error file=gemma/ours.yaml,line=2,title=")
+    assert "::error file=gemma/ours.yaml,line=2,title=" in run(*command, "-f", "github").stdout
     assert run(*command, "--report", f"gitlab={below / 'quality.json'}").exit_code == 1
-    assert json.loads((below / "quality.json").read_text())[0]["location"]["path"] == "gemma/ours.yaml"
+    assert "gemma/ours.yaml" in {
+        entry["location"]["path"] for entry in json.loads((below / "quality.json").read_text())
+    }
 
 
 # Saved reports
@@ -351,7 +353,7 @@ def test_the_documentation_shows_the_real_reports(tmp_path: Path, monkeypatch: p
     junit = run(*only, "-f", "junit").stdout
     assert all(line.strip() in junit for line in block("ci-formats.md", "xml").splitlines())
     annotation = block("ci-formats.md", "text").strip()
-    assert run(*only, "-f", "github").stdout.startswith(annotation.removesuffix("..."))
+    assert annotation.removesuffix("...") in run(*only, "-f", "github").stdout
 
     path = tmp_path / "known.yaml"
     run(*only, "--baseline", path, "--update-baseline", "--reason", "waits for a new conversion, issue 12")
