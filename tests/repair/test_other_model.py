@@ -9,10 +9,10 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
-from support.spec_maker import CONTROL, spec_of
+from support.spec_maker import CONTROL, bpe_spec, spec_of
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.diagnosis import Facts
-from tokverify.repair.other_model import is_of_other_model
+from tokverify.repair.other_model import find_other_model, is_of_other_model
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -126,3 +126,22 @@ def test_texts_that_moved_without_their_types_are_a_fault():
 def test_real_vocabularies_of_similar_models_are_told_apart(spec_of):
     assert is_of_other_model(spec_of("mpt"), Facts(Encoder(spec_of("gpt-2"))))
     assert not is_of_other_model(spec_of("gemma-3"), Facts(Encoder(spec_of("gemma-4"))))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "template", "expected"),
+    [
+        ("<|turn|>", "<|reserved_5|>", None, True),
+        ("<|turn|>", "[PAD260]", None, True),
+        ("<|reserved_5|>", "<|turn|>", None, False),
+        ("<|turn|>", "<|im_start|>", "<|turn|>x", True),
+        ("<|turn|>", "<|im_start|>", "<|im_start|>x", False),
+        ("<|turn|>", "<|turn|>", "<|turn|>x", False),
+        ("word", "[PAD260]", None, False),
+    ],
+)
+def test_markers_that_only_the_file_has_show_another_version(ours, theirs, template, expected):
+    spec, reference = (bpe_spec((), {text: CONTROL}) for text in (ours, theirs))
+    found = find_other_model(replace(spec, chat_template=template), Facts(Encoder(reference)))
+    assert bool(found) is expected
+    assert (f'it lacks 256 "{ours}", which is a marker here' in found) is expected

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from tokverify.compare.limits.limit import Text
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
 
@@ -49,6 +50,10 @@ class Target:
     def size(self) -> int:
         """How much there is to encode, in tokens of two characters or more."""
         return max(len(self.expected), len(self.text) // 2)
+
+    def as_text(self) -> Text:
+        """Return it as what limits explain."""
+        return Text(self.text, self.add_special, self.parse_special, self.expected)
 
     def outcome(self, encoder: Encoder) -> tuple[int, ...] | None:
         """Encode the text; None if that fails."""

@@ -24,7 +24,7 @@ def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None or not evidence.encoder.settings.family.in_llama_cpp:
         return
     sides = Sides(evidence.encoder, evidence.facts)
-    texts = [Text(each.text, each.add_special, each.parse_special, each.expected) for each in evidence.targets]
+    texts = [each.as_text() for each in evidence.targets]
     for limit in LIMITS.values():
         for found in limit.find(sides):
             if _applies(found, texts):

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
 
 if TYPE_CHECKING:
@@ -42,6 +44,39 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
     differing = sum(ours != theirs for ours, theirs in zip(spec.tokens, reference, strict=False))
     return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
+
+
+def find_other_model(spec: TokenizerSpec, facts: Facts) -> str:
+    """Say why a reference belongs to another model, or to another version of it, and what to do; empty if it does not.
+
+    What the file itself says speaks for it: no fault writes markers in place of tokens that stand for nothing, or those
+    that its chat template uses.
+    """
+    if is_of_other_model(spec, facts):
+        reason = "nearly all of its tokens differ from those with the same ids here"
+    elif ids := _lost_markers(spec, facts.spec.tokens if facts.spec else ()):
+        are = "is a marker" if len(ids) == 1 else "are markers"
+        reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
+    else:
+        return ""
+    return (
+        f"the reference ({facts.name}) belongs to another model, or another version of it: {reason}; name the right one"
+        " with -r, or convert the model again"
+    )
+
+
+def _lost_markers(spec: TokenizerSpec, reference: Sequence[str]) -> list[int]:
+    """Return the markers that the reference has nowhere, and for which it has a filler or our template speaks."""
+    known, used = set(reference), read_template(spec.chat_template or "").strong
+    return [
+        id
+        for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False))
+        if ours != theirs
+        and is_marker(ours)
+        and not is_filler(ours)
+        and ours not in known
+        and (is_filler(theirs) or (is_marker(theirs) and ours in used))
+    ]
 
 
 def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
@@ -104,14 +139,6 @@ def _agrees_with_itself(spec: TokenizerSpec) -> bool:
 
 def _looks_special(text: str) -> bool:
     return is_marker(text) or is_filler(text) or kind_of(text) == "tags"
-
-
-def describe_other_model(reference: str) -> str:
-    """Say that a reference, given its name, belongs to another model, and what to do."""
-    return (
-        f"the reference ({reference}) belongs to another model: nearly all of its tokens differ from those with the"
-        " same ids here; name the right one with -r, or convert the model again"
-    )
 
 
 def _simplify(token: str) -> str:

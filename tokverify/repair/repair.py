@@ -16,7 +16,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.facts import Facts
 from tokverify.repair.fix.fixing import Plan, make_plan
 from tokverify.repair.fix.measure import Measure
-from tokverify.repair.other_model import describe_other_model, is_of_other_model
+from tokverify.repair.other_model import find_other_model
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
@@ -51,8 +51,8 @@ def find_repair(
         encodings: How many texts a diagnosis may encode, approximately.
     """
     spec = declaration.spec
-    if is_of_other_model(spec, facts):
-        return replace(report, undiagnosed=describe_other_model(facts.name))
+    if doubt := find_other_model(spec, facts):
+        return replace(report, undiagnosed=doubt)
     results = drop_blamed(report)
     found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
     is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing_differences(report))

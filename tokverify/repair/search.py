@@ -10,11 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokverify.compare.damage import find_broken_decoder
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange, shares_model
-from tokverify.repair.evidence import Goal
+from tokverify.repair.evidence import Goal, Target
 from tokverify.repair.other_model import has_other_tokens, is_of_other_model
 from tokverify.repair.problem import Problem, decoding_problem, id_problem
 from tokverify.report.diagnosis import Diagnosis, Explanation
@@ -75,25 +76,32 @@ def diagnose(
     ids = id_problem(spec, encoder, results, facts)
     if ids:
         if not has_other_tokens(spec, facts.spec.tokens if facts.spec else ()):
-            return _Search(spec, encoder, ids, budget).result()
+            return _Search(spec, encoder, ids, facts, budget).result()
         if is_of_other_model(spec, facts):
             return None
         # Parts of another model's tokenizer also make some texts match, but explain nothing.
-        most = _Search(spec, encoder, ids, budget, len(ids.failing) // 2 + 1).result()
+        most = _Search(spec, encoder, ids, facts, budget, len(ids.failing) // 2 + 1).result()
         return most if most.changes else None
     decoding = decoding_problem(results, facts, encoder) if encoder else None
     if encoder is None or decoding is None or find_broken_decoder(encoder, facts):
         return None
     # Whatever makes decoded texts more alike is no cause: libraries have their own ways.
-    most = _Search(spec, encoder, decoding, budget, len(decoding.failing) // 2 + 1).result()
+    most = _Search(spec, encoder, decoding, facts, budget, len(decoding.failing) // 2 + 1).result()
     return most if most.changes else None
 
 
 class _Search(Generic[_Goal]):
-    def __init__(
-        self, spec: TokenizerSpec, encoder: Encoder | None, problem: Problem[_Goal], budget: Budget, least: int = 1
+    def __init__(  # noqa: PLR0913, PLR0917 - one search, one problem
+        self,
+        spec: TokenizerSpec,
+        encoder: Encoder | None,
+        problem: Problem[_Goal],
+        facts: Facts,
+        budget: Budget,
+        least: int = 1,
     ) -> None:
         self._spec = spec
+        self._facts = facts
         self._encoder = encoder
         self._problem = problem
         self._failing = problem.failing
@@ -189,7 +197,7 @@ class _Search(Generic[_Goal]):
         if explained and len(self._sample) < len(self._failing):
             self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
-        broken = self._broken(encoder, len(explained) // BROKEN_WEIGHT)
+        broken = self._broken(encoder, len(explained))
         return None if broken is None else Trial(parts, encoder, frozenset(explained), broken, sum(distances))
 
     def _distances(self, encoder: Encoder | None) -> list[int]:
@@ -199,16 +207,25 @@ class _Search(Generic[_Goal]):
         self._budget.spend_on(self._sample)
         return [distance(goal.outcome(encoder) if encoder else None, goal.expected) for goal in self._sample]
 
-    def _broken(self, encoder: Encoder, most: int) -> frozenset[str] | None:
-        """Return the names of the matching cases that now fail; None if there are more than `most`."""
-        broken: set[str] = set()
+    def _broken(self, encoder: Encoder, explained: int) -> frozenset[str] | None:
+        """Return the names of the matching cases that now fail; None if too many do, given how many are explained.
+
+        What llama.cpp cannot do with the right file either speaks against no change.
+        """
+        broken: list[Goal] = []
         self._budget.spend_on(self._problem.controls)
         for goal in self._problem.controls:
             if not is_reached(goal, encoder):
-                broken.add(goal.name)
-                if len(broken) > most:
+                broken.append(goal)
+                if len(broken) > explained:
                     return None
-        return frozenset(broken)
+        if broken and not self._problem.decoding:
+            explainer = explainer_of(encoder, self._facts)
+            broken = [goal for goal in broken if not (isinstance(goal, Target) and explainer.find(goal.as_text()))]
+        # A change that explains everything may be right, and llama.cpp may not do all that the name stands for.
+        explains_all = explained == len(self._failing) and len(broken) < explained
+        few = explains_all or len(broken) <= explained // BROKEN_WEIGHT
+        return frozenset(goal.name for goal in broken) if few else None
 
     def _rank_trials(self) -> list[Trial]:
         """Return the best trials, without those that explain no more than a cheaper one."""

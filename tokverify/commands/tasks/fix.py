@@ -17,7 +17,7 @@ from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.other_reference import compare_with_others
-from tokverify.repair.other_model import describe_other_model, is_of_other_model
+from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport, OtherReference
 from tokverify.sources.stores.location import find_model
 from tokverify.spec import TokenizerSpec
@@ -79,8 +79,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
 
 
 def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
-    if is_of_other_model(spec, facts):
-        raise TokverifyError(f"{model}: {describe_other_model(facts.name)}")
+    if doubt := find_other_model(spec, facts):
+        raise TokverifyError(f"{model}: {doubt}")
 
 
 def _require_sound_reference(model: Path, plan: Plan, facts: Facts) -> None:

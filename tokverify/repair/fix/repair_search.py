@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 6
 """At most this many faults are repaired one after the other."""
+_FEW = 0.1
 _VERIFICATIONS = 4
 """How many times texts are made for tokens that a repair changes, each time for those that are still unverified."""
 
@@ -207,7 +208,10 @@ class Candidates:
             return
         if self.diagnosis is None or not self.diagnosis.changes:
             self.diagnosis = result
-        for change in sorted(result.changes, key=lambda change: not change.expressible):
+        pairs = zip(result.changes, result.diagnosis.explanations, strict=True)
+        # A name that explains hardly any text is a little nearer than that of the file, and not the right one.
+        likely = [change for change, each in pairs if change.kind != "pre" or each.explained > _FEW * each.failing]
+        for change in sorted(likely, key=lambda change: not change.expressible):
             are_types = {step.kind for step in change.steps} == {"types"}
             if are_types and (extended := extended_by_probing(change, spec, self._facts)):
                 yield extended
