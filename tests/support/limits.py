@@ -15,10 +15,12 @@ from tokverify.report.tokenizer_difference import Verdict
 from tokverify.spec import TokenizerSpec
 
 
-def verify(spec: TokenizerSpec, path: Path, texts: Sequence[str], *, strict: bool = False) -> Report:
+def verify(
+    spec: TokenizerSpec, path: Path, texts: Sequence[str], *, strict: bool = False, add_special: bool = False
+) -> Report:
     """Compare texts, with special tokens parsed and not."""
     cases = [
-        Case(id=f"{index}-{parse_special}", suite="s", text=text, parse_special=parse_special)
+        Case(id=f"{index}-{parse_special}", suite="s", text=text, parse_special=parse_special, add_special=add_special)
         for index, text in enumerate(texts)
         for parse_special in (True, False)
     ]

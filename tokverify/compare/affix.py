@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import make_difference
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.finding import ERROR
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.finding import ERROR, WARNING
+from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.text.wording import list_tokens
 from tokverify.texts.batch import NotComparedError
@@ -58,8 +60,19 @@ def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[T
     for (place, key), ours, theirs in zip(places, affixes_of(actual), affixes_of(expected), strict=True):
         if ours != theirs:
             message = f"the model adds {_list(ours, actual)} {place} a text, the reference {_list(theirs, expected)}"
+            severity, origin = ERROR, Origin.UNKNOWN
+            if isinstance(actual, Encoder) and cannot_add(ours, theirs):
+                message = f"{message} (llama.cpp adds at most one token there)"
+                severity, origin = WARNING, Origin.RUNTIME
             ids = list(dict.fromkeys([*ours, *theirs]))
-            yield make_difference(Aspect.AFFIXES, ERROR, message, ids, facts=[place, ours, theirs], keys=(key,))
+            facts = [place, ours, theirs]
+            difference = make_difference(Aspect.AFFIXES, severity, message, ids, facts=facts, keys=(key,))
+            yield replace(difference, origin=origin)
+
+
+def cannot_add(ours: Sequence[int], theirs: Sequence[int]) -> bool:
+    """Whether one side of a text differs only because llama.cpp adds no more than one token there."""
+    return len(theirs) > 1 and len(ours) <= 1 and set(ours) <= set(theirs)
 
 
 def _list(ids: list[int], tokenizer: Tokenizer) -> str:

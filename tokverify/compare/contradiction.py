@@ -14,6 +14,7 @@ from typing import Any
 from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.marker import read_template
 from tokverify.errors import TokverifyError
+from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import (
@@ -211,7 +212,9 @@ def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> 
 
 def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
     message = f"{difference.message}{_BLAME}{contradiction.sentence}"
-    return replace(difference, message=message, origin=Origin.REFERENCE)
+    # Whatever else explains it: a reference that contradicts itself is no standard.
+    severity = ERROR if difference.aspect is Aspect.AFFIXES else difference.severity
+    return replace(difference, message=message, origin=Origin.REFERENCE, severity=severity)
 
 
 def drop_blamed(report: Report) -> tuple[CaseResult, ...]:

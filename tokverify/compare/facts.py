@@ -215,6 +215,28 @@ class Facts:
         return ", ".join(names), normalizer
 
     @cached_property
+    def left_out_normalizer(self) -> tuple[str, Callable[[str], str]] | None:
+        """The names of the normalizers that no GGUF file can express, and all of them as one function."""
+        from tokverify.sources.huggingface.conversion import convert_leniently, has_counterpart
+        from tokverify.sources.huggingface.stage import normalizer_of
+
+        document = self.document
+        if document is None or all(map(has_counterpart, document.normalizer)):
+            return None
+        try:
+            kept = convert_leniently(document).document.normalizer
+        except TokverifyError:
+            return None
+        stages = [stage for stage in document.normalizer if stage not in kept]
+        normalize = normalizer_of(stages).normalize_str
+
+        def normalizer(text: str) -> str:
+            with raised_as(EncodeError, f"{self.name} cannot normalize this text", quietly=True):
+                return str(normalize(text))
+
+        return ", ".join(dict.fromkeys(stage["type"] for stage in stages)), normalizer
+
+    @cached_property
     def words(self) -> tuple[str, Callable[[str], list[str]]] | None:
         """The names of the normalizer and the pre-tokenizer, and both as one function from a text to words."""
         if self.document is None or self.document.library.pre_tokenizer is None:
@@ -237,13 +259,9 @@ class Facts:
         document = self.document
         if document is None or not any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
             return None
-        pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
+        from tokverify.sources.huggingface.bpe import splitter_of
 
-        def split(text: str) -> list[str]:
-            with raised_as(EncodeError, f"{self.name} cannot split this text", quietly=True):
-                return [text[start:end] for _, (start, end) in pre_tokenize(text)]
-
-        return split
+        return splitter_of(document)
 
     @property
     def ignore_merges(self) -> bool | None:

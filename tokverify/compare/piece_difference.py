@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
-from tokverify.report.finding import ERROR, INFO, Severity
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
@@ -22,11 +23,24 @@ _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
 """Aspect -> its severity, and what to say of one id and of several."""
 
 
-def find_piece_differences(vocabulary: VocabularyDifference) -> Iterator[TokenizerDifference]:
-    """Yield how the tokens of two vocabularies differ, and then how the sizes do."""
+def find_piece_differences(
+    vocabulary: VocabularyDifference, declared: Sequence[str] = ()
+) -> Iterator[TokenizerDifference]:
+    """Yield how the tokens of two vocabularies differ, and then how the sizes do.
+
+    Args:
+        vocabulary: The tokens that differ.
+        declared: The pieces that the model's file declares, which llama.cpp ends at a NUL.
+    """
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
+    ended: list[PieceDifference] = []
     for piece in vocabulary.pieces:
-        by_aspect[_aspect_of(piece)].append(piece)
+        is_ended = "\0" in (piece.expected or "") and piece.id < len(declared) and declared[piece.id] == piece.expected
+        (ended if is_ended else by_aspect[_aspect_of(piece)]).append(piece)
+    if ended:
+        cut = _describe(Aspect.BYTES, ended)
+        message = f"{cut.message} (the file declares what the reference does, and llama.cpp ends a piece at a NUL)"
+        yield replace(cut, severity=WARNING, origin=Origin.RUNTIME, message=message)
     for aspect, pieces in by_aspect.items():
         if pieces:
             yield _describe(aspect, pieces)

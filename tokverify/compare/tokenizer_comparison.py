@@ -14,6 +14,7 @@ from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.compare.unread_key import find_unread
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
@@ -51,7 +52,7 @@ def compare_tokenizers(
     ]
     if vocabulary:
         steps = [
-            partial(find_piece_differences, vocabulary),
+            partial(find_piece_differences, vocabulary, actual.spec.tokens if isinstance(actual, Encoder) else ()),
             partial(find_type_differences, actual, expected, contradicted),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),
             partial(find_role_differences, actual, expected, vocabulary.special_ids),

@@ -36,6 +36,7 @@ class DeviatingUnigram(Unigram):
         settings: Settings,
         *,
         usable: Mapping[int, bool],
+        scores: Sequence[float] | None,
         user_defined_inside: bool,
         single_precision: bool,
         byte_fallback: bool,
@@ -45,12 +46,13 @@ class DeviatingUnigram(Unigram):
             _type(type, usable.get(id))
             for id, type in enumerate(spec.types or [TokenType.NORMAL] * len(settings.pieces))
         ]
-        scores = array("f", spec.scores or [0.0] * len(settings.pieces))
-        normal = [score for type, score in zip(types, scores, strict=True) if type == TokenType.NORMAL]
+        stored = array("f", spec.scores or [0.0] * len(settings.pieces))
+        normal = (score for type, score in zip(spec.types or types, stored, strict=True) if type == TokenType.NORMAL)
+        used = [*(scores or ()), *stored[len(scores or ()) :]]
         preference = _PREFERENCE if user_defined_inside else 0.0
         tokens: dict[str, tuple[int, float]] = {}
         passing: list[bytes] = []
-        for id, (piece, type, score) in enumerate(zip(settings.pieces, types, scores, strict=True)):
+        for id, (piece, type, score) in enumerate(zip(settings.pieces, types, used, strict=True)):
             if type == TokenType.USER_DEFINED:
                 passing.append(to_bytes(piece))
                 tokens[piece] = id, (len(passing[-1]) - 1) * preference
@@ -77,32 +79,32 @@ class DeviatingUnigram(Unigram):
             return []
         found = self._find(symbols)
         if not self._falls_back:
-            return merge_runs([id for id, _, _ in found], self._unknown[0])
+            return merge_runs([self._unknown[0] if id is None else id for id, _, _ in found], self._unknown[0])
         data = to_bytes(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
         spelled = (
-            [id] if id != self._unknown[0] else [self._byte_ids[byte] for byte in data[places[start] : places[end]]]
+            [self._byte_ids[byte] for byte in data[places[start] : places[end]]] if id is None else [id]
             for id, start, end in found
         )
         return list(chain.from_iterable(spelled))
 
-    def _find(self, symbols: str) -> list[tuple[int, int, int]]:
-        """Return the ids of the best segmentation, and where each begins and ends."""
+    def _find(self, symbols: str) -> list[tuple[int | None, int, int]]:
+        """Return the ids of the best segmentation, None for an unknown character, and where each begins and ends."""
         length = len(symbols)
         totals = array("f" if self._round else "d", [0.0, *[LOWEST] * length])
-        best = [(self._unknown[0], 0)] * (length + 1)
+        best: list[tuple[int | None, int]] = [(None, 0)] * (length + 1)
         candidate = array(totals.typecode, [0.0])
         for start in range(length):
             for size in self._sizes.get(symbols[start : start + 2], ONE):
                 end = start + size
                 if end > length:
                     break
-                token = self._tokens.get(symbols[start:end]) or (self._unknown if size == 1 else None)
-                if token is None:
+                id, score = self._tokens.get(symbols[start:end]) or (None, self._unknown[1])
+                if id is None and size > 1:
                     continue
-                candidate[0] = totals[start] + token[1]
+                candidate[0] = totals[start] + score
                 if candidate[0] > totals[end]:
-                    totals[end], best[end] = candidate[0], (token[0], start)
+                    totals[end], best[end] = candidate[0], (id, start)
         found, end = [], length
         while end:
             id, start = best[end]

@@ -27,7 +27,8 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
-    "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision",
+    "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
+    "scores",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -66,12 +67,14 @@ class Deviation:
     """If True, the unigram model encodes what is unknown as bytes."""
     single_precision: bool | None = None
     """If True, the unigram model rounds each sum of scores to single precision."""
+    scores: Sequence[float] | None = None
+    """The scores of the unigram model by id, in double precision, as far as they are listed."""
     user_defined_inside: bool | None = None
     """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
     usable: Mapping[int, bool] = field(default_factory=dict)
     """Whether the model itself uses tokens, by id, where that is not what their types imply."""
     prefix: Callable[[str, bool], bool] | None = None
-    """Returns whether a space is added before a stretch of text, given the stretch and whether it begins the text.
+    """Returns whether a space is added before a normalized stretch of text, given also whether it begins the text.
 
     It is asked about the empty stretch before an added token that begins a text, too.
     """
@@ -83,6 +86,10 @@ class Deviation:
     """If True, added tokens are found from left to right, the longest at each position."""
     specials: Mapping[int, bool | None] = field(default_factory=dict)
     """Whether tokens are special, which means matched only with `parse_special`, by id; None for never matched."""
+    pieces: Mapping[int, str] = field(default_factory=dict)
+    """What pieces are, by id, where that is not what llama.cpp reads."""
+    around: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """The ids that are added before and after a text."""
     texts: Mapping[int, str] = field(default_factory=dict)
     """The texts for which added tokens are looked, by id, where they are not what the file stores."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
@@ -102,6 +109,7 @@ class Deviation:
             texts={**self.texts, **other.texts},
             decoded={**self.decoded, **other.decoded},
             usable={**self.usable, **other.usable},
+            pieces={**self.pieces, **other.pieces},
         )
         for name in _SINGLE:
             if getattr(other, name) is not None:
@@ -139,6 +147,8 @@ class DeviatingEncoder(Encoder):
         self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None, settings: Settings | None = None
     ) -> None:
         settings = settings or resolve(spec)
+        if deviation.pieces:
+            settings, model = _rename(settings, deviation.pieces), None
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
         model = _model(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
@@ -155,7 +165,10 @@ class DeviatingEncoder(Encoder):
         """Encode a text to ids."""
         if self._deviation.rewrite and isinstance(text, str):
             text = self._deviation.rewrite(text)
-        ids = super().encode(text, add_special=add_special, parse_special=parse_special)
+        around = self._deviation.around if add_special else None
+        ids = super().encode(text, add_special=add_special and not around, parse_special=parse_special)
+        if around:
+            ids = [*around[0], *ids, *around[1]]
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)
 
     def token_bytes(self, id: int) -> bytes:
@@ -209,14 +222,17 @@ class _DeviatingPipeline(TextPipeline):
             fragments = ["", *fragments]
         ids: list[int] = []
         for index, fragment in enumerate(fragments):
-            is_first = index == 0
-            ids += [fragment] if isinstance(fragment, int) else self._encode(fragment, has_space(fragment, is_first))
+            if isinstance(fragment, int):
+                ids.append(fragment)
+            else:
+                stretch = self._normalize(fragment)
+                ids += self._encode(stretch, has_space(stretch, index == 0))
         return ids
 
     def _encode(self, stretch: str, has_space: bool) -> list[int]:
         if self._plain_model:
-            return (self.model if has_space else self._plain_model).encode(self._normalize(stretch))
-        return self.model.encode(self._normalize((" " if has_space else "") + stretch))
+            return (self.model if has_space else self._plain_model).encode(stretch)
+        return self.model.encode((self._normalize(" ") if has_space else "") + stretch)
 
     @cached_property
     def _plain_model(self) -> Model | None:
@@ -226,6 +242,12 @@ class _DeviatingPipeline(TextPipeline):
         return _unigram(self._spec, self._settings, self._deviation, is_prefixed=False)
 
 
+def _rename(settings: Settings, renamed: Mapping[int, str]) -> Settings:
+    pieces = [renamed.get(id, piece) for id, piece in enumerate(settings.pieces)]
+    ids = {renamed.get(id, piece): id for piece, id in settings.id_by_piece.items()}
+    return replace(settings, pieces=pieces, ids=ids)
+
+
 def _unigram(
     spec: TokenizerSpec, settings: Settings, deviation: Deviation, *, is_prefixed: bool = True
 ) -> DeviatingUnigram:
@@ -233,6 +255,7 @@ def _unigram(
         spec,
         settings,
         usable=deviation.usable,
+        scores=deviation.scores,
         user_defined_inside=bool(deviation.user_defined_inside),
         single_precision=bool(deviation.single_precision),
         byte_fallback=bool(deviation.byte_fallback),
@@ -248,7 +271,13 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens)
-    of_unigram = (deviation.byte_fallback, deviation.single_precision, deviation.user_defined_inside, deviation.usable)
+    of_unigram = (
+        deviation.byte_fallback,
+        deviation.single_precision,
+        deviation.user_defined_inside,
+        deviation.usable,
+        deviation.scores,
+    )
     if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
         return _unigram(spec, settings, deviation)
     if settings.family.ranking is Ranking.LENGTH and deviation.usable:

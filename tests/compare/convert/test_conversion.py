@@ -47,13 +47,16 @@ def test_the_match_of_the_pre_tokenizer_is_shown(byte_level, to_gguf):
     assert match.pre_tokens > len(match.texts)
 
 
-def test_an_unknown_pre_tokenizer_is_an_error_and_not_a_guess(byte_level, to_gguf):
+def test_a_pre_tokenizer_that_llama_cpp_lacks_becomes_the_nearest_which_is_named(byte_level, to_gguf):
     sequence = [
         {"type": "Split", "pattern": {"Regex": "fo|x"}, "behavior": "Isolated", "invert": False},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
     ]
-    with pytest.raises(UnsupportedError, match="no pre-tokenizer that splits texts like this; the most similar, gpt-2"):
-        to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}))
+    done = to_gguf(byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": sequence}), "foo fox")
+    assert done.pre_tokenizer.name == "gpt-2"
+    assert any(part.startswith("pre_tokenizer: llama.cpp has none that splits") for part in done.untransportable)
+    assert done.written
+    assert done.unexplained == 0
 
 
 def test_roles_and_templates_come_from_the_config_next_to_the_file(byte_level, to_gguf, tmp_path):

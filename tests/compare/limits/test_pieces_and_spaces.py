@@ -10,6 +10,7 @@ import pytest
 
 from support.limits import added, assert_different, assert_limit, verify, write_json
 from support.spec_maker import spm_spec, unigram_spec
+from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -152,3 +153,71 @@ def test_where_metaspace_adds_spaces_for_a_unigram_model(tmp_path: Path, scheme)
     texts = tuple(text.replace("<s>", "</s>") for text in PREFIXED[scheme])
     assert_limit(verify(spec, path, texts), "TL015", "TL016")
     assert_different(verify(replace(spec, add_space_prefix=False), path, texts))
+
+
+def test_scores_in_double_precision_are_a_limit_unless_one_is_another(tmp_path: Path):
+    scores = {"▁": -3.0, "a": -2.0, "b": -2.0, "aa": -3.0, "ab": -3.0 - 1e-9}
+    spec = unigram_spec(scores, add_space_prefix=False, remove_extra_whitespaces=False)
+    vocab = [*map(list, zip(spec.tokens, spec.scores or (), strict=True))]
+    document = {**metaspace("never", vocab=vocab), "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "never"}}
+    document["pre_tokenizer"] |= {"replacement": "▁", "split": True}
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(spec, path, ("aab", "b a")), "TL014")
+    other = [-3.1 if piece == "aa" else score for piece, score in zip(spec.tokens, spec.scores or (), strict=True)]
+    assert_different(verify(replace(spec, scores=other), path, ("aab", "aa")))
+
+
+def test_a_nul_in_a_piece_is_a_limit_unless_the_file_lacks_the_piece(tmp_path: Path):
+    spec = replace(SPM, tokens=["\0" if piece == "b" else piece for piece in SPM.tokens])
+    document = merges("always")
+    document["model"] |= {"vocab": {token: id for id, token in enumerate(spec.tokens)}, "merges": ["▁ a"]}
+    path = write_json(tmp_path / "tokenizer.json", document)
+    report = verify(spec, path, ("a\0a", "\0", "a"))
+    assert_limit(report, "TL017")
+    assert [each.origin for each in report.differences if each.aspect is Aspect.BYTES] == [Origin.RUNTIME]
+    assert_different(
+        verify(replace(spec, tokens=["x" if piece == "\0" else piece for piece in spec.tokens]), path, ["\0"])
+    )
+
+
+def test_the_unknown_token_in_a_text_is_a_convention_unless_it_is_a_control_token(tmp_path: Path):
+    document = merges("always")
+    document["added_tokens"] = document["added_tokens"][1:]
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(SPM, path, ("a<unk>", "ab")), "TL002")
+    assert_different(verify(retyped(SPM, "<unk>", CONTROL), path, ("a<unk>", "ab")))
+
+
+def test_a_replacement_that_gguf_lacks_is_a_limit_unless_a_merge_is_missing(tmp_path: Path):
+    document = {**merges("always"), "normalizer": {"type": "Replace", "pattern": {"String": "“"}, "content": "ab"}}
+    path = write_json(tmp_path / "tokenizer.json", document)
+    report = verify(SPM, path, ("“", "a“a", "a"))
+    assert_limit(report, "TL003")
+    assert report.limits[0].message == "llama.cpp does not normalize texts with Replace"
+    wrong = ["x" if piece == "ab" else piece for piece in SPM.tokens]
+    assert_different(verify(replace(SPM, tokens=wrong), path, ("“", "ab")))
+
+
+def template(*texts: str) -> dict[str, Any]:
+    """Return a post-processor that adds tokens before a text."""
+    ids = {text: SPM.tokens.index(text) for text in texts}
+    before = [{"SpecialToken": {"id": text, "type_id": 0}} for text in texts]
+    return {
+        "type": "TemplateProcessing",
+        "single": [*before, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {text: {"id": text, "ids": [id], "tokens": [text]} for text, id in ids.items()},
+    }
+
+
+@pytest.mark.parametrize("adds_bos", [True, False])
+def test_several_tokens_before_a_text_are_a_limit_unless_one_is_wrong(tmp_path: Path, adds_bos):
+    path = write_json(tmp_path / "tokenizer.json", {**merges("always"), "post_processor": template("<s>", "</s>")})
+    spec = replace(SPM, add_bos=adds_bos, add_eos=False, special_ids={"unk": 0, "bos": 1, "eos": 2})
+    report = verify(spec, path, ("ab", "a"), add_special=True)
+    assert_limit(report, "TL018")
+    assert [difference.origin for difference in report.differences] == [Origin.RUNTIME]
+    wrong = replace(spec, add_bos=True, special_ids={"unk": 0, "bos": spec.tokens.index("a")})
+    assert_different(verify(wrong, path, ("ab", "a"), add_special=True))
+    one = write_json(tmp_path / "one.json", {**merges("always"), "post_processor": template("</s>")})
+    assert_different(verify(spec, one, ("ab", "a"), add_special=True))

@@ -20,8 +20,10 @@ from tokverify.compare.limits.literal_marker import literal_marker
 from tokverify.compare.limits.long_word import long_word
 from tokverify.compare.limits.nearest_pattern import nearest_pattern
 from tokverify.compare.limits.no_normalizer import no_normalizer
+from tokverify.compare.limits.nul_piece import nul_piece
 from tokverify.compare.limits.overridden_type import overridden_type
 from tokverify.compare.limits.score_rounding import score_rounding
+from tokverify.compare.limits.several_affixes import several_affixes
 from tokverify.compare.limits.space_prefix import space_prefix
 from tokverify.compare.limits.unicode_version import unicode_version
 from tokverify.compare.limits.user_defined_piece import user_defined_piece
@@ -44,6 +46,8 @@ _LIMITS: tuple[Limit, ...] = (
     score_rounding,
     control_piece,
     space_prefix,
+    nul_piece,
+    several_affixes,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

@@ -10,6 +10,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.spec import TokenType
 from tokverify.texts.token_text import is_converted_control
 
 
@@ -21,7 +22,8 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
         `does_token_look_special` in `conversion/base.py` names `<pad>`, `<mask>`, `<2mass>`, `[@BOS@]`, all texts
         like `<|...|>` and `<｜...｜>`, and `<unused...>`. If such a token is an added token of the tokenizer.json
         that is not special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL. So
-        it is matched only if special tokens are parsed, while the reference always matches it.
+        it is matched only if special tokens are parsed, while the reference always matches it. And it gives the unknown
+        token, such as `<unk>`, a type of its own, so that llama.cpp finds its text if special tokens are parsed.
 
     Which models:
         DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen
@@ -32,7 +34,8 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
         a token and are encoded without parsing special tokens are affected.
 
     What it does not explain:
-        A token that does not look special, or is typed NORMAL; and texts for which special tokens are parsed.
+        A token that does not look special, or is typed NORMAL; and a text with such a token for which special tokens
+        are parsed, unless it is the unknown token.
     """
     reference = sides.reference_matching
     if reference is None:
@@ -51,3 +54,18 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(specials=found),
             applies=lambda target: not target.parse_special and contains(target),
         )
+    unknown = sides.settings.special_ids.get("unk")
+    if unknown is not None and _is_typed_unknown(sides, unknown) and reference(unknown) is None:
+        names = name_tokens(sides, [unknown])
+        in_text = contains_token(sides, [unknown])
+        yield Counterfactual(
+            reason=f"llama.cpp's converter gives {names} the type UNKNOWN, which is found in texts",
+            sentence=f"not finding {names} in texts, as {sides.facts.name} does",
+            deviation=Deviation(specials={unknown: None}),
+            applies=lambda target: target.parse_special and in_text(target),
+        )
+
+
+def _is_typed_unknown(sides: Sides, id: int) -> bool:
+    types = sides.spec.types or ()
+    return id in sides.added and id < len(types) and types[id] == TokenType.UNKNOWN

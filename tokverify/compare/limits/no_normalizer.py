@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial, reduce
+from functools import partial
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
@@ -30,8 +30,6 @@ NORMALIZERS: Mapping[str, Normalize] = {
     "lowercase and strip accents": lambda text: _strip_accents(text.lower()),
 }
 """The usual normalizers, by name."""
-
-_STAGES = {**FORMS, "Lowercase": str.lower}
 
 
 @limit(code="TL003", name="no-normalizer", origin=Origin.RUNTIME, severity=WARNING)
@@ -61,18 +59,11 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
         if facts.spec is None:
             yield from (_counterfactual(name, normalize, is_guess=True) for name, normalize in FORMS.items())
         return
-    stages = [stage["type"] for stage in facts.document.normalizer]
-    if "nfc" in family.flags and stages[:1] == ["NFC"]:
-        stages.pop(0)
-    if family.is_bpe and not sides.settings.escape_whitespaces:
-        # Nothing of a normalizer can be expressed for this family.
-        if facts.normalizer:
-            yield _counterfactual(*facts.normalizer)
-    elif known := [name for name in stages if name in _STAGES]:
-        functions = [_STAGES[name] for name in known]
-        yield _counterfactual(
-            ", ".join(known), lambda text: reduce(lambda done, normalize: normalize(done), functions, text)
-        )
+    # With byte-level BPE, nothing of a normalizer can be expressed.
+    is_byte_level = family.is_bpe and not sides.settings.escape_whitespaces
+    found = facts.normalizer if is_byte_level else facts.left_out_normalizer
+    if found:
+        yield _counterfactual(*found)
 
 
 def _counterfactual(name: str, normalize: Normalize, *, is_guess: bool = False) -> Counterfactual:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokverify.cases.loading import load_cases
 from tokverify.compare.facts import Facts
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
-from tokverify.engine.pre_search import PROBES
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.sources.nearest_pattern import count_differences, probe_texts
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 
 Matching = bool | None
@@ -20,8 +19,6 @@ Matching = bool | None
 
 _SPECIAL_TYPES = frozenset({TokenType.CONTROL.value, TokenType.UNKNOWN.value})
 _SPECIAL_ATTRIBUTES = (Attribute.CONTROL | Attribute.UNKNOWN).value
-_LONGEST_SAMPLE = 200
-"""In characters; pre-tokenizers are compared on shorter texts only."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +92,14 @@ class Sides:
         """The pre-tokenizers that are as near to what the reference does as the file's; None if one is nearer.
 
         One is nearer if it splits fewer texts differently from the reference without being wrong about
-        `ignore_merges`, or is right about that without splitting more texts differently. The texts are always the same
-        ones: those of the user may all be in one script.
+        `ignore_merges`, or is right about that without splitting more texts differently.
         """
         split, wanted = self.split, self.facts.ignore_merges
         if split is None:
             return None
         own = PRE_TOKENIZERS[self.settings.pre]
-        samples = [case.text for case in load_cases() if len(case.text) <= _LONGEST_SAMPLE]
-        wanted_splits = [(text, split(text)) for text in dict.fromkeys([*PROBES, *samples])]
-        most = _count_differences(own, wanted_splits, None)
+        wanted_splits = [(text, split(text)) for text in probe_texts()]
+        most = count_differences(own, wanted_splits, None)
         is_wrong = wanted is not None and own.ignore_merges != wanted
         rivals: list[PreTokenizer] = []
         for other in {(each.patterns, each.ignore_merges): each for each in PRE_TOKENIZERS.values()}.values():
@@ -113,7 +108,7 @@ class Sides:
             other_is_wrong = wanted is not None and other.ignore_merges != wanted
             if other_is_wrong and not is_wrong:
                 continue
-            count = _count_differences(other, wanted_splits, most)
+            count = count_differences(other, wanted_splits, most)
             if count < most or (count == most and is_wrong and not other_is_wrong):
                 return None
             if count == most and other.patterns != own.patterns:
@@ -124,17 +119,6 @@ class Sides:
     def own_split(self) -> Callable[[str], list[str]]:
         """How llama.cpp splits a text into pre-tokens for BPE."""
         return splitter(PRE_TOKENIZERS[self.settings.pre])
-
-
-def _count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
-    """Count the texts that are split differently; stop once there are more than `most`."""
-    split = splitter(pre_tokenizer)
-    count = 0
-    for text, pre_tokens in wanted:
-        count += split(text) != pre_tokens
-        if most is not None and count > most:
-            break
-    return count
 
 
 def matching_of_type(type: int) -> Matching:

@@ -7,16 +7,17 @@ piece. The two are equivalent if all merges that can produce a piece are listed 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.merge import merge
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.errors import UnsupportedError
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
 from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
+from tokverify.sources.nearest_pattern import nearest_names, probe_texts
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.wording import short_repr
@@ -62,7 +63,7 @@ def _byte_level(document: Document) -> TokenizerSpec:
 
 
 def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bool) -> str:
-    """Find the `tokenizer.ggml.pre` name that splits all `PROBES` in the same way and implies the same `ignore_merges`.
+    """Find the `tokenizer.ggml.pre` name that splits texts in the same way and implies the same `ignore_merges`.
 
     Raises:
         UnsupportedError: If there is none.
@@ -80,7 +81,22 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
             f"is {ignore_merges}, but in llama.cpp's pre-tokenizers that split texts like this one "
             f"({', '.join(matching)}), it is always {not ignore_merges}",
         )
+    if document.takes_nearest:
+        found = list(map(splitter_of(document), probe_texts()))
+        if names := nearest_names(found, ignore_merges=ignore_merges):
+            return choose_name(names, adds_bos=adds_bos)
     raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
+
+
+def splitter_of(document: Document) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into the pre-tokens of byte-level BPE."""
+    pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
+
+    def split(text: str) -> list[str]:
+        with raised_as(EncodeError, f"{document.source}: pre_tokenizer: cannot split this text", quietly=True):
+            return [text[start:end] for _, (start, end) in pre_tokenize(text)]
+
+    return split
 
 
 def _sentencepiece(document: Document) -> TokenizerSpec:

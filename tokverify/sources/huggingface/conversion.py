@@ -1,7 +1,8 @@
 """Convert a HuggingFace tokenizer.json to a TokenizerSpec: what the equivalent GGUF file would declare.
 
 A part that GGUF cannot declare is left out, and named, if what remains is the nearest that GGUF can express:
-normalizers, several tokens on one side of a text, and `ignore_merges`. Any other such stage is refused by name.
+normalizers, several tokens on one side of a text, `ignore_merges`, and the exact pattern of the pre-tokenizer. Any
+other such stage is refused by name.
 Properties of single added tokens (`lstrip`, `rstrip`, `single_word`, `normalized`), and what GGUF can declare but
 llama.cpp does differently, are not refused either: verification finds them as differences.
 """
@@ -89,18 +90,19 @@ def convert_leniently(document: Document) -> Fitted:
 
 
 def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
-    """Yield a document without ever more of its parts: normalizers that llama.cpp lacks, all of them, and an option."""
+    """Yield a document without ever more of its parts, the pattern of the pre-tokenizer last."""
     stages = list(document.normalizer)
     kept_stages = [stages]
-    for kept in ([stage for stage in stages if _has_counterpart(stage)], []):
+    for kept in ([stage for stage in stages if has_counterpart(stage)], []):
         if kept != kept_stages[-1]:
             kept_stages.append(kept)
-    for flipped, option in ((document, ()), *_flip_ignore_merges(document)):
+    for flipped, option in ((document, ()), *_flip_ignore_merges(document), *_take_nearest(document)):
         for kept in kept_stages:
             yield replace(flipped, normalizer=kept), (*_omit_normalizers(stages, kept), *option)
 
 
-def _has_counterpart(stage: Stage) -> bool:
+def has_counterpart(stage: Stage) -> bool:
+    """Whether GGUF can express a normalizer, at least for some models."""
     return stage["type"] in {"Precompiled", "Prepend", "Strip", "BertNormalizer"} or (
         stage["type"] == "Replace" and stage["pattern"] in _SPACES
     )
@@ -126,6 +128,15 @@ def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Om
         " one"
     )
     yield replace(document, model={**document.model, "ignore_merges": not value}), (Omission(sentence, {}),)
+
+
+def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+    """Yield the document with the pre-tokenizer of llama.cpp that is nearest to its own."""
+    if document.model_type == "BPE" and not find_pipeline(document.library):
+        sentence = (
+            "pre_tokenizer: llama.cpp has none that splits texts exactly like this one; the file names the nearest"
+        )
+        yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
 
 
 def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, ...]]:

@@ -39,6 +39,8 @@ class Document:
     post_processor: Sequence[Stage]
     special_texts: Mapping[str, str]
     """The texts of special tokens by role, such as `bos`."""
+    takes_nearest: bool = False
+    """Whether to take the pre-tokenizer that is nearest to the file's, because none is equal to it."""
 
     @property
     def added_tokens(self) -> Sequence[Mapping[str, Any]]:

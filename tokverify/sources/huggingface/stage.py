@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 from itertools import chain
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers.normalizers import Normalizer
 
 Stage = dict[str, Any]
 """A normalizer, pre-tokenizer, post-processor or decoder: its `type`, and its options by name."""
@@ -14,6 +19,15 @@ def stages_of(component: object) -> list[Stage]:
     """Return the stages of a normalizer, pre-tokenizer, post-processor or decoder, with sequences flattened."""
     # The pickled state of a component is its part of the tokenizer.json.
     return [] if component is None else _flatten(json.loads(cast("bytes", component.__getstate__())))
+
+
+def normalizer_of(stages: Sequence[Stage]) -> Normalizer:
+    """Return the normalizer that consists of these stages."""
+    from tokenizers.normalizers import NFC
+
+    made: Normalizer = NFC()
+    made.__setstate__(json.dumps({"type": "Sequence", "normalizers": list(stages)}).encode())
+    return made
 
 
 def _flatten(stage: Stage) -> list[Stage]:

@@ -15,12 +15,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tokverify.engine.byte_level import spell_bytes, to_byte_level
+from tokverify.engine.byte_level import from_byte_level, spell_bytes, to_byte_level
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
+from tokverify.sources.nearest_pattern import nearest_names, probe_texts
 from tokverify.sources.tiktoken.published import ORIGINALS, published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
@@ -158,6 +159,10 @@ def _pre_tokenizer(file: Path, pattern: str, ranks: Mapping[bytes, int]) -> str:
     nearest = next((name for name, original in ORIGINALS.items() if original == pattern), None)
     if not names and nearest:
         return nearest
+    if not names:
+        spelled = split_probes(file, pattern, probe_texts())
+        found = [[from_byte_level(each).decode() for each in pieces] for pieces in spelled]
+        names = nearest_names(found, ignore_merges=True)
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
     whole_first = [name for name in names if PRE_TOKENIZERS[name].ignore_merges]

@@ -1,0 +1,47 @@
+"""TL017: llama.cpp ends a piece at a NUL character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Origin
+from tokverify.text.wording import plural
+
+_NUL = "\0"
+
+
+@limit(code="TL017", name="nul-piece", origin=Origin.RUNTIME, severity=WARNING)
+def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp ends a piece at a NUL character, so that no piece contains one.
+
+    What llama.cpp does:
+        It reads pieces as C strings. A piece that is only a NUL (U+0000) becomes empty and is never found; a NUL in a
+        text is then encoded as a byte, or is unknown.
+
+    Which models:
+        Those whose vocabulary contains the character itself and not only its byte, such as InternLM 2.
+
+    How to live with it:
+        Texts hardly ever contain this character; remove it.
+
+    What it does not explain:
+        A piece that the file does not declare as the reference does.
+    """
+    declared, effective = sides.spec.tokens, sides.settings.pieces
+    pieces = {
+        id: piece
+        for id, piece in enumerate(sides.facts.pieces[: len(declared)])
+        if _NUL in piece and declared[id] == piece != effective[id]
+    }
+    if pieces:
+        count = plural(len(pieces), "piece")
+        yield Counterfactual(
+            reason=f"llama.cpp ends {count} at a NUL",
+            sentence=f"reading {count} with the NUL in it",
+            deviation=Deviation(pieces=pieces),
+            applies=lambda target: _NUL in target.text,
+        )

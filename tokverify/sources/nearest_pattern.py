@@ -1,0 +1,47 @@
+"""Find the pre-tokenizers of llama.cpp that are nearest to what a tokenizer does, where none is equal to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from tokverify.cases.loading import load_cases
+from tokverify.engine.pre_search import PROBES
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+
+_LONGEST_SAMPLE = 200
+"""In characters; pre-tokenizers are compared on shorter texts only."""
+
+_TOO_MANY = 5
+"""A pattern of which one in so many texts is split differently is another one, and not a variant."""
+
+
+@cache
+def probe_texts() -> Sequence[str]:
+    """Return the texts on which pre-tokenizers are compared; always the same, because a user's may be in one script."""
+    samples = [case.text for case in load_cases() if len(case.text) <= _LONGEST_SAMPLE]
+    return list(dict.fromkeys([*PROBES, *samples]))
+
+
+def nearest_names(pre_tokens: Sequence[list[str]], *, ignore_merges: bool) -> list[str]:
+    """Return the names that split the most of `probe_texts` like this; none if all split too many differently."""
+    wanted = list(zip(probe_texts(), pre_tokens, strict=True))
+    most = len(wanted) // _TOO_MANY
+    names: list[str] = []
+    for name, pre_tokenizer in PRE_TOKENIZERS.items():
+        if pre_tokenizer.byte_level and pre_tokenizer.ignore_merges == ignore_merges:
+            count = count_differences(pre_tokenizer, wanted, most)
+            names = [*names, name] if count == most else [name] if count < most else names
+            most = min(count, most)
+    return names
+
+
+def count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
+    """Count the texts that are split differently; stop once there are more than `most`."""
+    split = splitter(pre_tokenizer)
+    count = 0
+    for text, pre_tokens in wanted:
+        count += split(text) != pre_tokens
+        if most is not None and count > most:
+            break
+    return count
