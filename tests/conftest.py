@@ -16,6 +16,7 @@ from support.real_data import SHARED
 from support.spec_file import write_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import requested_engine
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library, find_library
@@ -114,6 +115,7 @@ def llama_cpp(tmp_path: Path, library: Library) -> Callable[..., tuple[Encoder, 
             if "unknown tokenizer" in str(error.__cause__):
                 pytest.skip(f"xllamacpp {library.version} does not know {spec.model}")
             raise
-        return Encoder(read_spec(path)), real
+        read = read_spec(path)
+        return Encoder(read, settings=resolve(read, library.build)), real
 
     return open_both

@@ -12,6 +12,7 @@ from support.broken_vocabulary import FAMILIES, PARTS, with_parts
 from support.real_data import SHARED
 from support.spec_maker import bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
 from tokverify.errors import EncodeError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library
@@ -85,9 +86,12 @@ def test_unigram_replaces_one_byte_at_a_time():
     assert pieces(encoder, b"\xe2a\xff") == ["\ufffd", "a", "\ufffd"]
 
 
-def test_bpe_reads_overlong_forms_as_their_characters():
-    encoder = Encoder(bpe_spec(["a b"]))
-    assert pieces(encoder, b"\xc1\xa1b") == ["ab"]
+def test_overlong_forms_are_no_characters_since_b11739():
+    spec, replacement = bpe_spec(["a b"]), list("\ufffd".encode())
+    encoder = Encoder(spec)
+    assert pieces(Encoder(spec, settings=resolve(spec, 11548)), b"\xc1\xa1b") == ["ab"]
+    assert encoder.encode(b"\xc1\xa1b") == [*replacement, *replacement, ord("b")]
+    assert encoder.encode(b"\xf4\x90\x80\x80") == replacement * 4
     assert encoder.encode(b"\xed\xa0\x80") == [0xED, 0xA0, 0x80]
     assert encoder.encode(b"\x80") == list("\ufffd".encode())
 
@@ -100,8 +104,9 @@ def test_added_tokens_are_found_between_broken_bytes():
 
 @pytest.mark.parametrize("data", TOO_HIGH)
 def test_a_number_above_unicode_is_an_error_where_llama_cpp_aborts(data: bytes):
+    spec = bpe_spec([])
     with pytest.raises(EncodeError, match=r"llama\.cpp aborts"):
-        Encoder(bpe_spec([])).encode(b"a" + data)
+        Encoder(spec, settings=resolve(spec, 11548)).encode(b"a" + data)
     assert Encoder(spm_spec({"a": -1})).encode(data)
 
 
@@ -135,7 +140,8 @@ def test_llama_cpp_aborts_on_the_same_texts(llama_cpp: Callable[..., tuple[Encod
 @pytest.mark.parametrize("name", REAL)
 def test_llama_cpp_agrees_on_real_vocabularies(encoder_of: Callable[[str], Encoder], library: Library, name: str):
     choose = random.Random(name)  # noqa: S311 - texts, not secrets
-    encoder = encoder_of(name)
+    spec = encoder_of(name).spec
+    encoder = Encoder(spec, settings=resolve(spec, library.build))
     data = omit_most_errors(encoder, texts(choose, 400, 20), kept=2, add_special=True)
     for text, ids in zip(data, ask_llama_cpp(name, library, tuple(data)), strict=True):
         assert_agrees(encoder, text, ids, add_special=True)

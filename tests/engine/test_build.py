@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from support.spec_maker import BYTE_ALPHABET
-from tokverify.engine.build import builds, describe_needs, known_since, newest_build, newest_values
+from support.spec_maker import BYTE_ALPHABET, bpe_spec, unigram_spec
+from tokverify.engine.build import builds, known_since, newest_build, newest_values
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.requirement import describe_needs
 from tokverify.engine.settings import resolve
+from tokverify.errors import UnsupportedError
 from tokverify.sources.gguf import keys
 from tokverify.spec import TokenizerSpec
 
@@ -71,3 +74,41 @@ def test_a_file_says_which_build_it_needs(changes, needs):
     described = describe_needs(replace(TokenizerSpec(model="gpt2", tokens=["a"], pre="gpt-2"), **changes))
     assert described.startswith(needs)
     assert bool(described) == bool(needs)
+
+
+def test_an_encoder_of_an_earlier_build_ignores_what_that_does_not_read():
+    spec = unigram_spec({"e": -1.0, "é": -1.0, "\u0301": -1.0}, nfc=True)
+    assert resolve(spec).nfc
+    assert not resolve(spec, 11548).nfc
+    assert Encoder(spec, settings=resolve(spec, 11548)).encode("e\u0301") == [3, 5]
+
+
+def test_an_earlier_build_ends_generations_at_fewer_tokens():
+    spec = bpe_spec([], {"<|eot|>": 1, "<|im_end|>": 1})
+    spec = replace(spec, special_ids={"eos": spec.tokens.index("<|im_end|>")})
+    ends = {build: {spec.tokens[id] for id in resolve(spec, build).eog_ids} for build in (6123, 11548, 11739)}
+    assert ends == {6123: {"<|im_end|>"}, 11548: {"<|im_end|>"}, 11739: {"<|im_end|>", "<|eot|>"}}
+    attributes = {build: resolve(spec, build).attributes[-1] for build in (6123, 11548)}
+    assert attributes == {6123: 8, 11548: 12}  # builds of 2025 replace the type
+
+
+@pytest.mark.parametrize(
+    ("changes", "build", "problem"),
+    [
+        (
+            {"pre": "minicpm5"},
+            9309,
+            "b9309 does not load the file: it does not know the pre-tokenizer minicpm5",
+        ),
+        (
+            {"pre": "minicpm5"},
+            9400,
+            "not known whether llama.cpp b9400 reads pre-tokenizer minicpm5: b9309 does not",
+        ),
+        ({"general": {"architecture": "beam"}}, 11413, "it does not know the architecture beam"),
+        ({}, 12000, "b12000 is not between b6123 and b11739, the builds in the tables"),
+    ],
+)
+def test_a_build_that_does_not_load_a_file_says_why(changes, build, problem):
+    with pytest.raises(UnsupportedError, match=problem):
+        resolve(replace(bpe_spec([]), **changes), build)

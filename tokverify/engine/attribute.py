@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 
+from tokverify.engine.build import newest_build, values_of
 from tokverify.engine.byte_level import count_placeholders
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
@@ -45,6 +46,9 @@ ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 """The attributes of the tokens that ordinary texts consist of."""
 VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).value
 """The attributes of tokens that represent their own text."""
+
+_ORDINARY = [Attribute.NORMAL.value, 0]
+"""What a build makes of a token whose text means nothing to it."""
 
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
@@ -90,7 +94,10 @@ _TYPES_BY_ATTRIBUTES = bytes(map(_type_of, range(256)))
 class Attributes:
     """The attributes of all tokens, initially as `types` declare them; each step records its overrides."""
 
-    def __init__(self, types: Sequence[int] | None, pieces: Sequence[str], ids: Mapping[str, int]) -> None:
+    def __init__(
+        self, types: Sequence[int] | None, pieces: Sequence[str], ids: Mapping[str, int], build: int | None = None
+    ) -> None:
+        self._texts = values_of("texts", newest_build() if build is None else build)
         self._pieces = pieces
         self._ids = ids
         self.values = _attributes_of(types or ()) or bytearray([Attribute.NORMAL.value]) * len(pieces)
@@ -100,10 +107,10 @@ class Attributes:
         """Override attributes by the tokens' texts, fill special roles in the same way, and return the EOG ids."""
         self._fill_roles(special_ids)
         eog_ids = {special_ids[role] for role in ENDING_FIM_ROLES if role in special_ids}
-        for id in find_ids(self._ids, EOG_TEXTS):
+        for id in self._find(EOG_TEXTS):
             eog_ids.add(id)
             self._make_control(id)
-        for id in find_ids(self._ids, ALWAYS_SHOWN_TEXTS):
+        for id in self._find(ALWAYS_SHOWN_TEXTS):
             self._set(id, Attribute.USER_DEFINED.value, "llama.cpp always renders this token")
         eog_ids.update(special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids)
         self._drop_from_eog(eog_ids)
@@ -113,10 +120,14 @@ class Attributes:
         # subtle: if several candidates for one role exist, llama.cpp takes the first in the iteration order of
         # a hash table, which differs between builds; here it is the first in id order.
         for role, texts in {"eot": EOT_TEXTS, "eom": EOM_TEXTS, **FIM_TEXTS}.items():
-            found = sorted(find_ids(self._ids, texts))
+            found = sorted(self._find(texts))
             if role not in special_ids and found:
                 special_ids[role] = found[0]
                 self._make_control(found[0])
+
+    def _find(self, texts: Sequence[str]) -> list[int]:
+        """Return the ids of those texts that are tokens and mean something to the build."""
+        return find_ids(self._ids, [text for text in texts if self._texts[text] != _ORDINARY])
 
     def _drop_from_eog(self, eog_ids: set[int]) -> None:
         """Undo the overrides of two tokens that are ordinary in some vocabularies."""
@@ -173,7 +184,10 @@ class Attributes:
 
     def _make_control(self, id: int) -> None:
         if not self.values[id] & Attribute.CONTROL:
-            self._set(id, self.values[id] | Attribute.CONTROL.value, LOOKS_LIKE_CONTROL)
+            # Builds of 2025 replaced the type; later ones add to it.
+            replaces = self._texts[self._pieces[id]][0] == Attribute.CONTROL.value
+            kept = 0 if replaces else self.values[id]
+            self._set(id, kept | Attribute.CONTROL.value, LOOKS_LIKE_CONTROL)
 
     def _set(self, id: int, attribute: int, reason: str) -> None:
         if self.values[id] != attribute:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 NO_TOKEN = -1
 """The unknown token of a vocabulary that has none (llama.cpp's `LLAMA_TOKEN_NULL`)."""
 
+STRICT_UTF8_SINCE = 11739
+"""The build since which overlong sequences and numbers above U+10FFFF are no characters (b11548 is the last before)."""
+
 PRE_WITHOUT_MERGES = "kimi-k2"
 """The only pre-tokenizer with which llama.cpp loads a file without merges."""
 
@@ -256,6 +259,8 @@ class Settings:
     """The effective settings of a tokenizer."""
 
     family: Family
+    build: int
+    """The build of llama.cpp that these are the settings of."""
     pre: str
     """The name of the pre-tokenizer; a placeholder if the family uses none."""
     pieces: Sequence[str]
@@ -292,6 +297,11 @@ class Settings:
     def id_by_piece(self) -> Mapping[str, int]:
         """The same ids as a dictionary, which is faster in the loops of a model."""
         return self.ids.dictionary if isinstance(self.ids, PieceIndex) else self.ids
+
+    @property
+    def decodes_overlong(self) -> bool:
+        """Whether this build decodes bytes that have only the form of UTF-8."""
+        return self.build < STRICT_UTF8_SINCE
 
     @property
     def algorithm(self) -> str:

@@ -14,12 +14,14 @@ from functools import partial
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_all, find_ids
+from tokverify.engine.build import newest_build
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
+from tokverify.engine.requirement import read_by
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import find_similar_names, list_alternatives, short_repr
@@ -28,11 +30,12 @@ KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""
 
 
-def resolve(spec: TokenizerSpec) -> Settings:
-    """Derive the effective settings of `spec`.
+def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
+    """Derive the effective settings of `spec` in a build of llama.cpp, by default in the newest one.
 
     Raises:
-        UnsupportedError: If tokverify does not know the model or the pre-tokenizer.
+        UnsupportedError: If tokverify, or that build, does not know the model, the pre-tokenizer or the architecture,
+            or it is not known what that build does.
         BrokenFileError: If llama.cpp refuses the file, or a part does not match the size of the vocabulary.
     """
     family = find_family(spec.model)
@@ -42,7 +45,9 @@ def resolve(spec: TokenizerSpec) -> Settings:
         raise UnsupportedError(
             f"tokenizer.ggml.model is {short_repr(spec.model)}; {near_matches(spec.model, FAMILIES)}"
         )
-    loader = _Loader(spec, family)
+    if build is not None:
+        spec = read_by(spec, build)
+    loader = _Loader(spec, family, newest_build() if build is None else build)
     _check_sizes(spec)
     return loader.settings()
 
@@ -75,8 +80,9 @@ def _require_numbers(scores: Sequence[float]) -> None:
 class _Loader:
     """The steps of loading, in llama.cpp's order; each records its overrides."""
 
-    def __init__(self, spec: TokenizerSpec, family: Family) -> None:
+    def __init__(self, spec: TokenizerSpec, family: Family, build: int) -> None:
         self.spec = spec
+        self.build = build
         self.family = family
         self.overrides: list[Override] = []
         self.pieces = _pieces(spec.tokens)
@@ -89,7 +95,7 @@ class _Loader:
         name, pre = self._pre_tokenizer()
         escape_whitespaces = self.family.escape_whitespaces or pre.escape_whitespaces
         special_ids = self._special_ids(pre)
-        attributes = Attributes(self.spec.types, self.pieces, self.ids)
+        attributes = Attributes(self.spec.types, self.pieces, self.ids, self.build)
         eog_ids = {special_ids[role] for role in ("eos", "eot", "eom") if role in special_ids}
         if self.family.in_llama_cpp:
             eog_ids = attributes.override(special_ids)
@@ -101,6 +107,7 @@ class _Loader:
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
         return Settings(
             family=self.family,
+            build=self.build,
             pre=name,
             pieces=self.pieces,
             ids=self.ids,

@@ -143,7 +143,7 @@ class TextPipeline:
         text = self._prepare(fragment)
         if isinstance(self.model, CuttableModel):
             return self.model.encode_cut(text)
-        return self.model.encode(decode_leniently(to_bytes(text)))
+        return self.model.encode(decode_leniently(to_bytes(text), overlong=self._settings.decodes_overlong))
 
     def _trace(self, text: str, start: int, end: int) -> Stretch:
         from tokverify.engine.rewriting import Rewriting

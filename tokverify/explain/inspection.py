@@ -11,12 +11,12 @@ from math import isnan
 from operator import ne
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.build import describe_needs
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.override import Override, net_overrides
+from tokverify.engine.requirement import describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.report.inspect import (

@@ -40,6 +40,12 @@ class Library:
         """What it is called in messages."""
         return f"{self.package} {self.version}" if self.version else str(self.path)
 
+    @property
+    def build(self) -> int | None:
+        """The number of the build, as far as it is known."""
+        match = re.fullmatch("(?:b|20[0-9]{2}[.][0-9]+[.])([0-9]+)(?:[.][0-9]+)?", self.version)
+        return int(match[1]) if match else None
+
     def unsupported(self, reason: str) -> UnsupportedError:
         """Build the error for a library that cannot be used."""
         needed = re.search(r"GLIBC_([0-9.]+)' not found", reason)

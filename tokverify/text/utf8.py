@@ -13,10 +13,15 @@ from typing import cast
 
 from tokverify.errors import EncodeError
 
-_LENIENT = "tokverify-llama-cpp"
-"""The name under which Python knows how llama.cpp decodes bytes that are not UTF-8."""
+_LENIENT, _OVERLONG = "tokverify-llama-cpp", "tokverify-llama-cpp-overlong"
+"""The names under which Python knows how llama.cpp decodes bytes that are not UTF-8, now and in earlier builds."""
 
 _SEQUENCE = re.compile(rb"[\x00-\x7f]|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}")
+_STRICT_SEQUENCE = re.compile(
+    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _LONE_BYTE = re.compile("[\udc80-\udcff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -93,16 +98,16 @@ def replace_lone_bytes(text: str) -> str:
     return _LONE_BYTE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def decode_leniently(data: bytes) -> str:
+def decode_leniently(data: bytes, *, overlong: bool = False) -> str:
     """Decode bytes as llama.cpp's `unicode_cpts_from_utf8` does.
 
-    It also decodes what has only the form of UTF-8: overlong sequences, and surrogates, which stay surrogates here. Any
-    other byte that belongs to no character becomes U+FFFD.
+    It also decodes surrogates, which stay surrogates here. Any other byte that belongs to no character becomes U+FFFD.
+    With `overlong`, as before b11739, it decodes everything that has only the form of UTF-8, overlong sequences too.
 
     Raises:
-        EncodeError: If a sequence represents a number above U+10FFFF.
+        EncodeError: If a sequence represents a number above U+10FFFF, with `overlong`.
     """
-    return data.decode("utf-8", _LENIENT)
+    return data.decode("utf-8", _OVERLONG if overlong else _LENIENT)
 
 
 def encode_leniently(text: str) -> bytes:
@@ -110,17 +115,29 @@ def encode_leniently(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def sequence_length(data: bytes, start: int) -> int:
-    """Return the length of the sequence at `start` that has the form of UTF-8; 0 if there is none."""
-    match = _SEQUENCE.match(data, start)
+def sequence_length(data: bytes, start: int, *, overlong: bool) -> int:
+    """Return the length of the character at `start`; 0 if there is none.
+
+    It can be a surrogate; with `overlong`, it is anything that has only the form of UTF-8.
+    """
+    match = (_SEQUENCE if overlong else _STRICT_SEQUENCE).match(data, start)
     return match.end() - start if match else 0
+
+
+def _decode_surrogate(error: UnicodeError) -> tuple[str, int]:
+    """Decode the surrogate at which Python's decoder stopped, or replace a byte."""
+    failed = cast("UnicodeDecodeError", error)
+    start = failed.start
+    if _ENCODED_SURROGATE.match(failed.object, start):
+        return failed.object[start : start + 3].decode("utf-8", "surrogatepass"), start + 3
+    return "\N{REPLACEMENT CHARACTER}", start + 1
 
 
 def _decode_sequence(error: UnicodeError) -> tuple[str, int]:
     """Decode the sequence at which Python's decoder stopped."""
     failed = cast("UnicodeDecodeError", error)
     start = failed.start
-    length = sequence_length(failed.object, start)
+    length = sequence_length(failed.object, start, overlong=True)
     if not length:
         return "\N{REPLACEMENT CHARACTER}", start + 1
     code_point = failed.object[start] & 0x7F >> length
@@ -131,4 +148,5 @@ def _decode_sequence(error: UnicodeError) -> tuple[str, int]:
     return chr(code_point), start + length
 
 
-codecs.register_error(_LENIENT, _decode_sequence)
+codecs.register_error(_LENIENT, _decode_surrogate)
+codecs.register_error(_OVERLONG, _decode_sequence)

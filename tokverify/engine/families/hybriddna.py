@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class _HybridDnaFamily(ByteLevelFamily):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
-        return HybridDna(settings.id_by_piece, make_bpe(spec, settings))
+        return HybridDna(settings.id_by_piece, make_bpe(spec, settings), overlong=settings.decodes_overlong)
 
     def displayed_pieces(self, pieces: Sequence[str], ids: Mapping[str, int]) -> Sequence[str]:
         """Show DNA tokens, which follow `<oov>`, without the marker that ends them in the file."""

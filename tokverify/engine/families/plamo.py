@@ -45,7 +45,8 @@ def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
 
     # subtle: llama.cpp uses the declared types here, before the tokens' texts override any.
     byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
-    return Plamo2(settings.id_by_piece, spec.scores or [0.0] * len(settings.ids), byte_ids)
+    scores = spec.scores or [0.0] * len(settings.ids)
+    return Plamo2(settings.id_by_piece, scores, byte_ids, overlong=settings.decodes_overlong)
 
 
 def _make_family(kind: type[_Plamo2Family], name: str) -> Family:

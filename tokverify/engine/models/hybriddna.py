@@ -32,7 +32,8 @@ class HybridDna:
     as DNA.
     """
 
-    def __init__(self, ids: Mapping[str, int], bpe: Bpe) -> None:
+    def __init__(self, ids: Mapping[str, int], bpe: Bpe, *, overlong: bool = False) -> None:
+        self._overlong = overlong
         self._ids = ids
         self._bpe = bpe
         self._knows_dna = {OPEN, CLOSE, OUT_OF_VOCABULARY} <= ids.keys()
@@ -43,7 +44,9 @@ class HybridDna:
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes, which are kept inside DNA."""
-        return self._encode(text, lambda plain: self._bpe.encode(decode_leniently(to_bytes(plain))))
+        return self._encode(
+            text, lambda plain: self._bpe.encode(decode_leniently(to_bytes(plain), overlong=self._overlong))
+        )
 
     def _encode(self, text: str, encode_plain: Callable[[str], list[int]]) -> list[int]:
         if not self._knows_dna:

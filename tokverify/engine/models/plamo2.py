@@ -49,7 +49,10 @@ class Plamo2:
         BrokenFileError: If a byte has no token, or its id is 0; llama.cpp refuses both.
     """
 
-    def __init__(self, ids: Mapping[str, int], scores: Sequence[float], byte_ids: Collection[int]) -> None:
+    def __init__(
+        self, ids: Mapping[str, int], scores: Sequence[float], byte_ids: Collection[int], *, overlong: bool = False
+    ) -> None:
+        self._overlong = overlong
         self._byte_ids = _byte_ids({piece: id for piece, id in ids.items() if id in byte_ids})
         costs = dict(zip(ids, map(_cost, scores), strict=True))
         tokens = {piece: (costs[piece], id) for piece, id in ids.items() if id not in byte_ids}
@@ -78,12 +81,15 @@ class Plamo2:
     def encode_broken(self, text: str, encode: Callable[[str], Sequence[int]]) -> list[int]:
         """Encode `text` with lone bytes, and `encode` the code points that llama.cpp reads there.
 
-        subtle: llama.cpp never converts them back to UTF-8, so it does not abort on those above U+10FFFF. No piece
-        contains one, so that the text can be split there.
+        subtle: before b11739, there were some above U+10FFFF, on which llama.cpp did not abort, because it never
+        converts them back to UTF-8. No piece contains one, so that the text can be split there.
         """
+        if not self._overlong:
+            return list(encode(decode_leniently(to_bytes(text))))
         ids: list[int] = []
         for index, part in enumerate(_TOO_HIGH.split(to_bytes(text))):
-            ids += map(self._byte_ids.__getitem__, part) if index % 2 else encode(decode_leniently(part))
+            is_high = index % 2
+            ids += map(self._byte_ids.__getitem__, part) if is_high else encode(decode_leniently(part, overlong=True))
         return ids
 
     def lines(self, text: str) -> list[str]:

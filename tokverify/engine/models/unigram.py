@@ -246,6 +246,7 @@ def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Un
         [piece.encode("utf-8", "surrogateescape") for piece, type, *_ in listed if type == TokenType.USER_DEFINED],
         merges_spaces=settings.remove_extra_whitespaces,
         prefixes_space=settings.add_space_prefix,
+        overlong=settings.decodes_overlong,
     )
     unknown = unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
     model = Unigram(tokens, (unknown_id, unknown), normalizer, nfc=settings.nfc)

@@ -33,8 +33,15 @@ class UnigramNormalizer:
     """
 
     def __init__(
-        self, charsmap: Charsmap | None, passing: Iterable[bytes], *, merges_spaces: bool, prefixes_space: bool
+        self,
+        charsmap: Charsmap | None,
+        passing: Iterable[bytes],
+        *,
+        merges_spaces: bool,
+        prefixes_space: bool,
+        overlong: bool = False,
     ) -> None:
+        self._overlong = overlong
         self._charsmap = charsmap
         self._match = charsmap.match if charsmap else lambda _data, _start: None
         self._passing = sorted(passing)
@@ -139,7 +146,7 @@ class UnigramNormalizer:
         if match:
             return match[1], match[0]
         # subtle: even in a valid text, the rest of a character can follow a user-defined piece or an added token.
-        length = sequence_length(data, start)
+        length = sequence_length(data, start, overlong=self._overlong)
         return (data[start : start + length], length) if length else (REPLACEMENT, 1)
 
     def _passing_length(self, data: bytes, start: int) -> int:
