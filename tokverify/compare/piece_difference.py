@@ -13,7 +13,12 @@ from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
 
-_SHOWN = 10
+_SHOWN, _SHOWN_MOVED = 10, 2
+_MOST_MOVED = 16
+"""The most tokens that an insertion or a deletion is expected to consist of."""
+_LEAST_MOVED = 8
+"""Fewer tokens may seem to be moved by accident."""
+_AGREEMENT = 0.9
 _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
     Aspect.BYTES: (ERROR, "represents a different token", "represent different tokens"),
     Aspect.MISSING: (ERROR, "has a token in the reference only", "have a token in the reference only"),
@@ -62,9 +67,28 @@ def _aspect_of(piece: PieceDifference) -> Aspect:
 def _describe(aspect: Aspect, pieces: Sequence[PieceDifference]) -> TokenizerDifference:
     severity, one, several = _ASPECTS[aspect]
     verb = one if len(pieces) == 1 else several
-    message = f"{plural(len(pieces), 'id')} {verb}: {list_items(map(_show, pieces), _SHOWN)}"
+    moved = _describe_moved(pieces) if aspect is Aspect.BYTES else ""
+    message = f"{plural(len(pieces), 'id')} {verb}: {list_items(map(_show, pieces), _SHOWN_MOVED if moved else _SHOWN)}"
+    message = f"{moved}; {message}" if moved else message
     facts = [(piece.actual, piece.expected) for piece in pieces]
     return make_difference(aspect, severity, message, [piece.id for piece in pieces], facts=facts, keys=(TOKENS,))
+
+
+def _describe_moved(pieces: Sequence[PieceDifference]) -> str:
+    """Say that two tokens are exchanged, or that an insertion or a deletion has moved them; empty if neither."""
+    first, last = pieces[0], pieces[-1]
+    ours = {piece.id: piece.actual for piece in pieces}
+    theirs = {piece.id: piece.expected for piece in pieces}
+    if set(ours) == {first.id, last.id} and (first.actual, last.actual) == (last.expected, first.expected):
+        return f"ids {first.id} and {last.id} are exchanged"
+    for count in range(1, _MOST_MOVED + 1):
+        least = max(_LEAST_MOVED, _AGREEMENT * (len(pieces) - count))
+        by = f"ids {first.id} to {last.id} are shifted by {count}"
+        if sum(theirs[id] == ours.get(id + count) for id in ours) >= least:
+            return f"{by} since {first.id} {quote(first.actual or '')}, which the reference does not have there"
+        if sum(ours[id] == theirs.get(id + count) for id in ours) >= least:
+            return f"{by} since {first.id}, where the model lacks {quote(first.expected or '')}"
+    return ""
 
 
 def _show(piece: PieceDifference) -> str:
