@@ -1,3 +1,6 @@
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from support.corpus_maker import corpus_file
@@ -6,9 +9,10 @@ from tokverify.corpus.result import Place, ReasonTally, Tally, UnitResult, merge
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
+from tokverify.location import FromFile, Origin
 
 UNITS = tuple(WorkUnit(CorpusFile(f"{name}.txt", "text", 9, "v1"), size=9) for name in "abcdefg")
-REQUEST = Request(model="m.gguf")
+REQUEST = Request(model=FromFile("m.gguf", Origin(Path("plan.json"))))
 PLAN = Plan(REQUEST, {"model": "1234", "reference": "5678"}, UNITS)
 
 
@@ -24,7 +28,8 @@ def result(unit: WorkUnit, plan: Plan = PLAN) -> UnitResult:
 
 
 def test_a_plan_is_read_as_it_was_written(state):
-    assert state.plan() == PLAN
+    assert replace(state.plan(), request=REQUEST) == PLAN
+    assert state.plan().request.model.text == "m.gguf"
     assert state.plan().id == PLAN.id
     state.begin(PLAN)
 
@@ -81,7 +86,7 @@ def test_two_runs_that_start_at_the_same_time(tmp_path):
     (tmp_path / "results").mkdir()
     (tmp_path / ".plan.json.0123.tokverify.tmp").touch()
     StateDirectory(tmp_path).begin(PLAN)
-    assert StateDirectory(tmp_path).plan() == PLAN
+    assert StateDirectory(tmp_path).plan().id == PLAN.id
 
 
 def test_broken_files_are_reported(state):
@@ -112,3 +117,29 @@ def test_a_broken_file_is_one_unit(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"x" * 99)
     file = corpus_file(tmp_path / "a.parquet")
     assert list(divide([file], 10)) == [WorkUnit(file, size=99)]
+
+
+def test_an_unknown_format_is_one_line(state):
+    path = state.path / "plan.json"
+    path.write_text(path.read_text().replace('"format":"text"', '"format":"xls"'))
+    with pytest.raises(TokverifyError, match=r'plan\.json: this version of tokverify reads no "xls"$'):
+        state.plan()
+
+
+@pytest.mark.parametrize("name", ["plan.json", "results"])
+def test_nothing_is_read_or_written_through_a_link(tmp_path, name):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / name).symlink_to(elsewhere / ("new" if name == "plan.json" else ""))
+    with pytest.raises(TokverifyError, match=r"is a link; a state directory contains only files of its own"):
+        StateDirectory(state).begin(PLAN)
+    assert not list(elsewhere.iterdir())
+
+
+def test_no_result_is_written_through_a_link(state, tmp_path):
+    (state.path / "results" / f"{UNITS[0].id}.json").symlink_to(tmp_path / "new")
+    with pytest.raises(TokverifyError, match="is a link"):
+        state.remove(UNITS[0].id)
+    assert not (tmp_path / "new").exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.locations import configured, request
 from support.paths import ROOT, SAMPLE
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
@@ -20,8 +21,6 @@ from tokverify.errors import EncodeError, GoneError, TokverifyError, Unsupported
 from tokverify.references import command_process, open_reference
 from tokverify.references.command import CommandTokenizer, load
 from tokverify.references.command_process import Program
-from tokverify.references.location import ConfiguredLocation
-from tokverify.references.reference import Request
 from tokverify.report.consequence import Level, Outcome
 from tokverify.report.run import Side, count_decode_differences, run_exit_code, vocabularies_differ
 from tokverify.report.stream import StreamFault, StreamMethod
@@ -343,9 +342,9 @@ def test_the_program_ends_with_its_tokenizer():
 def test_a_configuration_may_not_run_a_program(monkeypatch):
     command = shlex.join(ARGUMENTS)
     with pytest.raises(TokverifyError, match=r"stored plan may not run a program; .* TOKVERIFY_COMMANDS"):
-        open_reference(ConfiguredLocation(f"command:{command}"))
+        open_reference(configured(f"command:{command}"))
     monkeypatch.setenv("TOKVERIFY_COMMANDS", f"other\n{command}\n")
-    assert open_reference(ConfiguredLocation(f"command:{command}")).tokenizer.name == "small"
+    assert open_reference(configured(f"command:{command}")).tokenizer.name == "small"
 
 
 @pytest.mark.parametrize(("piece", "alone_bytes"), [("▁a", b" a"), ("a▁", "a▁".encode())])
@@ -355,8 +354,8 @@ def test_pieces_without_bytes_are_read_as_usual_or_like_those_of_the_model(piece
     tokens = [{"piece": piece} for piece in ["<unk>", "<s>", piece, "a", "b", "c", "é"]]
     arguments = [*ARGUMENTS, f"tokens={json.dumps({'tokens': tokens})}"]
     model = open_model(SAMPLE / "sample.gguf")
-    alone = load(Request(shlex.join(arguments))).tokenizer
-    beside = load(Request(shlex.join(arguments), spec=model.spec)).tokenizer
+    alone = load(request(shlex.join(arguments))).tokenizer
+    beside = load(request(shlex.join(arguments), spec=model.spec)).tokenizer
     assert alone.token_bytes(2) == alone_bytes
     assert beside.token_bytes(2) == piece.replace("▁", " ").encode()
     with pytest.raises(UnsupportedError, match=r"^small does not list the types of its tokens$"):
@@ -368,7 +367,7 @@ def test_added_tokens_do_not_decide_how_pieces_are_stored():
     tokens = [*added, {"piece": "Ġa"}, *({"piece": piece} for piece in byte_pieces())]
     hello = {"vocab_size": len(tokens)}
     arguments = [*ARGUMENTS, f"hello={json.dumps(hello)}", f"tokens={json.dumps({'tokens': tokens})}"]
-    tokenizer = load(Request(shlex.join(arguments))).tokenizer
+    tokenizer = load(request(shlex.join(arguments))).tokenizer
     assert [tokenizer.token_bytes(id) for id in (0, 50)] == ["▁0".encode(), b" a"]
 
 

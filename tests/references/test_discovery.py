@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from support.locations import find_model
 from support.rank_maker import byte_ranks
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references import discovery
@@ -129,7 +130,7 @@ def test_the_search_goes_on_after_a_broken_tokenizer_and_the_report_says_so(requ
 def test_a_broken_tokenizer_in_the_repository_of_the_model_is_an_error_if_nothing_else_is_found(model, hub):
     hub["org/fox@main"] = BrokenFileError("org/fox: tokenizer.json: not a tokenizer.json")
     with pytest.raises(BrokenFileError, match=r"^org/fox: tokenizer\.json: .* no other reference was found"):
-        find_reference(model, SPEC, repository="org/fox@main")
+        find_reference(replace(find_model(model), repository="org/fox@main"), SPEC)
 
 
 def test_a_broken_tokenizer_in_a_repository_that_the_file_only_names_is_reported(model, hub):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import tokenizers
 
+from support.locations import configured
 from support.paths import SAMPLE
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
 from tokverify.references import environment, open_reference
-from tokverify.references.location import ConfiguredLocation
 from tokverify.sources.load import load_gguf
 
 TEXTS = ("Hello  world", "<bos>a<eos>", "1234\n")
@@ -68,7 +68,7 @@ def test_packages_are_separated_by_spaces_and_versions_by_commas(monkeypatch, pa
 
 def test_a_configuration_may_not_install_packages(path):
     with pytest.raises(TokverifyError, match=r"stored plan may not install packages; name it with -r$"):
-        open_reference(ConfiguredLocation(f"env:tokenizers==0.21.0:{path}"))
+        open_reference(configured(f"env:tokenizers==0.21.0:{path}"))
 
 
 def test_packages_that_cannot_be_installed_give_one_line_and_leave_nothing(monkeypatch, path):

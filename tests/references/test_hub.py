@@ -6,10 +6,10 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
+from support.locations import request
 from support.rank_maker import byte_ranks
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.hub import UnreachableError, load, open_repository
-from tokverify.references.reference import Request
 from tokverify.sources.config import chat_templates
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -77,7 +77,7 @@ def words(tokenizer_json) -> bytes:
 
 def test_a_cached_repository_needs_no_hub(cache, words):
     put(cache, "org/fox", {"tokenizer.json": words, "tokenizer_config.json": b'{"unk_token": "[UNK]"}'})
-    found = load(Request("org/fox"))
+    found = load(request("org/fox"))
     assert found.tokenizer.encode("red fox", add_special=False, parse_special=False) == [3, 4]
     assert found.tokenizer.special_ids == {"unk": 0}
     assert found.source == f"org/fox@{COMMIT}/tokenizer.json"

@@ -8,7 +8,6 @@ import pytest
 from support.charsmap_maker import make_charsmap, pack_charsmap
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.huggingface import HuggingFaceTokenizer, from_json, load
-from tokverify.references.reference import Request
 
 
 def tokenizer_of(content: dict) -> HuggingFaceTokenizer:
@@ -102,16 +101,16 @@ def test_the_config_next_to_the_file_declares_the_roles(tokenizer_json, tmp_path
     (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<s>", "unk_token": "[UNK]"}')
     config = {"bos_token": None, "eos_token": {"content": "</s>"}, "pad_token": "<gone>"}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    found = load(Request(str(tmp_path / "tokenizer.json")))
+    found = load(tmp_path / "tokenizer.json")
     assert found.tokenizer.special_ids == {"eos": 2, "unk": 0}
 
 
 def test_the_config_of_another_model_in_the_directory_is_not_taken(tokenizer_json, tmp_path):
     (tmp_path / "fox.tokenizer.json").write_text(json.dumps(tokenizer_json))
     (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "<s>"}')
-    assert load(Request(str(tmp_path / "fox.tokenizer.json"))).tokenizer.special_ids == {"bos": 1, "eos": 2}
+    assert load(tmp_path / "fox.tokenizer.json").tokenizer.special_ids == {"bos": 1, "eos": 2}
     (tmp_path / "fox.tokenizer_config.json").write_text('{"eos_token": "<s>"}')
-    assert load(Request(str(tmp_path / "fox.tokenizer.json"))).tokenizer.special_ids == {"eos": 1}
+    assert load(tmp_path / "fox.tokenizer.json").tokenizer.special_ids == {"eos": 1}
 
 
 @pytest.mark.parametrize("config", ["{", "[]", "\x00"])
@@ -119,7 +118,7 @@ def test_a_broken_config_is_named(tokenizer_json, tmp_path, config):
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json))
     (tmp_path / "tokenizer_config.json").write_text(config)
     with pytest.raises(BrokenFileError, match=r"tokenizer_config\.json: .*JSON.*; repair or remove it"):
-        load(Request(str(tmp_path / "tokenizer.json")))
+        load(tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_bytes_of_added_tokens_follow_the_decoder_unless_they_are_special(tokeni
 
 
 def test_bytes_of_a_byte_level_vocabulary(vocabs):
-    gpt2 = load(Request(str(vocabs / "gpt-2.tokenizer.json"))).tokenizer
+    gpt2 = load(vocabs / "gpt-2.tokenizer.json").tokenizer
     llama = encode(gpt2, " \N{LLAMA}")
     assert [gpt2.piece(id) for id in llama] == ["ĠðŁ", "¦", "Ļ"]
     assert b"".join(map(gpt2.token_bytes, llama)) == " \N{LLAMA}".encode()
@@ -187,7 +186,7 @@ def test_bytes_of_a_byte_level_vocabulary(vocabs):
 
 
 def test_bytes_of_a_sentencepiece_style_vocabulary(vocabs):
-    llama = load(Request(str(vocabs / "llama-spm.tokenizer.json"))).tokenizer
+    llama = load(vocabs / "llama-spm.tokenizer.json").tokenizer
     ids = encode(llama, "a\x00 \N{LLAMA}")
     assert b"".join(map(llama.token_bytes, ids)) == " a\x00 \N{LLAMA}".encode()
     assert llama.decode(ids) == "a\x00 \N{LLAMA}".encode()
@@ -196,7 +195,7 @@ def test_bytes_of_a_sentencepiece_style_vocabulary(vocabs):
 
 @pytest.mark.parametrize("name", ["gpt-2", "llama-spm"])
 def test_real_vocabularies_agree_with_llama_cpp(vocabs, golden, name):
-    tokenizer = load(Request(str(vocabs / f"{name}.tokenizer.json"))).tokenizer
+    tokenizer = load(vocabs / f"{name}.tokenizer.json").tokenizer
     differing = [
         text
         for text, add_special, parse_special, ids in golden(name)
@@ -206,7 +205,7 @@ def test_real_vocabularies_agree_with_llama_cpp(vocabs, golden, name):
 
 
 def test_mpt_normalizes_where_its_gguf_cannot(vocabs):
-    mpt = load(Request(str(vocabs / "mpt.tokenizer.json"))).tokenizer
+    mpt = load(vocabs / "mpt.tokenizer.json").tokenizer
     assert encode(mpt, "e\u0301") == encode(mpt, "\u00e9")
 
 

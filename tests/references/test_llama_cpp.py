@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.gguf_maker import make_gguf, numbers, string, strings
+from support.locations import configured, request
 from tokverify import load_cases, load_gguf
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -17,8 +18,6 @@ from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, 
 from tokverify.references import environment, llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
 from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
-from tokverify.references.location import ConfiguredLocation
-from tokverify.references.reference import Request
 from tokverify.report.run import Status, count_decode_differences, count_status, vocabularies_differ
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.texts.vocabulary import compare_vocabularies
@@ -163,7 +162,7 @@ def test_the_child_ends_with_its_tokenizer(model, library):
 def test_the_child_ends_with_its_parent(model, library):
     code = (
         "import sys\n"
-        "from tokverify.references import load_reference\n"
+        "from tokverify import load_reference\n"
         "tokenizer = load_reference(f'llama.cpp:{sys.argv[1]}')\n"
         "print(tokenizer._program._process._process.pid, flush=True)\n"
         "sys.stdin.read()\n"
@@ -190,16 +189,16 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
 
 def test_a_missing_model_is_reported(tmp_path):
     with pytest.raises(TokverifyError, match=r"gone\.gguf: no such file"):
-        load(Request("gone.gguf"))
+        load(request("gone.gguf"))
     with pytest.raises(TokverifyError, match=r"name one, as in `llama\.cpp:model\.gguf`"):
-        load(Request(""))
+        load(request(""))
 
 
 def test_a_file_that_llama_cpp_refuses_says_why(tmp_path, library):
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"hello" * 10)
     with pytest.raises(BrokenFileError, match=r"bad\.gguf: llama\.cpp cannot load it \(.*magic.*\)$"):
-        load(Request(str(path)))
+        load(request(str(path)))
 
 
 def params(at: int, flags: bytes) -> bytes:
@@ -229,7 +228,7 @@ def test_another_library_is_detected(model, library, tmp_path):
 def test_a_missing_library_says_how_to_install_it(model, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[llama-cpp\]'"):
-        load(Request("", model=model))
+        load(request("", model=model))
 
 
 @pytest.mark.parametrize("name", ["gemma-3", "gemma-4", "llama-spm", "gpt-2", "mpt", "qwen2"])
@@ -265,10 +264,10 @@ def test_decoding_is_compared_as_llama_detokenize_does_it(library, vocabs):
 
 def test_a_model_of_another_format_is_converted_to_gguf_first(library):
     folder = SAMPLE.parent
-    with_model = load(Request("", model=folder / "sample.tokenizer.model"))
-    named = load(Request(str(folder / "sample.tokenizer.model"), model=SAMPLE))
+    with_model = load(request("", model=folder / "sample.tokenizer.model"))
+    named = load(request(str(folder / "sample.tokenizer.model"), model=SAMPLE))
     assert with_model.source == named.source == f"{folder / 'sample.tokenizer.model'}, converted to GGUF"
-    gguf = load(Request("", model=SAMPLE)).tokenizer
+    gguf = load(request("", model=SAMPLE)).tokenizer
     for text in ("a    b", "word\n\tword", "<bos>x"):
         ids = encode(gguf, text, add_special=True)
         assert encode(with_model.tokenizer, text, add_special=True) == encode(named.tokenizer, text, add_special=True)
@@ -276,7 +275,7 @@ def test_a_model_of_another_format_is_converted_to_gguf_first(library):
 
 
 def test_its_file_is_there_for_a_new_child_and_gone_in_the_end(library):
-    tokenizer = load(Request("", model=SAMPLE.parent / "sample.tokenizer.model")).tokenizer
+    tokenizer = load(request("", model=SAMPLE.parent / "sample.tokenizer.model")).tokenizer
     path = tokenizer._model
     tokenizer.close()
     assert encode(tokenizer, "a")
@@ -307,7 +306,7 @@ def test_a_library_is_named_by_its_path(model, library):
 def test_only_the_user_names_a_build_or_a_library(model, library):
     for name in ("b9014", str(library.path)):
         with pytest.raises(TokverifyError, match="may not name a build or a library"):
-            open_reference(ConfiguredLocation(f"llama.cpp@{name}"), model=model)
+            open_reference(configured(f"llama.cpp@{name}"), model=model)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="wheels are known for Linux only")

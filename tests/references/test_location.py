@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from support.locations import identify
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.references.location import identify, repository, repository_of_url
+from tokverify.references.location import repository, repository_of_url
 from tokverify.sources.location import file_and_rest
 
 KINDS = {"rebuilt", "hub", "tokenizers"}.__contains__

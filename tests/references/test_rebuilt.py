@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from support.locations import request
 from support.spec_maker import CONTROL, bpe_spec
 from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import CAVEAT, load, rebuild
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -120,7 +121,7 @@ def test_gemma4_merges_ranks_over_escaped_spaces():
 
 
 def test_provenance():
-    found = load(Request("", GPT2))
+    found = load(request("", GPT2))
     assert isinstance(found, FoundReference)
     assert (found.source, found.tokenizer.name, found.caveat) == ("rebuilt", "rebuilt", CAVEAT)
     assert found.tokenizer.special_ids["bos"] == 6
@@ -136,7 +137,7 @@ def test_tied_scores_are_a_caveat():
 
 def test_without_a_gguf_file_there_is_nothing_to_rebuild():
     with pytest.raises(TokverifyError, match="no GGUF file from which to rebuild"):
-        load(Request(""))
+        load(request(""))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_without_a_gguf_file_there_is_nothing_to_rebuild():
 )
 def test_a_vocabulary_that_the_library_cannot_hold_is_unsupported(change, message):
     with pytest.raises(UnsupportedError, match=message):
-        load(Request("", replace(GPT2, **change)))
+        load(request("", replace(GPT2, **change)))
 
 
 def test_models_that_cannot_be_rebuilt_are_unsupported():
@@ -163,7 +164,7 @@ def test_models_that_cannot_be_rebuilt_are_unsupported():
 @pytest.mark.parametrize("name", ["gpt-2", "llama-spm", "mpt", "qwen2"])
 def test_real_vocabularies_agree_with_llama_cpp(vocabs: Path, golden, name):
     spec = read_spec(vocabs / f"{name}.gguf")
-    tokenizer = load(Request("", spec)).tokenizer
+    tokenizer = load(request("", spec)).tokenizer
     assert [
         text
         for text, add_special, parse_special, ids in golden(name)
@@ -174,7 +175,7 @@ def test_real_vocabularies_agree_with_llama_cpp(vocabs: Path, golden, name):
 @pytest.mark.parametrize("pre", ["default", "gpt-2", "llama-bpe", "mpt", "qwen2"])
 def test_pre_tokenizers_agree_with_llama_cpp(vocabs: Path, golden, pre):
     spec = replace(read_spec(vocabs / "gpt-2.gguf"), pre=pre)
-    tokenizer = load(Request("", spec)).tokenizer
+    tokenizer = load(request("", spec)).tokenizer
     rows = list(golden(f"pre/{pre}"))
     assert [
         text

@@ -5,7 +5,6 @@ from sentencepiece import SentencePieceProcessor
 
 from support.sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.references.reference import Request
 from tokverify.references.sentencepiece import SentencePieceTokenizer, load
 
 
@@ -18,7 +17,7 @@ def model_path(tmp_path, sentencepiece_model):
 
 @pytest.fixture
 def small(model_path) -> SentencePieceTokenizer:
-    return load(Request(str(model_path))).tokenizer
+    return load(model_path).tokenizer
 
 
 @pytest.fixture
@@ -104,7 +103,7 @@ def test_without_a_config_no_tokens_are_added_around_a_text(small):
 )
 def test_the_config_declares_the_tokens_around_a_text(model_path, config, adds_special, before, after):
     model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
-    tokenizer = load(Request(str(model_path))).tokenizer
+    tokenizer = load(model_path).tokenizer
     assert tokenizer.adds_special is adds_special
     assert encode(tokenizer, "fox", add_special=True) == [*before, *encode(tokenizer, "fox"), *after]
 
@@ -113,7 +112,7 @@ def test_a_config_that_adds_a_token_the_model_lacks(model_path):
     config = {"add_bos_token": True, "bos_token": "<gone>"}
     model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(BrokenFileError, match="adds the bos token '<gone>', which the model does not have"):
-        load(Request(str(model_path)))
+        load(model_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\n\x05\n\x03ab"])
@@ -121,7 +120,7 @@ def test_anything_but_a_model_gives_one_line(tmp_path, content):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(content)
     with pytest.raises(BrokenFileError, match=r"tokenizer\.model: not a sentencepiece model") as caught:
-        load(Request(str(path)))
+        load(path)
     assert "\n" not in str(caught.value)
 
 
@@ -130,24 +129,24 @@ def test_a_piece_that_is_not_utf_8_gives_one_line(tmp_path):
     specials = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
     path.write_bytes(make_model([*specials, (b"\xe0", 0.0, NORMAL)]))
     with pytest.raises(BrokenFileError, match=r"not a sentencepiece model \('utf-8' codec can't decode byte 0xe0"):
-        load(Request(str(path)))
+        load(path)
 
 
 def test_llama_agrees_with_llama_cpp_where_control_tokens_are_not_parsed(vocabs, golden):
-    llama = load(Request(str(vocabs / "llama-spm.tokenizer.model"))).tokenizer
+    llama = load(vocabs / "llama-spm.tokenizer.model").tokenizer
     rows = [row for row in golden("llama-spm") if not row[1] and not row[2]]
     assert len(rows) > 100
     assert [text for text, _, _, ids in rows if encode(llama, text) != ids] == []
 
 
 def test_t5_agrees_with_llama_cpp_where_no_user_defined_piece_occurs(vocabs, golden):
-    t5 = load(Request(str(vocabs / "t5.tokenizer.model"))).tokenizer
+    t5 = load(vocabs / "t5.tokenizer.model").tokenizer
     rows = [row for row in golden("t5") if not row[1] and not row[2] and "<extra_id_" not in row[0]]
     assert len(rows) > 100
     assert [text for text, _, _, ids in rows if encode(t5, text) != ids] == []
 
 
 def test_the_unknown_token_of_a_vocabulary_without_byte_pieces(vocabs):
-    t5 = load(Request(str(vocabs / "t5.tokenizer.model"))).tokenizer
+    t5 = load(vocabs / "t5.tokenizer.model").tokenizer
     assert pieces(t5, "a\x00b") == ["▁", "a", "<unk>", "b"]
     assert t5.special_ids == {"eos": 1, "unk": 2, "pad": 0}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support import raw_server
+from support.locations import configured, request
 from support.paths import ROOT
 from support.raw_server import RawServer
 from support.small_model import write_small_model
@@ -15,8 +16,6 @@ from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
-from tokverify.references.location import ConfiguredLocation
-from tokverify.references.reference import Request
 from tokverify.report.run import vocabularies_differ
 from tokverify.system import http_pool
 from tokverify.system.http_pool import AnswerError
@@ -58,7 +57,9 @@ def stand_in(encoder):
 
 def load(request, **limits):
     """Connect to a llama-server without looking at what kind of server it is."""
-    return servers.load(replace(request, location=f"llama-server+{request.location}"), **limits)
+    return servers.load(
+        replace(request, location=request.location.at(f"llama-server+{request.location.text}")), **limits
+    )
 
 
 def encode(tokenizer, text, *, add_special=False, parse_special=True):
@@ -82,7 +83,7 @@ def test_a_real_server_encodes_and_decodes_like_the_encoder(address, encoder):
 
 
 def test_a_real_server_reports_the_bytes_of_all_its_tokens(address, encoder):
-    tokenizer = load(Request(address)).tokenizer
+    tokenizer = load(request(address)).tokenizer
     difference = compare_vocabularies(encoder, tokenizer)
     assert not vocabularies_differ(difference)
     assert difference.respelled > 500
@@ -94,7 +95,7 @@ def test_a_real_server_reports_the_bytes_of_all_its_tokens(address, encoder):
 
 
 def test_a_real_server_shows_broken_bytes_as_u_fffd(address, encoder):
-    tokenizer = load(Request(address)).tokenizer
+    tokenizer = load(request(address)).tokenizer
     id = encode(encoder, "\N{LLAMA}")[-1]
     assert tokenizer.decode([id]) == "\N{REPLACEMENT CHARACTER}".encode()
     assert tokenizer.token_bytes(id) == "\N{LLAMA}".encode()[-1:]
@@ -102,7 +103,7 @@ def test_a_real_server_shows_broken_bytes_as_u_fffd(address, encoder):
 
 
 def test_a_refusal_by_a_real_server_is_an_error_of_one_text(address):
-    tokenizer = load(Request(address)).tokenizer
+    tokenizer = load(request(address)).tokenizer
     with pytest.raises(EncodeError, match="lone surrogate"):
         encode(tokenizer, "\ud800")
     for id in (-1, 2000, 2**40):
@@ -112,7 +113,7 @@ def test_a_refusal_by_a_real_server_is_an_error_of_one_text(address):
 
 
 def test_the_stand_in_behaves_like_the_real_server(address, stand_in):
-    real, double = load(Request(address)).tokenizer, load(Request(stand_in.address)).tokenizer
+    real, double = load(request(address)).tokenizer, load(request(stand_in.address)).tokenizer
     for text in ("", "Hello  world", "a\0<turn>\N{LLAMA}"):
         for add_special, parse_special in MODES:
             ids = encode(real, text, add_special=add_special, parse_special=parse_special)
@@ -123,12 +124,12 @@ def test_the_stand_in_behaves_like_the_real_server(address, stand_in):
 
 def test_an_address_with_a_path_keeps_it(stand_in):
     stand_in.prefix = "/api"
-    assert encode(load(Request(f"{stand_in.address}/api/")).tokenizer, "a") == [1717]
+    assert encode(load(request(f"{stand_in.address}/api/")).tokenizer, "a") == [1717]
 
 
 def test_a_token_without_a_piece_gets_a_placeholder(stand_in):
     stand_in.answers["/tokenize"] = (200, {"tokens": [{"id": id, "piece": ""} for id in range(2000)]})
-    tokenizer = load(Request(stand_in.address)).tokenizer
+    tokenizer = load(request(stand_in.address)).tokenizer
     assert (tokenizer.piece(5), tokenizer.token_bytes(5)) == ("<5>", b"")
 
 
@@ -167,7 +168,7 @@ def test_no_server_at_the_address_is_an_error():
 def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, error, message):
     stand_in.answers[path] = answer
     with pytest.raises(error, match=message) as caught:
-        load(Request(stand_in.address))
+        load(request(stand_in.address))
     assert str(caught.value).startswith(stand_in.address)
     assert "\n" not in str(caught.value)
 
@@ -184,7 +185,7 @@ def test_anything_but_a_llama_server_gives_one_line(stand_in, path, answer, erro
     ],
 )
 def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
-    tokenizer = load(Request(stand_in.address)).tokenizer
+    tokenizer = load(request(stand_in.address)).tokenizer
     stand_in.answers["/tokenize"] = answer
     with pytest.raises(EncodeError, match=message):
         encode(tokenizer, "a")
@@ -194,14 +195,14 @@ def test_a_failure_is_the_error_of_one_text(stand_in, answer, message):
 
 @pytest.mark.parametrize("status", [401, 429, 502, 503, 504])
 def test_what_a_server_answers_to_every_request_ends_the_run(stand_in, status):
-    tokenizer = load(Request(stand_in.address), seconds=0.5).tokenizer
+    tokenizer = load(request(stand_in.address), seconds=0.5).tokenizer
     stand_in.answers["/tokenize"] = (status, "")
     with pytest.raises(GoneError, match=rf"^{stand_in.address}/tokenize: HTTP {status}"):
         encode(tokenizer, "a")
 
 
 def test_a_server_that_closes_every_connection_ends_the_run(stand_in):
-    tokenizer = load(Request(stand_in.address)).tokenizer
+    tokenizer = load(request(stand_in.address)).tokenizer
     stand_in.answers["/tokenize"] = None
     with pytest.raises(GoneError, match=r"/tokenize: no complete response \(Remote end closed connection"):
         tokenizer.encode_many(["a", "b", "c"], add_special=False, parse_special=True)
@@ -209,7 +210,7 @@ def test_a_server_that_closes_every_connection_ends_the_run(stand_in):
 
 def test_a_server_that_has_ended_ends_the_run(encoder):
     with StandIn(encoder) as running:
-        tokenizer = load(Request(running.address)).tokenizer
+        tokenizer = load(request(running.address)).tokenizer
     with pytest.raises(GoneError, match=r"/tokenize: no complete response \(Connection refused\)$"):
         tokenizer.encode_many(["a"] * 100, add_special=False, parse_special=True)
     with pytest.raises(GoneError, match=r"/detokenize: no complete response"):
@@ -220,7 +221,7 @@ def test_a_server_that_has_ended_ends_the_run(encoder):
     ("answer", "message"), [((500, "broken"), "detokenize"), ((200, {"content": 5}), "no text"), ((200, {}), "no text")]
 )
 def test_a_failure_to_decode_is_reported(stand_in, answer, message):
-    tokenizer = load(Request(stand_in.address)).tokenizer
+    tokenizer = load(request(stand_in.address)).tokenizer
     stand_in.answers["/detokenize"] = answer
     with pytest.raises(EncodeError, match=message):
         tokenizer.decode([5])
@@ -228,11 +229,11 @@ def test_a_failure_to_decode_is_reported(stand_in, answer, message):
 
 def test_a_version_is_not_needed(stand_in):
     stand_in.answers["/props"] = (501, "")
-    assert load(Request(stand_in.address)).versions == {}
+    assert load(request(stand_in.address)).versions == {}
 
 
 def test_a_server_that_is_too_slow_ends_the_run(stand_in):
-    tokenizer = load(Request(stand_in.address), seconds=0.2).tokenizer
+    tokenizer = load(request(stand_in.address), seconds=0.2).tokenizer
     stand_in.hold = True
     with pytest.raises(TokverifyError, match=r"no complete response within 0\.2 s") as caught:
         encode(tokenizer, "a")
@@ -251,7 +252,7 @@ def test_a_server_that_is_too_slow_ends_the_run(stand_in):
 )
 def test_a_response_that_never_ends_ends_the_run(answer):
     with RawServer(answer) as running, pytest.raises(TokverifyError, match=r"no complete response within 0\.3 s"):
-        load(Request(running.address), seconds=0.3)
+        load(request(running.address), seconds=0.3)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_a_response_that_never_ends_ends_the_run(answer):
 )
 def test_a_response_that_is_no_http_is_one_short_line(answer):
     with RawServer(answer) as running, pytest.raises(TokverifyError) as caught:
-        load(Request(running.address), seconds=20)
+        load(request(running.address), seconds=20)
     assert str(caught.value).startswith(running.address)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
@@ -267,34 +268,34 @@ def test_a_response_that_is_no_http_is_one_short_line(answer):
 
 def test_a_response_beyond_the_limit_is_not_read_to_its_end():
     with RawServer(raw_server.endless_body) as running, pytest.raises(AnswerError, match="larger than 64 MiB"):
-        load(Request(running.address), seconds=60)
+        load(request(running.address), seconds=60)
 
 
 def test_a_response_that_would_fill_the_memory_is_not_parsed(stand_in, monkeypatch):
     monkeypatch.setattr(http_pool, "MAX_RESPONSE_MEMORY", 10_000)
     stand_in.answers["/v1/models"] = (200, "[" + "{}," * 1000 + "{}]")
     with pytest.raises(AnswerError, match="the response is not JSON"):
-        load(Request(stand_in.address))
+        load(request(stand_in.address))
 
 
 def test_a_connection_closed_while_idle_is_opened_again(stand_in):
-    tokenizer = load(Request(stand_in.address)).tokenizer
+    tokenizer = load(request(stand_in.address)).tokenizer
     stand_in.drop_connections()
     assert encode(tokenizer, "a") == [1717]
 
 
 def test_the_key_is_that_of_the_server_itself(stand_in, monkeypatch):
     monkeypatch.setenv("LLAMA_API_KEY", "secret,other")
-    load(Request(stand_in.address))
+    load(request(stand_in.address))
     assert stand_in.headers["Authorization"] == "Bearer secret"
     monkeypatch.delenv("LLAMA_API_KEY")
-    load(Request(stand_in.address))
+    load(request(stand_in.address))
     assert "Authorization" not in stand_in.headers
 
 
 def test_a_configured_address_is_sent_no_key(stand_in, monkeypatch):
     monkeypatch.setenv("LLAMA_API_KEY", "secret")
-    open_reference(ConfiguredLocation(stand_in.address))
+    open_reference(configured(stand_in.address))
     assert "Authorization" not in stand_in.headers
     open_reference(stand_in.address)
     assert stand_in.headers["Authorization"] == "Bearer secret"
@@ -303,7 +304,7 @@ def test_a_configured_address_is_sent_no_key(stand_in, monkeypatch):
 def test_a_configured_address_that_the_environment_names_is_sent_the_key(stand_in, monkeypatch):
     monkeypatch.setenv("LLAMA_API_KEY", "secret")
     monkeypatch.setenv("TOKVERIFY_SERVERS", f"http://other, {stand_in.address}/")
-    open_reference(ConfiguredLocation(stand_in.address))
+    open_reference(configured(stand_in.address))
     assert stand_in.headers["Authorization"] == "Bearer secret"
 
 
@@ -313,7 +314,7 @@ def test_a_key_that_no_header_can_contain_is_not_shown(stand_in, monkeypatch, ke
     with pytest.raises(
         TokverifyError, match=r"^the API key for http://.* contains a character that no HTTP header can contain"
     ):
-        load(Request(stand_in.address))
+        load(request(stand_in.address))
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://host:port", "http:///path", "http://a b:x"])
@@ -323,6 +324,6 @@ def test_invalid_addresses_are_rejected(address):
 
 
 def test_the_stand_in_was_asked_as_documented(stand_in):
-    encode(load(Request(stand_in.address)).tokenizer, "a\N{LLAMA}", add_special=True, parse_special=False)
+    encode(load(request(stand_in.address)).tokenizer, "a\N{LLAMA}", add_special=True, parse_special=False)
     assert json.loads(stand_in.body) == {"content": "a\N{LLAMA}", "add_special": True, "parse_special": False}
     assert stand_in.headers["Content-Type"] == "application/json"

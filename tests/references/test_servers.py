@@ -6,6 +6,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
+from support.locations import configured, request
 from support.paths import SAMPLE
 from support.server_stand_ins import (
     STAND_INS,
@@ -22,8 +23,6 @@ from tokverify.commands.cli import main
 from tokverify.commands.tasks.diff import diff_tokenizers
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
-from tokverify.references.location import ConfiguredLocation
-from tokverify.references.reference import Request
 from tokverify.report.consequence import Level, Outcome
 from tokverify.report.diff import diff_exit_code
 from tokverify.system import http_client
@@ -433,16 +432,16 @@ def test_the_own_key_comes_before_that_of_llama_server(start, monkeypatch):
     monkeypatch.setenv("TOKVERIFY_API_KEY", "own")
     open_reference(stand_in.address)
     assert stand_in.headers["Authorization"] == "Bearer own"
-    open_reference(ConfiguredLocation(f"vllm+{stand_in.address}"))
+    open_reference(configured(f"vllm+{stand_in.address}"))
     assert "Authorization" not in stand_in.headers
     monkeypatch.setenv("TOKVERIFY_SERVERS", stand_in.address)
-    open_reference(ConfiguredLocation(f"vllm+{stand_in.address}#x"))
+    open_reference(configured(f"vllm+{stand_in.address}#x"))
     assert stand_in.headers["Authorization"] == "Bearer own"
 
 
 def test_a_location_that_is_no_address_is_an_error():
     with pytest.raises(TokverifyError, match="not a valid address"):
-        servers.load(Request("ftp://host"))
+        servers.load(request("ftp://host"))
 
 
 def test_a_server_is_fuzzed_with_the_vocabulary_of_the_other_side(start):

@@ -8,7 +8,6 @@ import pytest
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references import open_reference
 from tokverify.references.discovery import find_reference
-from tokverify.references.reference import Request
 from tokverify.references.tekken import load
 from tokverify.spec import TokenizerSpec
 
@@ -109,14 +108,14 @@ def test_a_broken_file_is_an_error(path, content, broken):
         BrokenFileError,
         match=r"tekken\.json: (mistral-common .* cannot load it|config\.default_vocab_size must be|each special token)",
     ) as caught:
-        load(Request(str(path)))
+        load(path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_library_says_how_to_install_it(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mistral_common", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[mistral\]'"):
-        load(Request(str(path)))
+        load(path)
 
 
 def test_the_published_table_that_comes_with_the_library():

@@ -10,7 +10,6 @@ from tokverify import load_cases, load_gguf
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference
-from tokverify.references.reference import Request
 from tokverify.references.tiktoken import load
 from tokverify.report.run import vocabularies_differ
 from tokverify.sources.tiktoken.published import PUBLISHED
@@ -169,7 +168,7 @@ def test_an_unknown_encoding_is_an_error():
 def test_a_missing_library_says_how_to_install_it(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[tiktoken\]'"):
-        load(Request(str(path)))
+        load(path)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "r50k_base", "p50k_base", "cl100k_base", "o200k_base"])

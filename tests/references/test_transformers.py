@@ -7,9 +7,9 @@ import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
+from support.locations import configured, identify
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.references import open_reference, transformers
-from tokverify.references.location import ConfiguredLocation, identify
 from tokverify.references.transformers import split_options
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -59,7 +59,7 @@ def test_code_of_a_repository_runs_only_on_request(folder, tmp_path):
     trusted = open_reference(f"transformers:{custom},trust_remote_code").tokenizer
     assert encode(trusted, "ab cd") == plain[::-1]
     with pytest.raises(TokverifyError, match="a configuration or stored plan may not ask for trust_remote_code"):
-        open_reference(ConfiguredLocation(f"transformers:{custom},trust_remote_code"))
+        open_reference(configured(f"transformers:{custom},trust_remote_code"))
     with pytest.raises(TokverifyError, match=r"if you trust it, add `,trust_remote_code` to the location$"):
         open_reference(f"transformers:{custom}")
 

@@ -13,6 +13,7 @@ from tokverify.corpus.document import Columns
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import CorpusFile, WorkUnit
+from tokverify.location import Location
 from tokverify.text.wording import list_items, plural, quote
 
 _SMALLEST_UNIT, _LARGEST_UNIT = 1 << 23, 1 << 27
@@ -23,9 +24,9 @@ _MANY_UNITS = 64
 class Request:
     """What is compared with what."""
 
-    model: str
-    """The path of the model."""
-    reference: str | None = None
+    model: Location
+    """Where the model is."""
+    reference: Location | None = None
     """The location of the reference; None to look for one."""
     data: tuple[str, ...] = ()
     """The locations of the corpus."""

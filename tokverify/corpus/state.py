@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,11 +13,13 @@ from tokverify.corpus.document import Unreadable
 from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import UnitResult, add
+from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
-from tokverify.references.location import StoredLocation
+from tokverify.location import FromFile, Location, Origin
 from tokverify.system.input_file import read_bytes
 from tokverify.system.output_file import SUFFIX, require_outside_git, write_file
+from tokverify.text.wording import list_items, quote
 
 _PLAN = "plan.json"
 _RESULTS = "results"
@@ -42,7 +45,7 @@ class StateDirectory:
         Raises:
             TokverifyError: If it belongs to another plan, or cannot be written.
         """
-        if (self.path / _PLAN).exists():
+        if self._own(_PLAN).exists():
             self._require_same(self.plan(), plan)
             return
         require_outside_git(self.path)
@@ -51,10 +54,10 @@ class StateDirectory:
         if any(name != _RESULTS and not name.endswith(SUFFIX) for name in names):
             raise TokverifyError(f"{self.path}: contains files, but no {_PLAN}; name a new directory with --state")
         try:
-            (self.path / _RESULTS).mkdir(parents=True, exist_ok=True)
+            self._own(_RESULTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TokverifyError(f"{self.path}: cannot be created: {error.strerror or error}") from error
-        write_file(self.path / _PLAN, msgspec.json.encode(_StoredPlan(_VERSION, plan), enc_hook=str).decode())
+        write_file(self.path / _PLAN, msgspec.json.encode(_StoredPlan(_VERSION, plan), enc_hook=_to_text).decode())
 
     def _require_same(self, old: Plan, new: Plan) -> None:
         if old.id != new.id:
@@ -64,27 +67,29 @@ class StateDirectory:
             )
 
     def plan(self) -> Plan:
-        """Return the plan, whose reference is a `StoredLocation`: the directory may come from somebody else.
+        """Return the plan, whose locations are those of a file: the directory may come from somebody else.
 
         Raises:
             TokverifyError: If there is none, or it was written by an incompatible version.
         """
-        path = self.path / _PLAN
+        path = self._own(_PLAN)
         if not path.exists():
             raise TokverifyError(f"{self.path}: contains no {_PLAN}; name a directory that was given as --state")
         try:
-            stored = msgspec.json.decode(read_bytes(path, "plan", _MAX_PLAN_BYTES), type=_StoredPlan)
+            content = read_bytes(path, "plan", _MAX_PLAN_BYTES)
+            stored = msgspec.json.decode(content, type=_StoredPlan, dec_hook=partial(_to_location, Origin(path)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise TokverifyError(f"{path}: not a plan of this version of tokverify ({error})") from error
         if stored.version != _VERSION:
             raise TokverifyError(f"{path}: written by another version of tokverify; name another directory")
-        request = stored.plan.request
-        location = None if request.reference is None else StoredLocation(request.reference)
-        return replace(stored.plan, request=replace(request, reference=location))
+        formats = {unit.file.format for unit in stored.plan.units}
+        if unknown := sorted(formats - SOURCES.keys()):
+            raise TokverifyError(f"{path}: this version of tokverify reads no {list_items([*map(quote, unknown)])}")
+        return stored.plan
 
     def missing(self, units: Sequence[WorkUnit]) -> list[WorkUnit]:
         """Return the units that have no result yet."""
-        stored = {path.stem for path in (self.path / _RESULTS).glob("*.json")}
+        stored = {path.stem for path in self._own(_RESULTS).glob("*.json")}
         return [unit for unit in units if unit.id not in stored]
 
     def store(self, result: UnitResult, file: CorpusFile) -> UnitResult:
@@ -116,7 +121,32 @@ class StateDirectory:
                 yield _read(path, plan.id)
 
     def _path_of(self, unit: str) -> Path:
-        return self.path / _RESULTS / f"{unit}.json"
+        return self._own(_RESULTS, f"{unit}.json")
+
+    def _own(self, *names: str) -> Path:
+        """Return the path of a file or directory of this one.
+
+        Raises:
+            TokverifyError: If it is a link, through which something else would be read, written or deleted.
+        """
+        path = self.path
+        for name in names:
+            path /= name
+            if path.is_symlink():
+                raise TokverifyError(f"{path}: is a link; a state directory contains only files of its own")
+        return path
+
+
+def _to_text(location: object) -> str:
+    if isinstance(location, Location):
+        return location.text
+    raise NotImplementedError
+
+
+def _to_location(origin: Origin, kind: type, text: object) -> Location:
+    if kind is Location and isinstance(text, str):
+        return FromFile(text, origin)
+    raise TypeError(f"expected a string, not {text!r}")
 
 
 def _reason(error: TokverifyError) -> str:

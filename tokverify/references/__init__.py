@@ -8,15 +8,17 @@ imported only when they are used.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
-from tokverify.references.file import FILE_REFERENCES, Loader
-from tokverify.references.location import LLAMA_CPP_OF_BUILD, ConfiguredLocation, StoredLocation, identify
+from tokverify.location import Location
+from tokverify.references.file import FILE_REFERENCES, FileLoader
+from tokverify.references.location import LLAMA_CPP_OF_BUILD, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import find_existing
+from tokverify.sources.stores.location import locate
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer
 
@@ -33,6 +35,7 @@ __all__ = [
     "is_kind",
     "is_location",
     "load_reference",
+    "open_location",
     "open_reference",
 ]
 
@@ -91,8 +94,15 @@ def _environment(request: Request) -> FoundReference:
     return environment.load(request)
 
 
+Loader = Callable[[Request], FoundReference]
+
+
+def _of_file(load: FileLoader) -> Loader:
+    return lambda request: load(request.location)
+
+
 REFERENCES: Mapping[str, Loader] = {
-    **FILE_REFERENCES,
+    **{kind: _of_file(load) for kind, load in FILE_REFERENCES.items()},
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,
@@ -106,7 +116,7 @@ REFERENCES: Mapping[str, Loader] = {
 
 
 def load_reference(
-    location: str | Path,
+    location: str | Path | Location,
     *,
     spec: TokenizerSpec | None = None,
     settings: Settings | None = None,
@@ -117,7 +127,18 @@ def load_reference(
 
 
 def open_reference(
-    location: str | Path,
+    location: str | Path | Location,
+    *,
+    spec: TokenizerSpec | None = None,
+    settings: Settings | None = None,
+    model: Path | None = None,
+) -> FoundReference:
+    """Open what Python code or the loader of another package names; see `open_location`."""
+    return open_location(locate(location), spec=spec, settings=settings, model=model)
+
+
+def open_location(
+    location: Location,
     *,
     spec: TokenizerSpec | None = None,
     settings: Settings | None = None,
@@ -129,8 +150,7 @@ def open_reference(
         location: A tokenizer.json, a sentencepiece .model, a tiktoken or tekken file, a directory with one of the
             first two, another GGUF file, a hub id `org/name` or `org/name@revision`, the address of a server,
             `rebuilt`, `llama.cpp`, `command:PROGRAM ARGUMENTS`, or `tiktoken:NAME`. `KIND:LOCATION` selects any kind
-            explicitly, as in `hub:gpt2`, including kinds that other packages register. A `ConfiguredLocation` is sent
-            no key, and may not run a program; a `StoredLocation` cannot be of a kind of another package either.
+            explicitly, as in `hub:gpt2`, including kinds that other packages register.
         spec: The GGUF file's tokenizer, from which `rebuilt` is made.
         settings: Its effective settings, if already known.
         model: The GGUF file itself, which `llama.cpp` loads.
@@ -138,14 +158,9 @@ def open_reference(
     Raises:
         TokverifyError: If there is no such reference; a subclass if it is broken or of an unsupported kind.
     """
-    kind, rest = identify(str(location), is_kind, REFERENCES)
-    is_configured = isinstance(location, ConfiguredLocation)
-    request = Request(rest, spec, settings, model, is_configured)
-    if kind in REFERENCES:
-        return REFERENCES[kind](request)
-    if isinstance(location, StoredLocation):
-        raise TokverifyError(f"{location}: a stored plan may not use a reference of another package; name it with -r")
-    return _open_registered(kind, request)
+    kind, rest = identify(location, is_kind, REFERENCES)
+    request = Request(rest, spec, settings, model)
+    return REFERENCES[kind](request) if kind in REFERENCES else _open_registered(kind, request)
 
 
 def is_kind(name: str) -> bool:
@@ -164,6 +179,7 @@ def is_location(text: str) -> bool:
 def _open_registered(kind: str, request: Request) -> FoundReference:
     from tokverify.references.registered import guard, own_errors
 
+    request.location.require_typed(f"{kind}:{request.location.text}", "use a reference of another package")
     entry_point = next(iter(_find_entry_points(kind)))
     with own_errors(TokverifyError, f"{kind}: {entry_point.value} cannot be imported"):
         loader: Loader = entry_point.load()

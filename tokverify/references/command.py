@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.location import Typed
 from tokverify.references.command_process import Program
 from tokverify.references.command_protocol import (
     ADD_SPECIAL,
@@ -218,14 +219,11 @@ def load(request: Request) -> FoundReference:
     Raises:
         TokverifyError: If it cannot be started, does not speak the protocol, or only a file names it.
     """
-    _require_trusted(request)
-    try:
-        arguments = shlex.split(request.location)
-    except ValueError as error:
-        raise TokverifyError(f"command:{request.location}: cannot be split into words ({error})") from error
-    if not arguments:
-        raise TokverifyError("command: there is no program; name one, as in `command:./my-engine --model FILE`")
-    program = Program(arguments)
+    allowed = [line.strip() for line in os.environ.get(COMMANDS_VARIABLE, "").splitlines()]
+    advice = f", or set {COMMANDS_VARIABLE} to the command"
+    program = _start(
+        request.location.require_typed(f"command:{request.location.text}", "run a program", allowed, advice)
+    )
     return FoundReference(
         CommandTokenizer(program, settings_of(request)),
         source=program.command,
@@ -243,14 +241,14 @@ def settings_of(request: Request) -> Settings | None:
     return resolve(request.spec)
 
 
-def _require_trusted(request: Request) -> None:
-    """Refuse a command that only a configuration or a stored plan names, which a stranger may have written."""
-    trusted = [line.strip() for line in os.environ.get(COMMANDS_VARIABLE, "").splitlines()]
-    if request.is_configured and request.location.strip() not in trusted:
-        raise TokverifyError(
-            f"command:{request.location}: a configuration or stored plan may not run a program; name it with -r, or "
-            f"set {COMMANDS_VARIABLE} to the command"
-        )
+def _start(command: Typed) -> Program:
+    try:
+        arguments = shlex.split(command.text)
+    except ValueError as error:
+        raise TokverifyError(f"command:{command.text}: cannot be split into words ({error})") from error
+    if not arguments:
+        raise TokverifyError("command: there is no program; name one, as in `command:./my-engine --model FILE`")
+    return Program(arguments)
 
 
 def _describe_limits(program: Program) -> str:

@@ -11,11 +11,14 @@ from urllib.parse import unquote, urlsplit
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, MissingLibraryError, TokverifyError, UnsupportedError
+from tokverify.location import Location
 from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import FILE_NAMES, files_in
+from tokverify.sources.stores.location import find_model
+from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.quantization import model_name, without_part
 from tokverify.sources.stores.siblings import Sibling, find_sibling
 from tokverify.spec import TokenizerSpec
@@ -44,6 +47,7 @@ class _Search:
     spec: TokenizerSpec
     repository: str | None = None
     address: str | None = None
+    named: Location | None = None
     tried: list[str] = field(default_factory=list)
     """The places that yielded no reference, and why."""
     broken: list[BrokenFileError] = field(default_factory=list)
@@ -57,14 +61,7 @@ class _Search:
             self.broken.append(BrokenFileError(message))
 
 
-def find_reference(
-    model: Path,
-    spec: TokenizerSpec,
-    settings: Settings | None = None,
-    *,
-    repository: str | None = None,
-    address: str | None = None,
-) -> FoundReference:
+def find_reference(model: Path | ModelFile, spec: TokenizerSpec, settings: Settings | None = None) -> FoundReference:
     """Find what to compare a GGUF file's tokenizer with.
 
     Looks, in this order, at the files beside it or its address, at the repository it came from, inside it, and
@@ -75,14 +72,15 @@ def find_reference(
         model: The GGUF file.
         spec: Its tokenizer.
         settings: Its effective settings, if already known.
-        repository: The repository on the hub that the file came from, as `org/name@revision`, or only its name.
-        address: The address that the file came from.
 
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
         BrokenFileError: If a tokenizer file beside it cannot be read, and there is no other reference.
+        TokverifyError: If a file beside it leads where a configuration that names the model may not lead.
     """
-    search = _Search(model, spec, repository, address)
+    file = find_model(model)
+    model = file.path
+    search = _Search(model, spec, file.repository, file.address, file.named)
     for step in _STEPS:
         if found := step(search):
             return _add_reason(found, search)
@@ -106,7 +104,7 @@ def _find_beside(search: _Search) -> FoundReference | None:
     for path in _paths_beside(search.model):
         name = path.name
         try:
-            found = open_file(path)
+            found = open_file(search.named.at(str(path)) if search.named else path)
         except (UnsupportedError, MissingLibraryError, BrokenFileError) as error:
             # A file with the name of the model may be anything; the others can only be tokenizers.
             if isinstance(error, BrokenFileError) and name.removesuffix(".json") in _stems(search.model):
@@ -133,16 +131,17 @@ def _paths_beside(model: Path) -> list[Path]:
     return list(dict.fromkeys([*paths, *files_in(model.parent)]))
 
 
-def find_others(model: Path, spec: TokenizerSpec, reference: FoundReference) -> Iterator[FoundReference]:
+def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference) -> Iterator[FoundReference]:
     """Yield the other tokenizers at hand: beside the model, beside its reference, and in the GGUF file itself.
 
     What cannot be read is left out.
 
     Args:
-        model: The GGUF file.
+        file: The GGUF file.
         spec: Its tokenizer.
         reference: The reference that was chosen.
     """
+    model = file.path
     paths = _paths_beside(model)
     if reference.path is not None:
         paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
@@ -150,7 +149,7 @@ def find_others(model: Path, spec: TokenizerSpec, reference: FoundReference) -> 
     others = {path.resolve(): path for path in reversed(paths) if path.resolve() not in known}
     for path in reversed(others.values()):
         with suppress(TokverifyError):
-            yield open_file(path)
+            yield open_file(file.named.at(str(path)) if file.named else path)
     found = _find_inside(_Search(model, spec))
     if found and found.source != reference.source:
         yield found

@@ -41,14 +41,11 @@ def load(request: Request) -> FoundReference:
         TokverifyError: If the packages cannot be installed, the tokenizer cannot be loaded, or only a file names
             them, because installing a package runs its code.
     """
-    if request.is_configured:
-        raise TokverifyError(
-            f"env:{request.location}: a configuration or stored plan may not install packages; name it with -r"
-        )
-    packages, _, location = request.location.partition(":")
+    typed = request.location.require_typed(f"env:{request.location.text}", "install packages")
+    packages, _, location = typed.text.partition(":")
     names = packages.split()
     if not names or not location or not all(map(_PACKAGE.fullmatch, names)):
-        raise TokverifyError(f"env:{request.location}: not packages and a location, such as {_EXAMPLE}")
+        raise TokverifyError(f"env:{typed.text}: not packages and a location, such as {_EXAMPLE}")
     kind, _, rest = location.partition(":")
     kind, rest = (kind, rest) if kind in ENGINES else ("tokenizers", location)
     place, options = split_options(rest) if kind == "transformers" else (rest, [])

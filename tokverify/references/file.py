@@ -5,49 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tokverify.references.reference import FoundReference, Request
+from tokverify.location import Location
+from tokverify.references.reference import FoundReference
 from tokverify.sources.location import kind_of
 
-Loader = Callable[[Request], FoundReference]
+FileLoader = Callable[[Location | Path], FoundReference]
+"""Takes a location, or a path that the program has found."""
 
 
-def _tokenizers(request: Request) -> FoundReference:
+def _tokenizers(path: Location | Path) -> FoundReference:
     from tokverify.references import huggingface
 
-    return huggingface.load(request)
+    return huggingface.load(path)
 
 
-def _sentencepiece(request: Request) -> FoundReference:
+def _sentencepiece(path: Location | Path) -> FoundReference:
     from tokverify.references import sentencepiece
 
-    return sentencepiece.load(request)
+    return sentencepiece.load(path)
 
 
-def _tiktoken(request: Request) -> FoundReference:
+def _tiktoken(path: Location | Path) -> FoundReference:
     from tokverify.references import tiktoken
 
-    return tiktoken.load(request)
+    return tiktoken.load(path)
 
 
-def _tekken(request: Request) -> FoundReference:
+def _tekken(path: Location | Path) -> FoundReference:
     from tokverify.references import tekken
 
-    return tekken.load(request)
+    return tekken.load(path)
 
 
-def _rwkv(request: Request) -> FoundReference:
+def _rwkv(path: Location | Path) -> FoundReference:
     from tokverify.references import rwkv
 
-    return rwkv.load(request)
+    return rwkv.load(path)
 
 
-def _gguf(request: Request) -> FoundReference:
+def _gguf(path: Location | Path) -> FoundReference:
     from tokverify.references import gguf
 
-    return gguf.load(request)
+    return gguf.load(path)
 
 
-FILE_REFERENCES: Mapping[str, Loader] = {
+FILE_REFERENCES: Mapping[str, FileLoader] = {
     "tokenizers": _tokenizers,
     "sentencepiece": _sentencepiece,
     "tiktoken": _tiktoken,
@@ -58,12 +60,13 @@ FILE_REFERENCES: Mapping[str, Loader] = {
 """Kind of a file, as `kind_of` returns it -> its loader."""
 
 
-def open_file(path: Path) -> FoundReference:
+def open_file(place: Location | Path) -> FoundReference:
     """Load a tokenizer file of any of these kinds.
 
     Raises:
+        TokverifyError: If a file names it that may not lead there.
         BrokenFileError: If it cannot be read.
         UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
         MissingLibraryError: If the library that reads it is not installed.
     """
-    return FILE_REFERENCES[kind_of(path)](Request(str(path)))
+    return FILE_REFERENCES[kind_of(Path(place))](place)

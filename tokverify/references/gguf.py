@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tokverify.engine.encoder import Encoder
-from tokverify.references.reference import FoundReference, Request
+from tokverify.location import Location
+from tokverify.references.reference import FoundReference
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.stores.location import find_model
 
@@ -13,13 +16,13 @@ CAVEAT = (
 )
 
 
-def load(request: Request) -> FoundReference:
-    """Read the GGUF file at the request's location, which may be a name such as `hf:org/name`.
+def load(place: Location | Path) -> FoundReference:
+    """Read the GGUF file at a location, which may be a name such as `hf:org/name`.
 
     Raises:
         TokverifyError: If there is no such file. A subclass reports that it is broken or unsupported.
     """
-    file = find_model(request.location)
+    file = find_model(place)
     with file.named_in_errors():
         spec = read_spec(file.path)
     with file.prefixed_to_errors():

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.location import COMPANIONS
 from tokverify.references.file import open_file
 from tokverify.references.reference import FoundReference, Request
-from tokverify.sources.config import COMPANIONS
 from tokverify.sources.location import FILE_NAMES
 from tokverify.system.library_error import raised_as, summary
 
@@ -19,7 +19,7 @@ class UnreachableError(TokverifyError):
 
 def load(request: Request) -> FoundReference:
     """Open the repository `org/name` or `org/name@revision`."""
-    found = open_repository(request.location)
+    found = open_repository(request.location.text)
     return replace(found, reason=f"as requested, {found.reason}")
 
 

@@ -6,6 +6,7 @@ The library is used directly and never through `transformers`, which may change 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -19,7 +20,7 @@ from tokverify.references.huggingface_pieces import add_tokens, read_model_piece
 from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, special_texts
 from tokverify.sources.huggingface.expansion import (
     require_bounded,
@@ -244,13 +245,13 @@ class HuggingFaceTokenizer:
         return frozenset(id for id, token in added.items() if own_text or token.special)
 
 
-def load(request: Request) -> FoundReference:
+def load(place: os.PathLike[str]) -> FoundReference:
     """Load a tokenizer.json, and the roles of its special tokens from the files beside it.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a tokenizer.json.
     """
-    path = Path(request.location)
+    path = Path(place)
     found = from_json(
         read_file(path),
         source=str(path),

@@ -273,12 +273,10 @@ def load(request: Request) -> FoundReference:
     from tokverify.sources.stores.location import find_model
     from tokverify.sources.tokenizer_file import file_of, kind_of_model
 
-    build, location = split_build(request.location)
-    if build and request.is_configured:
-        raise TokverifyError(
-            f"llama.cpp@{build}: a configuration or stored plan may not name a build or a library; name it with -r"
-        )
-    model = find_model(location).path if location else request.model
+    build, place = split_build(request.location.text)
+    if build:
+        request.location.require_typed(f"llama.cpp@{build}", "name a build or a library")
+    model = find_model(request.location.at(place)).path if place else request.model
     if model is None:
         raise TokverifyError("llama.cpp: there is no file to load; name one, as in `llama.cpp:model.gguf`")
     if not file_of(model).is_file():
@@ -289,7 +287,7 @@ def load(request: Request) -> FoundReference:
     if kind_of_model(model) == "gguf":
         tokenizer, source = LlamaCppTokenizer(model, library), str(model)
     else:
-        tokenizer = _convert(model, library, None if location else request.spec)
+        tokenizer = _convert(model, library, None if place else request.spec)
         source = f"{model}, converted to GGUF"
     return FoundReference(
         tokenizer,

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, is_rwkv, kind_of
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
@@ -33,51 +34,41 @@ _SIMILAR = 0.7
 _NOT_MODELS = ("datasets/", "spaces/", "docs/", "blog/", "papers/", "collections/")
 
 
-class ConfiguredLocation(str):
-    """The location of a reference that a configuration names, and not the user: it must be sent no secrets."""
-
-    __slots__ = ()
-
-
-class StoredLocation(ConfiguredLocation):
-    """One that results stored by an earlier run name, and nobody on this machine: no other package loads it either."""
-
-    __slots__ = ()
-
-
-def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, str]:
+def identify(named: Location, is_kind: Callable[[str], bool], known: Iterable[str] = ()) -> tuple[str, Location]:
     """Return the kind of a reference, and the location to pass to its loader.
 
     Any kind can be selected explicitly, as in `rebuilt` or `hub:gpt2`. If none is, an existing path takes precedence
     over a hub id.
 
     Args:
-        location: What the user wrote.
+        named: What was written.
         is_kind: Whether a word is the name of a kind.
         known: The names of kinds to suggest if nothing fits.
 
     Raises:
-        TokverifyError: If the location is none of these.
+        TokverifyError: If the location is none of these, or a file that may not lead there names it.
         BrokenFileError: If it is a file or a directory without a tokenizer.
         UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
     """
+    location = named.text
     if location == EXPECT:
         raise TokverifyError("`expect`, the ids in the cases, works only with `tokverify run`; name a reference")
     kind, _, rest = location.partition(":")
     if location.startswith(LLAMA_CPP_OF_BUILD):
         kind, rest = "llama.cpp", location.removeprefix("llama.cpp")
     if is_kind(kind):
-        return kind, rest
+        return kind, named.at(rest)
     if is_stored(location):
-        return "gguf", location
+        return "gguf", named
     if _SERVER.match(location) and not _HUB_URL.match(location):
-        return "server", location
+        return "server", named
     if path := find_existing(location):
-        return _identify_file(path)
+        kind, found = _identify_file(Path(named.at(str(path))))
+        return kind, named.at(str(found))
     if hub_id := repository(location):
-        return "hub", hub_id
-    if (split := file_and_rest(location)) and kind_of(split[0]) == "tiktoken":
-        return "tiktoken", location
+        return "hub", named.at(hub_id)
+    if (split := file_and_rest(location)) and kind_of(Path(named.at(str(split[0])))) == "tiktoken":
+        return "tiktoken", named
     if lacks_scheme(location):
         raise TokverifyError(f"{location!r}: no such file; {scheme_advice(location)}")
     raise TokverifyError(
@@ -86,19 +77,19 @@ def identify(location: str, is_kind: Callable[[str], bool], known: Iterable[str]
     )
 
 
-def _identify_file(path: Path) -> tuple[str, str]:
+def _identify_file(path: Path) -> tuple[str, Path]:
     """Recognize a file, or the preferred one in a directory: by its content, or by a name that libraries agree on."""
     names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
     named = next((path / name for name in names if (path / name).is_file()), path)
     kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
     # RWKV's vocabulary is also published as vocab.txt.
     if kind == "vocab" and is_rwkv(named):
-        return "rwkv", str(named)
+        return "rwkv", named
     if kind:
         # transformers loads directories.
-        return kind, str(named.parent if kind == "transformers" else named)
+        return kind, named.parent if kind == "transformers" else named
     file = file_in(path) if path.is_dir() else path
-    return kind_of(file), str(file)
+    return kind_of(file), file
 
 
 def _suggest(location: str, known: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.location import Location
 from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import summary
 from tokverify.text.wording import truncate
@@ -22,7 +23,7 @@ _MAX_NAME = 200
 class Request:
     """The arguments of a loader: where the reference is, and the GGUF file that is verified."""
 
-    location: str
+    location: Location
     """What follows `KIND:`, or the whole location if its kind was recognized."""
     spec: TokenizerSpec | None = None
     """The GGUF file's tokenizer."""
@@ -30,8 +31,6 @@ class Request:
     """Its effective settings."""
     model: Path | None = None
     """The GGUF file."""
-    is_configured: bool = False
-    """Whether a configuration or stored plan names it, which strangers may have written: it must be sent no secrets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ algorithm: `TRIE_TOKENIZER` in ChatRWKV's `rwkv_pip_package/src/rwkv/rwkv_tokeni
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokverify.errors import EncodeError
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.location import read_file
 from tokverify.sources.rwkv import END, escape, read_vocabulary
 from tokverify.spec import TokenType
@@ -87,14 +88,14 @@ class RwkvTokenizer:
         return [END]
 
 
-def load(request: Request) -> FoundReference:
+def load(place: os.PathLike[str]) -> FoundReference:
     """Load a text vocabulary.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a text vocabulary.
         UnsupportedError: If it is too large.
     """
-    path = Path(request.location)
+    path = Path(place)
     data = read_file(path)
     return FoundReference(
         RwkvTokenizer(read_vocabulary(path, data)),

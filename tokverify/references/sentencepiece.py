@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.config import read_config, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
@@ -137,7 +138,7 @@ class SentencePieceTokenizer:
         return piece.replace("▁", " ").encode()
 
 
-def load(request: Request) -> FoundReference:
+def load(place: os.PathLike[str]) -> FoundReference:
     """Load a .model file; a tokenizer_config.json beside it declares which tokens to add around a text.
 
     Raises:
@@ -145,7 +146,7 @@ def load(request: Request) -> FoundReference:
     """
     import sentencepiece
 
-    path = Path(request.location)
+    path = Path(place)
     data = read_file(path)
     require_few_pieces(path, data)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
 from tokverify.references.pace import Pace
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.location import read_file
 from tokverify.sources.tiktoken.tekken import ROLES, parse_tekken
 from tokverify.spec import TokenType
@@ -112,7 +113,7 @@ class TekkenTokenizer:
         return [TokenType.CONTROL if id < special else TokenType.UNDEFINED for id in range(self.vocab_size)]
 
 
-def load(request: Request) -> FoundReference:
+def load(place: os.PathLike[str]) -> FoundReference:
     """Load a tekken.json.
 
     Raises:
@@ -125,10 +126,10 @@ def load(request: Request) -> FoundReference:
         from mistral_common.tokens.tokenizers.tekken import Tekkenizer
     except ImportError as error:
         raise MissingLibraryError(
-            f"{request.location}: a tekken.json needs mistral-common, which is not installed; install it with "
+            f"{os.fspath(place)}: a tekken.json needs mistral-common, which is not installed; install it with "
             "`pip install 'tokverify[mistral]'`"
         ) from error
-    path = Path(request.location)
+    path = Path(place)
     data = read_file(path)
     content = parse_tekken(path, data)
     with raised_as(BrokenFileError, f"{path}: mistral-common {mistral_common.__version__} cannot load it"):

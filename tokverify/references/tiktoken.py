@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.published import published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
@@ -91,7 +92,7 @@ class TiktokenTokenizer:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))
 
 
-def load(request: Request) -> FoundReference:
+def load(place: os.PathLike[str]) -> FoundReference:
     """Load the encoding `NAME`, or `FILE` or `FILE:PATTERN`, where the pattern is a name or a regular expression.
 
     Raises:
@@ -107,10 +108,11 @@ def load(request: Request) -> FoundReference:
             "-r tiktoken needs tiktoken, which is not installed; install it with `pip install 'tokverify[tiktoken]'`"
         ) from error
     versions = {"tiktoken": tiktoken.__version__}
-    path, pattern = file_and_rest(request.location) or (Path(request.location), "")
+    location = str(os.fspath(place))
+    path, pattern = file_and_rest(location) or (Path(location), "")
     if not path.is_file():
-        encoding = _named_encoding(request.location)
-        return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{request.location}", versions=versions)
+        encoding = _named_encoding(location)
+        return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{location}", versions=versions)
     data = read_file(path)
     return FoundReference(
         open_ranks(path, data, pattern), source=str(path), sha256=hashlib.sha256(data).hexdigest(), versions=versions

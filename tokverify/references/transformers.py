@@ -6,6 +6,7 @@ The library runs in a child process as a program: it takes seconds to import, pr
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -35,13 +36,13 @@ def load(request: Request) -> FoundReference:
         MissingLibraryError: If transformers is not installed.
         TokverifyError: If it cannot load the tokenizer, or only a file asks to run the code of a repository.
     """
-    location, options = split_options(request.location)
+    location, options = split_options(request.location.text)
     if not location:
         raise TokverifyError("transformers: there is no tokenizer; name one, as in `transformers:org/name`")
-    if REMOTE_CODE in options and request.is_configured:
-        raise TokverifyError(
-            f"transformers:{location}: a configuration or stored plan may not ask for {REMOTE_CODE}; name it with -r"
-        )
+    if REMOTE_CODE in options:
+        request.location.require_typed(f"transformers:{location}", f"ask for {REMOTE_CODE}")
+    if os.path.lexists(location):
+        request.location.at(location).require_reachable()
     if importlib.util.find_spec("transformers") is None:
         raise MissingLibraryError(
             "-r transformers:... needs transformers, which is not installed; "

@@ -11,8 +11,6 @@ from tokverify.spec import MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
 
-COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
-"""The files that may be next to a tokenizer and belong to it."""
 _MAX_BYTES = 1 << 25
 _ID = re.compile("[0-9]{1,9}")
 

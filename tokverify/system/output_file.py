@@ -33,7 +33,7 @@ _DESCRIPTOR_PATH = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
-def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None:
+def check_writable(path: Path, inputs: Iterable[os.PathLike[str] | str | None] = ()) -> None:
     """Fail before the work is done if a file could not, or must not, be written afterwards.
 
     Raises:
@@ -41,7 +41,7 @@ def check_writable(path: Path, inputs: Iterable[Path | str | None] = ()) -> None
     """
     for given in inputs if path.exists() else ():
         if given and Path(given).exists() and path.samefile(given):
-            raise TokverifyError(f"{path}: cannot be written: it is an input, {given}; name another file")
+            raise TokverifyError(f"{path}: cannot be written: it is an input, {Path(given)}; name another file")
     if path.is_dir():
         raise TokverifyError(f"{path}: cannot be written: it is a directory; name a file in it")
     if not _is_written_in_place(path):

@@ -16,7 +16,7 @@ from pathlib import Path
 from tokverify.compare.convert import convert
 from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.errors import TokverifyError
-from tokverify.references import open_reference
+from tokverify.references.file import open_file
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.repair.repair import add_repairs
 from tokverify.report.run import Report, count_decode_differences, run_exit_code
@@ -104,7 +104,7 @@ def _diagnose(report: Report, trained: Path, converted: Path) -> Report:
     """Add a diagnosis if the two sides differ."""
     if not run_exit_code(report) and not count_decode_differences(report):
         return report
-    encoder, found = load_gguf(converted), open_reference(trained)
+    encoder, found = load_gguf(converted), open_file(trained)
     facts = Facts(found.tokenizer, found.path)
     result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
     return replace(report, diagnosis=result.diagnosis) if result else report

@@ -64,7 +64,7 @@ def test_a_model_without_a_reference_is_reported(directory):
     fill(directory, "sample.gguf")
     assert "sample.gguf against a reference to be detected; naming one is better" in init().stdout
     [model] = read_configuration(Path(CONFIGURATION)).models
-    assert (model.model, model.reference) == (Path("sample.gguf"), None)
+    assert (model.model.text, model.reference) == ("sample.gguf", None)
 
 
 def test_another_directory(directory):

@@ -7,6 +7,7 @@ import pytest
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.commands.project.configuration_reader import find_configuration, read_configuration
 from tokverify.errors import TokverifyError
+from tokverify.location import FromFile, Origin
 
 FULL = """\
 reports = ["junit=out-{name}.xml"]
@@ -36,17 +37,26 @@ def directory(tmp_path, monkeypatch) -> Path:
 def test_all_keys_are_read(directory):
     (directory / "tokverify.toml").write_text(FULL)
     configuration = find_configuration(directory)
+    file = directory / "tokverify.toml"
+
+    def named(text: str, key: str) -> FromFile:
+        return FromFile(text, Origin(file, key, directory, "--allow-outside"))
+
     assert (configuration.reports, configuration.jobs) == (("junit=out-{name}.xml",), 2)
     assert configuration.models == (
         ConfiguredModel(
             name="a",
-            model=Path("models/a.gguf"),
-            reference="ref",
+            model=named("models/a.gguf", "models[0].model"),
+            reference=named("ref", "models[0].reference"),
             cases=(Path("cases"),),
             tags=("emoji",),
             baseline=Path("known.yaml"),
         ),
-        ConfiguredModel(name="b", model=Path("models/a.gguf"), reference="org/name"),
+        ConfiguredModel(
+            name="b",
+            model=named("models/a.gguf", "models[1].model"),
+            reference=named("org/name", "models[1].reference"),
+        ),
     )
 
 
@@ -67,8 +77,8 @@ def test_paths_are_relative_to_the_file(directory, monkeypatch):
     (directory / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(directory / "deep" / "er")
     first, second = find_configuration(Path.cwd()).models
-    assert first.model == Path("../../models/a.gguf")
-    assert (first.reference, second.reference) == ("../../ref", "org/name")
+    assert first.model.text == "../../models/a.gguf"
+    assert (first.reference.text, second.reference.text) == ("../../ref", "org/name")
 
 
 def test_a_pyproject_needs_the_table(directory):
@@ -76,7 +86,8 @@ def test_a_pyproject_needs_the_table(directory):
     project.write_text("[tool.other]\n")
     assert find_configuration(directory) is None
     project.write_text('[[tool.tokverify.models]]\nmodel = "a.gguf"\n')
-    assert find_configuration(directory).models == (ConfiguredModel(name="a", model=Path("a.gguf")),)
+    [model] = find_configuration(directory).models
+    assert (model.name, model.model.text) == ("a", "a.gguf")
     (directory / "tokverify.toml").write_text('[[models]]\nmodel = "b.gguf"\n')
     assert find_configuration(directory).source.name == "tokverify.toml"
 

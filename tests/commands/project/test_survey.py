@@ -143,7 +143,7 @@ def test_hostile_names_are_quoted(tmp_path):
     start = survey(make(tmp_path, *names))
     (tmp_path / "tokverify.toml").write_text(render_configuration(start))
     configuration = read_configuration(tmp_path / "tokverify.toml")
-    assert {model.model.name for model in configuration.models} == set(names)
+    assert {Path(model.model).name for model in configuration.models} == set(names)
 
 
 def test_a_name_that_is_not_utf_8_is_an_error(tmp_path):
@@ -190,7 +190,7 @@ def test_the_workflow_of_a_subdirectory_is_where_github_looks(tmp_path, monkeypa
     result = CliRunner().invoke(main, ["init"])
     assert "wrote tokverify.toml and ../../.github/workflows/tokverify.yml;" in result.stdout
     assert steps_of_workflow(tmp_path)[-1]["working-directory"] == "a dir/日本"
-    assert [model.model.name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
+    assert [Path(model.model).name for model in read_configuration(Path("tokverify.toml")).models] == ["a.gguf"]
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["init", "a dir/日本", "--force"])
     assert "wrote a dir/日本/tokverify.toml and .github/workflows/tokverify.yml; next, run " in result.stdout

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from support.locations import configured
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
 from tokverify.commands.project.configuration_reader import read_configuration
-from tokverify.commands.project.trust import find_outside, repository_of
+from tokverify.commands.project.trust import repository_of
 from tokverify.errors import TokverifyError
-from tokverify.references.location import ConfiguredLocation
+from tokverify.location import FromFile
 
 SUITE = "suite: own\ncases:\n  - {id: word, text: test}\n"
 
@@ -165,7 +166,7 @@ def test_the_user_may_write_anywhere(repository: Path):
 def test_the_place_of_a_configured_reference_is_marked(repository: Path):
     configure(reference="http://127.0.0.1:1")
     [model] = read_configuration(repository / "tokverify.toml").models
-    assert isinstance(model.reference, ConfiguredLocation)
+    assert isinstance(model.reference, FromFile)
 
 
 def test_without_a_repository_the_directory_counts(tmp_path: Path):
@@ -177,4 +178,4 @@ def test_without_a_repository_the_directory_counts(tmp_path: Path):
 
 def test_a_loop_of_links_leads_nowhere(repository: Path):
     (repository / "loop").symlink_to("loop")
-    assert find_outside(repository / "loop", repository) is None
+    assert Path(configured("loop", repository)) == Path("loop")

@@ -1,7 +1,6 @@
 """`--lf`: which cases of a model failed when they were last run."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +9,7 @@ from support.paths import SAMPLE
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.last_failures import LastFailures
+from tokverify.location import Typed
 
 CASES = [Case(id=id, suite="s", text=id) for id in ("a", "b")]
 BROKEN_RUN = ["run", str(SAMPLE / "sample-broken.gguf"), "-r", str(SAMPLE / "sample.tokenizer.model"), "--no-diagnose"]
@@ -52,7 +52,7 @@ def test_all_cases_are_run_if_none_failed():
     "content", ["{", '{"version": 1}', '{"version": 1, "cases": 5}', '{"version": 1, "cases": [5]}']
 )
 def test_a_damaged_file_means_that_nothing_failed(content):
-    failures = LastFailures.of(Path("a.gguf"), None)
+    failures = LastFailures.of(Typed("a.gguf"), None)
     failures.file.path.parent.mkdir(parents=True)
     failures.file.path.write_text(content)
     assert failures.select(CASES) == CASES

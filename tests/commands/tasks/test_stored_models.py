@@ -25,6 +25,7 @@ from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.opening import open_model, open_reference, open_tokenizer
 from tokverify.compare.repair import FIX, find_remedy, new_metadata
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.location import Typed
 from tokverify.report.check import Part
 from tokverify.report.diff import behaves_alike, old_side
 from tokverify.report.run import run_exit_code
@@ -63,7 +64,7 @@ def test_a_file_on_the_hub_encodes_like_a_local_one(sample):
 
 
 def test_all_parts_of_a_check_open_the_model_once(sample):
-    model = ConfiguredModel(name="sample", model=NAME, reference=str(REFERENCE))
+    model = ConfiguredModel(name="sample", model=Typed(NAME), reference=Typed(str(REFERENCE)))
     check = check_model(CheckRequest(model=model, parts=[Part.RUN, Part.AUDIT]))
     assert check.audit.source == check.run.actual.source == LOCATION
     assert [path for path, _ in sample.api.requests].count("/api/models/org/sample/revision/main") == 1

@@ -9,10 +9,11 @@ from huggingface_hub import constants
 from support.fake_hub import COMMIT, Server, send_file, serving, status
 from support.gguf_maker import make_gguf, string
 from support.huge_model import write_huge
+from support.locations import find_model
 from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.sources.gguf.declaration import read_declaration
 from tokverify.sources.stores import remote_file
-from tokverify.sources.stores.location import find_model, is_stored
+from tokverify.sources.stores.location import is_stored
 from tokverify.sources.stores.siblings import find_sibling
 
 TOKENS = 20_000

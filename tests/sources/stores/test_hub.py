@@ -9,12 +9,12 @@ from huggingface_hub import constants
 
 from support.fake_hub import COMMIT, TOKEN, drop, drop_midway, status
 from support.huge_model import HUGE, write_huge
+from support.locations import find_model
 from tokverify.errors import TokverifyError
 from tokverify.sources.gguf.declaration import read_declaration
 from tokverify.sources.gguf.metadata import find_metadata_end
 from tokverify.sources.gguf.window import open_gguf
 from tokverify.sources.stores.hub import expand
-from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.remote_file import LEAST_BYTES
 from tokverify.system.http_client import ATTEMPTS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from support.locations import find_model
 from tokverify.errors import TokverifyError
 from tokverify.sources.stores.local_repositories import LLAMA_CACHE, expand
-from tokverify.sources.stores.location import find_model
 
 FILES = ("me/fox-GGUF/fox-Q4_K_M.gguf", "me/fox-GGUF/fox-Q8_0.gguf", "me/fox-GGUF/mmproj-fox.gguf", "you/den/den.gguf")
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from support.locations import find_models
 from tokverify.errors import TokverifyError
 from tokverify.sources.stores import location
-from tokverify.sources.stores.location import find_models, is_remote, to_location
+from tokverify.sources.stores.location import is_remote, to_location
 
 GOOD, OTHER, BIG = Path("a/x-Q4_0.gguf"), Path("b/x-Q4_0.gguf"), Path("a/big-00001-of-00002.gguf")
 
@@ -47,9 +48,9 @@ def test_a_file_named_twice_is_one_model():
 
 def test_other_locations_stand_for_themselves():
     locations = [Path("ranks.tiktoken:[a-z]+"), "hf:org/name", Path("missing.gguf"), "http://[::1]:8080", "command:a *"]
-    assert list(find_models(locations).values()) == locations
+    assert list(find_models(locations).values()) == [Path(location) for location in locations]
     assert find_models([Path("https://example.org/x.gguf")]) == {
-        "https://example.org/x.gguf": "https://example.org/x.gguf"
+        "https://example.org/x.gguf": Path("https://example.org/x.gguf")
     }
 
 

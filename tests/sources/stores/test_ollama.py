@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from support.locations import find_model
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.ollama import VARIABLE, expand
 
 DIGEST = "ab" * 32

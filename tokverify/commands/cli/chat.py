@@ -16,6 +16,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
+from tokverify.sources.stores.location import locate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     """
     reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
     path = options["model"]
-    model = find_configured(path) or ConfiguredModel(name=path.stem, model=path)
+    model = find_configured(path) or ConfiguredModel(name=Path(path).stem, model=locate(path))
     return _chat(merge_options(ChatOptions, options, model))
 
 

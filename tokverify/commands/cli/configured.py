@@ -13,21 +13,23 @@ from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
-from tokverify.sources.stores.location import find_models
+from tokverify.location import Location
+from tokverify.sources.location import find_existing
+from tokverify.sources.stores.location import find_models, locate
 
 _Options = TypeVar("_Options", bound=ReportOptions)
 _SETTINGS = tuple(each.name for each in fields(ConfiguredModel) if each.name not in {"name", "model"})
 """What can be configured for a model; the options of commands have the same names."""
 
 
-def find_configured(model: Path | str, *, allow_outside: bool = False) -> ConfiguredModel | None:
+def find_configured(model: Path | str | Location, *, allow_outside: bool = False) -> ConfiguredModel | None:
     """Return the configured model with this path, or with this name if there is no such file; None if there is none.
 
     Raises:
         TokverifyError: If the configuration is not valid.
     """
     configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
-    return _select_model(configuration, model) if configuration else None
+    return _select_model(configuration, locate(model)) if configuration else None
 
 
 def choose_models(
@@ -45,32 +47,36 @@ def choose_models(
     """
     configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
     if models:
-        return [_find_model(configuration, name, model) for name, model in find_models(models).items()], configuration
+        return [
+            _find_model(configuration, name, model) for name, model in find_models(map(locate, models)).items()
+        ], configuration
     if configuration is None:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
     return configuration.models, configuration
 
 
-def _find_model(configuration: Configuration | None, name: str, model: Path | str) -> ConfiguredModel:
+def _find_model(configuration: Configuration | None, name: str, model: Location) -> ConfiguredModel:
     found = _select_model(configuration, model) if configuration else None
     return found or ConfiguredModel(name=name, model=model)
 
 
-def _select_model(configuration: Configuration, model: Path | str) -> ConfiguredModel | None:
-    if isinstance(model, Path) and model.exists():
-        return next((each for each in configuration.models if _is_same(Path(each.model), model)), None)
-    return next((each for each in configuration.models if str(model) in {each.name, str(each.model)}), None)
+def _select_model(configuration: Configuration, model: Location) -> ConfiguredModel | None:
+    if find_existing(model.text):
+        return next((each for each in configuration.models if _is_same(each.model.text, model.text)), None)
+    return next((each for each in configuration.models if model.text in {each.name, each.model.text}), None)
 
 
-def _is_same(first: Path, second: Path) -> bool:
-    return first.exists() and first.samefile(second)
+def _is_same(first: str, second: str) -> bool:
+    path = find_existing(first)
+    return path is not None and path.samefile(second)
 
 
 def override_settings(model: ConfiguredModel, given: Mapping[str, Any]) -> ConfiguredModel:
     """Return a model with the options that were given instead of its configured settings."""
-    return replace(
-        model, **{name: given[name] for name in _SETTINGS if name in given and not _is_unset(name, given[name])}
-    )
+    settings = {name: given[name] for name in _SETTINGS if name in given and not _is_unset(name, given[name])}
+    if "reference" in settings:
+        settings["reference"] = locate(settings["reference"])
+    return replace(model, **settings)
 
 
 def merge_options(kind: type[_Options], given: Mapping[str, Any], model: ConfiguredModel) -> _Options:

@@ -13,6 +13,7 @@ import click
 
 from tokverify.case import name_of_source
 from tokverify.commands.cli.stream import render_options, write_stderr, write_text
+from tokverify.location import Location
 from tokverify.render.kinds import CI_FORMATS, SUFFIXES, Presentation
 from tokverify.render.options import RenderOptions
 from tokverify.system.output_file import append_text, check_writable, write_files
@@ -97,16 +98,15 @@ def _to_json(value: object) -> object:
         return [_to_json(item) for item in value]
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, str):
-        # The codec knows no subclasses.
-        return str(value)
+    if isinstance(value, Location):
+        return value.text
     return name_of_source(value) if isinstance(value, Path) else value
 
 
 def check_reports(
     options: ReportOptions,
     formats: Container[str],
-    inputs: Iterable[Path | str | None] = (),
+    inputs: Iterable[os.PathLike[str] | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
     """Fail before any work is done if the reports that the options name cannot be written; see `check_places`."""
@@ -116,7 +116,7 @@ def check_reports(
 def check_places(
     reports: Iterable[ReportFile],
     formats: Container[str],
-    inputs: Iterable[Path | str | None] = (),
+    inputs: Iterable[os.PathLike[str] | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
     """Fail before any work is done if reports cannot be written, or would overwrite an input.

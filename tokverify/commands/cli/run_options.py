@@ -11,6 +11,7 @@ import click
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.project.configuration import ConfiguredModel
+from tokverify.location import Location
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class RunOptions(BaselineOptions):
     """The options of the command."""
 
-    model: Path | str
-    reference: str | None
+    model: Location
+    reference: Location | None
     revision: str | None
     cases: tuple[SuiteSource, ...]
     suites: tuple[str, ...]
@@ -94,9 +95,9 @@ class RunOptions(BaselineOptions):
             options=self.as_recorded(),
         )
 
-    def _location(self) -> str | None:
+    def _location(self) -> Location | None:
         if self.revision is None:
             return self.reference
-        if self.reference is None or Path(self.reference).exists():
+        if self.reference is None or Path(self.reference.text).exists():
             raise click.UsageError("--revision requires a hub id; name one with -r")
-        return f"{self.reference}@{self.revision}"
+        return self.reference.at(f"{self.reference.text}@{self.revision}")

@@ -18,6 +18,7 @@ from tokverify.commands.cli.output import (
     write_reports,
 )
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def check_several(
         report, files = update_baselines(requests, report, reason)
     recorded = options.as_recorded()
     if "model" in recorded:
-        recorded["model"] = [str(model.model) for model in models]
+        recorded["model"] = [model.model.text for model in models]
     shown = present("check", replace(report, options=recorded))
     return write_reports(shared, shown, files, _render_each(options, own, report))
 
@@ -103,6 +104,6 @@ def _render_each(
     }
 
 
-def _inputs(model: ConfiguredModel) -> tuple[SuiteSource | str | None, ...]:
+def _inputs(model: ConfiguredModel) -> tuple[SuiteSource | Location | None, ...]:
     """Return the files that are read for a model."""
     return model.model, model.reference, *model.cases, model.baseline, model.waivers, model.conversations

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.compare.fail_on import parse_fail_on
+from tokverify.location import Location, Typed
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.relative_path import relative_path
 
@@ -19,10 +20,10 @@ class ConfiguredModel:
     name: str
     """The name for reports; unique within a configuration."""
 
-    model: Path | str
+    model: Location
     """The tokenizer file, or a name such as `hf:org/name`."""
 
-    reference: str | None = None
+    reference: Location | None = None
     """The location of the reference; None to look for one."""
 
     cases: tuple[SuiteSource, ...] = ()
@@ -82,8 +83,10 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
 
     return ConfiguredModel(
         name=Path(model).stem,
-        model=model if is_stored(model) else relative(model),
-        reference=str(relative(reference)) if reference and (root / reference).exists() else reference,
+        model=Typed(model if is_stored(model) else str(relative(model))),
+        reference=None
+        if reference is None
+        else Typed(relative_path(root / reference) if (root / reference).exists() else reference),
         cases=tuple(SHIPPED if is_shipped(name, root) else relative(name) for name in cases),
         suites=tuple(suites),
         tags=tuple(tags),
@@ -91,6 +94,11 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
         baseline=None if baseline is None else relative(baseline),
         fail_on=None if fail_on is None else parse_fail_on(fail_on),
     )
+
+
+def _anchor(root: Path, reference: str) -> str:
+    """Return the location of a reference, whose path may be relative to `root`."""
+    return relative_path(root / reference) if (root / reference).exists() else reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

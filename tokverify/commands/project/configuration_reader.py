@@ -14,10 +14,11 @@ from typing import Any
 from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import PROJECT, find_file, parse_document, project_table
-from tokverify.commands.project.trust import OPTION, find_outside, find_reference_outside, repository_of
+from tokverify.commands.project.trust import OPTION, repository_of
 from tokverify.compare.fail_on import parse_fail_on
 from tokverify.errors import TokverifyError
-from tokverify.references.location import ConfiguredLocation
+from tokverify.location import FromFile, Origin
+from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import is_remote, is_stored
 from tokverify.system.relative_path import relative_path
 from tokverify.text.wording import suggest_name
@@ -125,18 +126,20 @@ class _Reader:
             )
         return name
 
-    def model(self, value: object, key: str) -> Path | str:
-        location = self.string(value, key)
-        if not is_stored(location):
-            return self.file(value, key)
-        if self.root and not is_remote(location):
-            self._require_inside(Path(location), key)
+    def model(self, value: object, key: str) -> FromFile:
+        text = self.string(value, key)
+        if not is_stored(text):
+            text = relative_path(self.path.parent / text)
+        location = FromFile(text, self._origin(key))
+        if not is_stored(text):
+            location.require_reachable()
+        elif not is_remote(text):
+            location.require_anywhere()
         return location
 
     def file(self, value: object, key: str) -> Path:
         path = self.path.parent / self.string(value, key)
-        self._require_inside(self.root and find_outside(path, self.root), key)
-        return Path(relative_path(path))
+        return Path(FromFile(relative_path(path), self._origin(key)))
 
     def suites(self, value: object, key: str) -> tuple[SuiteSource, ...]:
         return tuple(self._suite(item, f"{key}[{number}]") for number, item in enumerate(self.strings(value, key)))
@@ -147,11 +150,17 @@ class _Reader:
         except TokverifyError as error:
             raise self._error(key, f"is ambiguous: {error}") from None
 
-    def reference(self, value: object, key: str) -> str:
-        location = self.string(value, key)
-        path = self.path.parent / location
-        self._require_inside(self.root and find_reference_outside(location, self.path.parent, self.root), key)
-        return ConfiguredLocation(relative_path(path) if path.exists() else location)
+    def reference(self, value: object, key: str) -> FromFile:
+        text = self.string(value, key)
+        path = self.path.parent / text
+        location = FromFile(relative_path(path) if path.exists() else text, self._origin(key))
+        # What is opened is checked again; here, a mistake is found before any work is done.
+        for part in (location.text, location.text.partition(":")[2]):
+            if is_stored(part) and not is_remote(part):
+                location.at(part).require_anywhere()
+            elif find_existing(part):
+                location.at(part).require_reachable()
+        return location
 
     def count(self, value: object, key: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -179,13 +188,8 @@ class _Reader:
                 raise self._error(key, f"contains {code!r}, with which no rule's code begins; see docs/rules.md")
         return codes
 
-    def _require_inside(self, outside: Path | None, key: str) -> None:
-        if outside:
-            raise self._error(
-                key,
-                f"leads to {outside}, outside of the repository {self.root}; "
-                f"if you trust this configuration, allow it with {OPTION}",
-            )
+    def _origin(self, key: str) -> Origin:
+        return Origin(self.path, self.prefix + key, self.root, OPTION)
 
     def _error(self, key: str, problem: str) -> TokverifyError:
         return TokverifyError(f"{self.path}: {(self.prefix + key).rstrip('.')} {problem}")

@@ -14,18 +14,18 @@ from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, engine_version, open_model, open_reference
-from tokverify.commands.tasks.run import OnProgress, expectation_side, verify_model
+from tokverify.commands.tasks.run import OnProgress, expectation_side, names_expected, verify_model
 from tokverify.commands.tasks.several import perform_each
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.baseline_writer import render_baseline
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.references.location import EXPECT, ConfiguredLocation
+from tokverify.location import Location
 from tokverify.report.audit import AuditReport
 from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
-from tokverify.sources.stores.location import find_model, to_location
+from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.version import __version__
@@ -112,7 +112,7 @@ def update_baselines(
 
 def check_model(request: CheckRequest, on_progress: OnProgress | None = None) -> ModelCheck:
     """Check one model."""
-    check = ModelCheck(name=request.model.name, source=to_location(request.model.model), parts=tuple(request.parts))
+    check = ModelCheck(name=request.model.name, source=request.model.model.text, parts=tuple(request.parts))
     opened = _Opened(request)
     steps: Mapping[Part, Callable[[], ModelCheck]] = {
         Part.RUN: lambda: replace(check, run=opened.verify(on_progress)),
@@ -128,7 +128,7 @@ def check_model(request: CheckRequest, on_progress: OnProgress | None = None) ->
             check = replace(check, notes=(*check.notes, Note(part, str(error), is_failure=True)))
         except OSError as error:
             # Such as a name that is too long, which already fails when looking for the file.
-            reason = f"{error.filename or request.model.model}: {error.strerror}; check the path"
+            reason = f"{error.filename or request.model.model.text}: {error.strerror}; check the path"
             check = replace(check, notes=(*check.notes, Note(part, reason, is_failure=True)))
     return check
 
@@ -198,10 +198,10 @@ class _Opened:
         if kind_of_model(self._file.path) != "gguf":
             raise _NothingToCheckError("the rules apply to GGUF files only")
         try:
-            reference: OpenedReference | ConfiguredLocation | str | None = self._independent_reference
+            reference: OpenedReference | Location | None = self._independent_reference
         except (BrokenFileError, UnsupportedError):
             # A file that llama.cpp refuses can still be audited.
-            reference = None if self._configured.reference == EXPECT else self._configured.reference
+            reference = None if names_expected(self._configured.reference) else self._configured.reference
         return audit_model(
             self._file,
             reference,

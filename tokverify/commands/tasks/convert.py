@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.convert import STRINGS, Conversion, SpecialTokens, convert
-from tokverify.sources.stores.location import find_model
+from tokverify.location import Location
+from tokverify.sources.stores.location import find_model, locate
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.run import OnProgress
 
 
 def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
-    source: str | Path,
+    source: str | Path | Location,
     target: str | Path,
     cases: Iterable[Case] | None = None,
     *,
@@ -54,7 +55,7 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If the source cannot be read, or the target cannot be written or express the source.
     """
-    file = find_model(source)
+    file = find_model(locate(source))
     with file.named_in_errors():
         conversion = convert(
             file.path,

@@ -25,14 +25,16 @@ from tokverify.corpus.schedule import run_units
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.report.corpus import CorpusProgress, CorpusReport, Throughput
+from tokverify.sources.stores.location import locate
 from tokverify.system.output_file import check_writable, write_file
 from tokverify.text.wording import list_items, plural
 
 
 def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
-    model: str | Path,
-    reference: str | Path | None,
+    model: str | Path | Location,
+    reference: str | Path | Location | None,
     data: Sequence[str | Path],
     *,
     text: str | None = None,
@@ -87,8 +89,8 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
             would overwrite an input.
     """
     request = Request(
-        model=str(model),
-        reference=None if reference is None else str(reference),
+        model=locate(model),
+        reference=None if reference is None else locate(reference),
         data=tuple(str(location) for location in data),
         add_special=add_special,
         parse_special=parse_special,

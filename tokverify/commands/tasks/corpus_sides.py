@@ -93,7 +93,7 @@ class Opened:
             limits=self._limits(),
             reads_ids=self.reference is None,
             notes=(*plan.notes, *modes.summary),
-            options=msgspec.to_builtins(plan.request, enc_hook=str),  # str: a StoredLocation
+            options=msgspec.to_builtins(plan.request, enc_hook=lambda location: location.text),
             versions={**engine_version(encoder), **(self.reference.versions if self.reference else python_version())},
         )
 
@@ -153,5 +153,5 @@ def start_worker(request: Request, identity: Mapping[str, str]) -> Worker:
     opened = open_request(request)
     changed = [name for name, value in opened.identity().items() if identity.get(name) != value]
     if changed:
-        raise TokverifyError(f"{request.model}: a worker has other files or versions: {', '.join(changed)}")
+        raise TokverifyError(f"{request.model.text}: a worker has other files or versions: {', '.join(changed)}")
     return opened.make_worker()

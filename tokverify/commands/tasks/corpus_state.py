@@ -17,7 +17,9 @@ from tokverify.corpus.result import Tally
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.report.corpus import CorpusProgress, CorpusReport
+from tokverify.sources.stores.location import locate
 
 
 def corpus_status(state: Path) -> CorpusProgress:
@@ -35,7 +37,7 @@ def corpus_status(state: Path) -> CorpusProgress:
 
 def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     states: Sequence[Path],
-    reference: str | Path | None = None,
+    reference: str | Path | Location | None = None,
     *,
     max_differences: int = 0,
     strict: bool = False,
@@ -67,7 +69,7 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
 
 def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     state: Path,
-    reference: str | Path | None = None,
+    reference: str | Path | Location | None = None,
     *,
     max_differences: int = 0,
     strict: bool = False,
@@ -118,9 +120,9 @@ def _common_plan(states: Sequence[Path]) -> Plan:
     return plan
 
 
-def _with_reference(plan: Plan, reference: str | Path | None) -> Plan:
+def _with_reference(plan: Plan, reference: str | Path | Location | None) -> Plan:
     """Take the user's word for where the reference is; that it is the same one is checked after it has been opened."""
-    return plan if reference is None else replace(plan, request=replace(plan.request, reference=str(reference)))
+    return plan if reference is None else replace(plan, request=replace(plan.request, reference=locate(reference)))
 
 
 def _require_plain_data(plan: Plan) -> None:
@@ -139,7 +141,7 @@ def _open(plan: Plan) -> Opened:
     now = replace(plan, options=opened.identity())
     if now.id != plan.id:
         changes = describe_changes(plan, now)
-        raise TokverifyError(f"{plan.request.model}: has changed since the results were stored: {changes}")
+        raise TokverifyError(f"{plan.request.model.text}: has changed since the results were stored: {changes}")
     return opened
 
 

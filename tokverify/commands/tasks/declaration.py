@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from tokverify.location import Location
 from tokverify.sources.gguf.declaration import Declaration, read_declaration
-from tokverify.sources.stores.location import find_model
+from tokverify.sources.stores.location import find_model, locate
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model, read_spec_of_kind
 from tokverify.spec import TokenizerSpec
 
-ModelLocation: TypeAlias = "str | Path | ModelFile"
+ModelLocation: TypeAlias = "str | Path | Location | ModelFile"
 """A path, a name such as `hf:org/name`, or the file that it leads to."""
 
 
@@ -53,7 +54,7 @@ def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedDec
     Raises:
         TokverifyError: If there is no such file, or nothing in it can be read.
     """
-    file = find_model(model)
+    file = model if isinstance(model, ModelFile) else find_model(locate(model))
     path = file.path
     with file.named_in_errors():
         kind = kind or kind_of_model(path)

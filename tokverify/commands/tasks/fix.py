@@ -19,7 +19,7 @@ from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_rep
 from tokverify.repair.fix.other_reference import compare_with_others
 from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport, OtherReference
-from tokverify.sources.stores.location import find_model
+from tokverify.sources.stores.location import find_model, locate
 from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import check_place
 
@@ -50,7 +50,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read or written, the reference belongs to another model or is at fault
             itself, or the repair does not improve anything.
     """
-    file = find_model(model)
+    file = find_model(locate(model))
     path = file.path
     target = None if output is None else Path(output)
     if target is not None:
@@ -96,7 +96,7 @@ def _compare_with_others(
 ) -> Iterator[OtherReference]:
     """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
     if plan.after.encoder:
-        others = find_others(model.path, model.spec, reference.found)
+        others = find_others(model.file, model.spec, reference.found)
         yield from compare_with_others(plan.after.encoder, reference.tokenizer, others, cases)
 
 

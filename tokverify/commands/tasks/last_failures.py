@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tokverify.case import Case
+from tokverify.location import Location
 from tokverify.report.run import Report
 from tokverify.system.cache import CacheFile
 
@@ -20,9 +20,9 @@ class LastFailures:
     file: CacheFile
 
     @classmethod
-    def of(cls, model: str | Path, reference: str | None) -> LastFailures:
+    def of(cls, model: Location, reference: Location | None) -> LastFailures:
         """Return those of a model and a reference, by location; None stands for the one that is found."""
-        return cls(CacheFile.of("failures", model, reference or ""))
+        return cls(CacheFile.of("failures", model.text, reference.text if reference else ""))
 
     def select(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases that failed when they were last run; all cases if none of them did."""

@@ -12,12 +12,13 @@ from tokverify.compare.convert.special_tokens import warn_of_ends
 from tokverify.compare.side import reference_side
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
-from tokverify.references import FoundReference, open_reference
+from tokverify.references import FoundReference, open_location
 from tokverify.repair.probe import learn
 from tokverify.repair.probe.ids_only import IdsOnly
 from tokverify.repair.probe.summary import describe_declared, describe_learned, list_added_tokens, list_hidden
 from tokverify.report.learn import LearnedDifference, LearnedFact, LearnedToken, Learning
 from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.stores.location import locate
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import check_place, move_into_place, sync, temporary_beside
@@ -80,7 +81,7 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     target = Path(target)
     _check_target(target, force=force)
     stored = read_spec(Path(vocabulary)).tokens if vocabulary else None
-    found = open_reference(reference)
+    found = open_location(locate(reference))
     tokenizer: Tokenizer = IdsOnly(found.tokenizer) if ids_only else found.tokenizer
     learned = None if ids_only or stored else _read_declared(found)
     learned = learned or _learn(tokenizer, stored, on_progress)

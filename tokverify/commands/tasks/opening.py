@@ -16,11 +16,12 @@ from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.references import FoundReference
 from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.location import find_existing, suggest_file
-from tokverify.sources.stores.location import is_stored
+from tokverify.sources.stores.location import is_stored, locate
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import name_of_page
 from tokverify.sources.tokenizer_file import file_of, kind_of_model
@@ -119,7 +120,7 @@ ModelSource: TypeAlias = "ModelLocation | OpenedModel"
 SubjectSource: TypeAlias = "ModelSource | OpenedReference"
 """A model, the location of any other tokenizer, such as the address of a server, or one that is already open."""
 
-ReferenceSource: TypeAlias = "str | Path | OpenedReference | None"
+ReferenceSource: TypeAlias = "str | Path | Location | OpenedReference | None"
 """A location as for `tokverify run -r`, a reference that is already open, or None to look for one."""
 
 
@@ -135,9 +136,8 @@ def open_model(model: ModelSource) -> OpenedModel:
     """
     if isinstance(model, OpenedModel):
         return model
-    if isinstance(model, str) and _is_other_tokenizer(model):
-        _require_no_page(model)
-        raise TokverifyError(f"{model}: not a file; this command needs a GGUF file or another tokenizer file")
+    if other := _other_tokenizer(model):
+        raise TokverifyError(f"{other.text}: not a file; this command needs a GGUF file or another tokenizer file")
     opened = open_declaration(model)
     if opened.declaration.refusal:
         raise opened.declaration.refusal
@@ -158,21 +158,27 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
-    if isinstance(model, str) and _is_other_tokenizer(model):
-        _require_no_page(model)
-        return OpenedReference(found=references.open_reference(model))
-    return model if isinstance(model, OpenedReference) else open_model(model)
+    if isinstance(model, OpenedReference):
+        return model
+    if other := _other_tokenizer(model):
+        return OpenedReference(found=references.open_location(other))
+    return open_model(model)
 
 
-def _require_no_page(model: str) -> None:
-    """Suggest a model for the page of its repository on the hub."""
-    if name := name_of_page(model):
-        raise TokverifyError(f"{model}: not a file; did you mean `{name}`, a GGUF file in this repository?")
+def _other_tokenizer(model: ModelSource) -> Location | None:
+    """Return the location of what is opened by something else than tokverify, if it is one.
 
-
-def _is_other_tokenizer(location: str) -> bool:
-    """Whether a location is opened by something else than tokverify."""
-    return references.is_location(location) and not is_stored(location)
+    Raises:
+        TokverifyError: If it is the page of a repository on the hub, whose model is then suggested.
+    """
+    if not isinstance(model, str | Location):
+        return None
+    location = locate(model)
+    if is_stored(location.text) or not references.is_location(location.text):
+        return None
+    if name := name_of_page(location.text):
+        raise TokverifyError(f"{location.text}: not a file; did you mean `{name}`, a GGUF file in this repository?")
+    return location
 
 
 def open_reference(
@@ -190,22 +196,21 @@ def open_reference(
     if isinstance(reference, OpenedReference):
         return reference
     if reference is not None:
-        _require_existing(str(reference))
+        reference = locate(reference)
+        _require_existing(reference.text)
     if isinstance(model, OpenedReference):
         if reference is None:
             raise TokverifyError(
                 f"{model.found.source}: a reference is looked for only if MODEL is a file; name one with -r"
             )
-        found = references.open_reference(reference, model=model.path)
+        found = references.open_location(reference, model=model.path)
     else:
         settings = model.encoder.settings if isinstance(model, OpenedModel) else None
         if reference is None:
             from tokverify.references.discovery import find_reference
 
-            file = model.file
-            found = find_reference(file.path, model.spec, settings, repository=file.repository, address=file.address)
-            return OpenedReference(found=found)
-        found = references.open_reference(reference, spec=model.spec, settings=settings, model=model.path)
+            return OpenedReference(found=find_reference(model.file, model.spec, settings))
+        found = references.open_location(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
     return OpenedReference(found=found)
 
@@ -226,7 +231,7 @@ def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, f
         raise TokverifyError(f"{found.source}: this is the tokenizer under test; name another one with -r")
 
 
-def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
+def open_tokenizer(written: str | Location) -> OpenedModel | OpenedReference:
     """Open a GGUF file, which tokverify encodes as llama.cpp does, or any other tokenizer with its own library.
 
     A GGUF file may be named as for `open_model`.
@@ -234,18 +239,21 @@ def open_tokenizer(location: str) -> OpenedModel | OpenedReference:
     Raises:
         TokverifyError: If there is no tokenizer at the location.
     """
-    if is_stored(location):
+    location = locate(written)
+    if is_stored(location.text):
         return open_model(location)
-    path = find_existing(location)
-    if path is None and location.endswith(".gguf") and ":" not in location:
+    path = find_existing(location.text)
+    if path is None and location.text.endswith(".gguf") and ":" not in location.text:
         # The reader of GGUF reports that there is no such file.
         path = Path(location)
     if path and not path.is_dir() and kind_of_model(path) == "gguf":
-        return open_model(path)
-    return OpenedReference(found=references.open_reference(location))
+        return open_model(location.at(str(path)))
+    return OpenedReference(found=references.open_location(location))
 
 
-def open_tokenizers(model: str | Path, reference: str | Path | None) -> tuple[Tokenizer, Tokenizer]:
+def open_tokenizers(
+    model: str | Path | Location, reference: str | Path | Location | None
+) -> tuple[Tokenizer, Tokenizer]:
     """Open a model and its reference in another process, which cannot receive them from this one."""
     opened = open_subject(model)
     return opened.tokenizer, open_reference(opened, reference).tokenizer

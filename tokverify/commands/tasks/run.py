@@ -25,6 +25,7 @@ from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.errors import GoneError
+from tokverify.location import Location
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side, count_decode_differences, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -155,11 +156,16 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     return find_repair(report, model.declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
 
 
+def names_expected(reference: ReferenceSource) -> bool:
+    """Whether a reference is what the cases expect."""
+    return (reference.text if isinstance(reference, Location) else reference) == EXPECT
+
+
 def expectation_side(
     model: OpenedModel | OpenedReference, reference: ReferenceSource, cases: Sequence[Case]
 ) -> Side | None:
     """Describe the cases as the expected side; None if they are compared with a reference."""
-    if reference == EXPECT:
+    if names_expected(reference):
         return expect_side(cases)
     if reference is None and all(expect_of(case, model.description) is not None for case in cases):
         return expect_side(cases, model.description)
@@ -170,10 +176,10 @@ def expectation_side(
 class RunRequest:
     """What `tokverify run` is asked to do with one model. Can be sent to another process."""
 
-    model: Path | str
+    model: Location
     """The tokenizer under test: a file, or the location of any other tokenizer."""
 
-    reference: str | None = None
+    reference: Location | None = None
     """The location of the reference; None to look for one."""
 
     cases: tuple[SuiteSource, ...] = ()

@@ -15,7 +15,7 @@ from tokverify.compare.convert.sentencepiece_loss import sentencepiece_losses
 from tokverify.engine.deviation import DeviatingEncoder
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
-from tokverify.references import open_reference
+from tokverify.references.file import FILE_REFERENCES
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import special_texts, template_fields
@@ -89,7 +89,7 @@ def _open_gguf(path: Path) -> Source:
 
 
 def _open_tokenizer_json(path: Path) -> Source:
-    found = open_reference(path)
+    found = FILE_REFERENCES["tokenizers"](path)
     ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
     document = parse_json(read_file(path), str(path), special_texts(path))
     spec, losses = fit(document, ids)
@@ -107,7 +107,7 @@ def _open_sentencepiece(path: Path) -> Source:
     from tokverify.sources.sentencepiece.message import parse
 
     spec = READERS["sentencepiece"](path)
-    found = open_reference(path)
+    found = FILE_REFERENCES["sentencepiece"](path)
     data = read_file(path)
     losses = tuple(sentencepiece_losses(parse(data), spec))
     return Source(path, "sentencepiece", spec, found, losses, None, lambda: parse(data), _reopen_sentencepiece)
@@ -125,7 +125,7 @@ def _reopen_sentencepiece(message: Any) -> Tokenizer:  # noqa: ANN401 - a class 
 def _open_tiktoken(path: Path) -> Source:
     from tokverify.references.tiktoken import TiktokenTokenizer, open_ranks
 
-    found = open_reference(path)
+    found = FILE_REFERENCES["tiktoken"](path)
     spec = READERS["tiktoken"](path)
     file, name = file_and_rest(str(path)) or (path, "")
     data = read_file(file)
@@ -140,7 +140,7 @@ def _open_tiktoken(path: Path) -> Source:
 
 
 def _open_tekken(path: Path) -> Source:
-    found = open_reference(path)
+    found = FILE_REFERENCES["tekken"](path)
     spec = READERS["tekken"](path)
     tekken = cast("TekkenTokenizer", found.tokenizer)
 
@@ -154,7 +154,7 @@ def _open_tekken(path: Path) -> Source:
 
 
 def _open_rwkv(path: Path) -> Source:
-    found = open_reference(path)
+    found = FILE_REFERENCES["rwkv"](path)
     spec = READERS["rwkv"](path)
     tokens = read_vocabulary(path, read_file(path))
 

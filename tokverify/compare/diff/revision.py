@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokverify.errors import TokverifyError
+from tokverify.location import COMPANIONS
 from tokverify.references import is_kind
-from tokverify.sources.config import COMPANIONS, beside
+from tokverify.sources.config import beside
 from tokverify.sources.location import file_and_rest
 from tokverify.system.git import git
 from tokverify.system.http_address import lacks_scheme, scheme_advice

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.location import Location
 from tokverify.references.reference import FoundReference, Request, shown_name
 from tokverify.references.servers.detection import describe_model, detect, list_models, list_ovms_models
 from tokverify.system.http_pool import HttpPool
@@ -95,13 +96,13 @@ def load(request: Request, *, seconds: float = 30.0) -> FoundReference:
         TokverifyError: If the address is not valid, it cannot be reached, or something else answers.
         UnsupportedError: If it is a server of an unknown kind, or does not expose its vocabulary.
     """
-    match = ADDRESS.fullmatch(request.location)
+    match = ADDRESS.fullmatch(request.location.text)
     if match is None:
-        raise TokverifyError(f"{request.location}: not a valid address, such as http://127.0.0.1:8080")
+        raise TokverifyError(f"{request.location.text}: not a valid address, such as http://127.0.0.1:8080")
     kind, address, model = match[1], match[2], match[3] or ""
     if kind and kind not in SERVERS:
         raise TokverifyError(f"{kind}+http: unknown kind of server; {suggest_name(kind, SERVERS)}")
-    pool = HttpPool(address, seconds=seconds, key=_key(request, address))
+    pool = HttpPool(address, seconds=seconds, key=_key(request.location.at(address.rstrip("/"))))
     return SERVERS[kind or detect(pool)](pool, model)
 
 
@@ -113,10 +114,12 @@ def _found(tokenizer: HttpTokenizer) -> FoundReference:
     return FoundReference(tokenizer, source=f"{pool.address}, {name}", caveat=CAVEAT)
 
 
-def _key(request: Request, address: str) -> str | None:
-    """Return the key to send: none to an address from a configuration, unless the environment names that address."""
-    known = [each.strip().rstrip("/") for each in os.environ.get(SERVERS_VARIABLE, "").split(",")]
-    if request.is_configured and address.rstrip("/") not in known:
+def _key(address: Location) -> str | None:
+    """Return the key to send: none to an address from a file, unless the environment names that address."""
+    allowed = [each.strip().rstrip("/") for each in os.environ.get(SERVERS_VARIABLE, "").split(",")]
+    try:
+        address.require_typed(address.text, "send a key to a server", allowed)
+    except TokverifyError:
         return None
     keys = (os.environ.get(variable, "").partition(",")[0] for variable in KEY_VARIABLES)
     return next(filter(None, keys), None)

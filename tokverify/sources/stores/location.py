@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
+from tokverify.location import Location, Typed
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.choice import tokenizer_files
 from tokverify.sources.stores.model_file import ModelFile
@@ -77,29 +78,38 @@ def to_location(model: str | Path) -> str:
     return f"{match[1].lower()}://{match[2]}" if match and is_stored(model) else str(model)
 
 
+def locate(written: str | Path | Location) -> Location:
+    """Return a location; text is what the user typed, or wrote in Python code. Called in `commands/` only."""
+    return written if isinstance(written, Location) else Typed(to_location(written))
+
+
 def is_remote(location: str | Path) -> bool:
     """Whether a location names a model on the hub or behind an address, and not one on this machine."""
     return is_stored(location) and not str(location).startswith(_LOCAL)
 
 
-def find_model(location: str | Path | ModelFile) -> ModelFile:
+def find_model(location: Location | Path | ModelFile) -> ModelFile:
     """Find the file of a model.
 
     Args:
-        location: A path, which need not exist; `hf:org/name[:quantization or file][@revision]`;
+        location: Names a path, which need not exist; `hf:org/name[:quantization or file][@revision]`;
             `https://.../model.gguf`; `ollama:name[:tag]`; `lmstudio:` or `llamacpp:owner/name[:quantization or file]`.
-            A file that has been found is returned unchanged.
+            A path is a file that the program has found, and a `ModelFile` is returned unchanged.
 
     Raises:
-        TokverifyError: If the store has no such model or cannot be reached, or a name in a store seems to be meant.
+        TokverifyError: If the store has no such model or cannot be reached, a name in a store seems to be meant, or a
+            file names the location that may not lead there.
     """
     if isinstance(location, ModelFile):
         return location
-    if not is_stored(location):
-        _require_no_other_name(str(location))
+    if isinstance(location, Path) or not is_stored(location.text):
         path = Path(location)
-        return ModelFile(path=path, name=path.stem, location=str(path))
-    text = to_location(location)
+        _require_no_other_name(str(path))
+        named = None if isinstance(location, Path) else location
+        return ModelFile(path=path, name=path.stem, location=str(path), named=named)
+    text = to_location(location.text)
+    if not is_remote(text):
+        location.require_anywhere()
     if _ADDRESS.fullmatch(text):
         from tokverify.sources.stores import address
 
@@ -115,7 +125,7 @@ def _require_no_other_name(location: str) -> None:
         raise TokverifyError(f"{location}: no such file; did you mean `{name}`?")
 
 
-def find_models(locations: Iterable[str | Path]) -> dict[str, str | Path]:
+def find_models(locations: Iterable[Location]) -> dict[str, Location]:
     """Return the locations of all models that are meant, by names that tell them apart in a report.
 
     Args:
@@ -125,15 +135,20 @@ def find_models(locations: Iterable[str | Path]) -> dict[str, str | Path]:
     Raises:
         TokverifyError: If a directory or a pattern stands for no model, or for too many.
     """
-    models = list(dict.fromkeys(model for location in locations for model in _expand(location)))
-    names = [model.stem if isinstance(model, Path) else model for model in models]
-    return {name if names.count(name) == 1 else str(model): model for name, model in zip(names, models, strict=True)}
+    models = list(dict.fromkeys(location.at(text) for location in locations for text in _expand(location.text)))
+    names = [model.text if _is_name(model.text) else Path(model).stem for model in models]
+    return {name if names.count(name) == 1 else model.text: model for name, model in zip(names, models, strict=True)}
 
 
-def _expand(location: str | Path) -> Sequence[str | Path]:
+def _is_name(text: str) -> bool:
+    """Whether a location is the name of a tokenizer, and no file."""
+    return is_stored(text) or (":" in text and find_existing(text) is None and file_and_rest(text) is None)
+
+
+def _expand(location: str) -> Sequence[str]:
     text = to_location(location)
     prefix, _, name = text.partition(":")
-    if is_stored(location):
+    if is_stored(text):
         return STORES[prefix]().expand(name) if "*" in name and prefix in STORES else [text]
     path = find_existing(text)
     if path and path.is_dir():
@@ -144,11 +159,11 @@ def _expand(location: str | Path) -> Sequence[str | Path]:
     return [location]
 
 
-def _list_models(paths: Iterable[str], location: str, problem: str) -> list[Path]:
+def _list_models(paths: Iterable[str], location: str, problem: str) -> list[str]:
     found = list(islice((path for path in paths if Path(path).is_file()), MAX_MODELS + 1))
     if len(found) > MAX_MODELS:
         raise TokverifyError(f"{location}: stands for more than {MAX_MODELS:,} files, the limit; name fewer")
     models = tokenizer_files(found)
     if not models:
         raise TokverifyError(f"{location}: {problem}; check the path")
-    return [Path(model) for model in models]
+    return [str(Path(model)) for model in models]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.location import Location
 
 _Error = TypeVar("_Error", bound=TokverifyError)
 
@@ -38,6 +39,9 @@ class ModelFile:
 
     address: str | None = None
     """The address that it came from, next to which its tokenizer's files may be."""
+
+    named: Location | None = None
+    """What named it; None for a file that the program has found."""
 
     is_partial: bool = False
     """Whether the local file contains only the metadata, followed by zeros instead of tensors."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urljoin
 
 from tokverify.errors import TokverifyError
-from tokverify.sources.config import COMPANIONS
+from tokverify.location import COMPANIONS
 from tokverify.sources.location import MAX_FILE_BYTES
 from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.http_address import shown
