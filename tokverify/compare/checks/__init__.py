@@ -22,6 +22,7 @@ from tokverify.compare.checks.double_bos import double_bos
 from tokverify.compare.checks.duplicate_token import duplicate_token
 from tokverify.compare.checks.escaped_space import escaped_space
 from tokverify.compare.checks.generation_end_mismatch import generation_end_mismatch
+from tokverify.compare.checks.hidden_word import hidden_word
 from tokverify.compare.checks.lost_marker import lost_marker
 from tokverify.compare.checks.missing_embedding_flag import missing_embedding_flag
 from tokverify.compare.checks.missing_pre_tokenizer import missing_pre_tokenizer
@@ -73,6 +74,7 @@ _RULES: tuple[Rule, ...] = (
     escaped_space,
     borrowed_token,
     wrong_marker_type,
+    hidden_word,
     unknown_architecture,
     suppressed_token,
     unread_key,
