@@ -112,3 +112,10 @@ def test_an_earlier_build_ends_generations_at_fewer_tokens():
 def test_a_build_that_does_not_load_a_file_says_why(changes, build, problem):
     with pytest.raises(UnsupportedError, match=problem):
         resolve(replace(bpe_spec([]), **changes), build)
+
+
+def test_wordpiece_kept_combining_marks_before_b9642():
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "\u0489", "▁\u0489"]
+    spec = TokenizerSpec(model="bert", tokens=tokens, types=[3] * 4 + [1] * 3, special_ids={"unk": 1})
+    assert Encoder(spec).encode("a\u0489") == [4]
+    assert Encoder(spec, settings=resolve(spec, 9554)).encode("a\u0489") == [4, 5]

@@ -31,6 +31,9 @@ NO_TOKEN = -1
 STRICT_UTF8_SINCE = 11739
 """The build since which overlong sequences and numbers above U+10FFFF are no characters (b11548 is the last before)."""
 
+DROPS_MARKS_SINCE = 9642
+"""The build since which combining marks are dropped with the accents of words (b9554 is the last before)."""
+
 PRE_WITHOUT_MERGES = "kimi-k2"
 """The only pre-tokenizer with which llama.cpp loads a file without merges."""
 
@@ -302,6 +305,11 @@ class Settings:
     def decodes_overlong(self) -> bool:
         """Whether this build decodes bytes that have only the form of UTF-8."""
         return self.build < STRICT_UTF8_SINCE
+
+    @property
+    def keeps_marks(self) -> bool:
+        """Whether this build keeps combining marks where it strips accents from words."""
+        return self.build < DROPS_MARKS_SINCE
 
     @property
     def algorithm(self) -> str:

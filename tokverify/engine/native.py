@@ -123,6 +123,8 @@ def build_native(
     """
     if spec.charsmap == b"":
         raise UnsupportedError("does not support an empty charsmap")
+    if settings.family.splits_words and settings.keeps_marks:
+        raise UnsupportedError("does not support builds of llama.cpp that keep combining marks")
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None

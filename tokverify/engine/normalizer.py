@@ -31,13 +31,14 @@ def split_at_spaces(text: str) -> list[str]:
 
 
 @cache
-def word_normalizer(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
+def word_normalizer(*, lowercase: bool, strip_accents: bool, keeps_marks: bool = False) -> Callable[[str], str]:
     """Return BERT's cleanup: drop control characters, and add spaces around punctuation and Chinese characters.
 
     With `strip_accents`, a character is reduced to the first one of its canonical decomposition, and combining marks
-    are dropped. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's `src/llama-vocab.cpp`.
+    are dropped, unless `keeps_marks`, as before b9642. Source: `llm_tokenizer_wpm_session::preprocess` in llama.cpp's
+    `src/llama-vocab.cpp`.
     """
-    table = _WordTable(lowercase=lowercase, strip_accents=strip_accents)
+    table = _WordTable(lowercase=lowercase, strip_accents=strip_accents, keeps_marks=keeps_marks)
     return lambda text: text.translate(table)
 
 
@@ -58,8 +59,9 @@ class _LowercaseTable(dict[int, str]):
 class _WordTable(dict[int, str]):
     """Maps code points to the results of BERT's cleanup."""
 
-    def __init__(self, *, lowercase: bool, strip_accents: bool) -> None:
+    def __init__(self, *, lowercase: bool, strip_accents: bool, keeps_marks: bool) -> None:
         super().__init__()
+        self._drops_marks = strip_accents and not keeps_marks
         self._lowercase = lowercase
         self._strip_accents = strip_accents
 
@@ -78,7 +80,7 @@ class _WordTable(dict[int, str]):
         kind = match.lastgroup if match else None
         if kind == "space":
             return " "
-        if kind == "dropped" or (kind == "mark" and self._strip_accents):
+        if kind == "dropped" or (kind == "mark" and self._drops_marks):
             return ""
         # subtle: the kind of a character is determined before it is converted to lowercase.
         normalized = to_lowercase(character) if self._lowercase else character

@@ -18,7 +18,13 @@ class _WordPieceFamily(Family):
         del spec
         unknown_id = settings.special_ids.get("unk", NO_TOKEN)
         lowercase, strip_accents = settings.lowercase, settings.strip_accents
-        return WordPiece(settings.id_by_piece, unknown_id, lowercase=lowercase, strip_accents=strip_accents)
+        return WordPiece(
+            settings.id_by_piece,
+            unknown_id,
+            lowercase=lowercase,
+            strip_accents=strip_accents,
+            keeps_marks=settings.keeps_marks,
+        )
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
         """Drop all spaces: they only mark where to split."""

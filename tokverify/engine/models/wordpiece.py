@@ -23,11 +23,19 @@ WORD_START = "▁".encode()
 class WordPiece:
     """Encodes texts; `unknown_id` represents every word that cannot be composed of pieces."""
 
-    def __init__(self, ids: Mapping[str, int], unknown_id: int, *, lowercase: bool, strip_accents: bool) -> None:
+    def __init__(
+        self,
+        ids: Mapping[str, int],
+        unknown_id: int,
+        *,
+        lowercase: bool,
+        strip_accents: bool,
+        keeps_marks: bool = False,
+    ) -> None:
         # subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
         self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
         self._unknown_id = unknown_id
-        self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents)
+        self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents, keeps_marks=keeps_marks)
         # Strings between spaces recur; in scripts without spaces, the words inside them do.
         self._encode = cached_stages([_lines, split_at_spaces, self._normalized_words], self._encode_word)
 
