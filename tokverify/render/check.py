@@ -21,6 +21,8 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Item,
+    Items,
     Only,
     Paragraph,
     Section,
@@ -35,7 +37,7 @@ from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.run.describe import describe as describe_run
 from tokverify.render.run.issue import to_ci_report as run_issues
 from tokverify.render.run.junit import suites_of as run_suites
-from tokverify.render.run.verdict import reservations
+from tokverify.render.run.verdict import effect, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
 from tokverify.report.run import Status
@@ -91,6 +93,17 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
     note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
     yield Section([Only("table", [outcome, *note])], "Outcome")
     yield Section([Only("markdown", note)])
+    if causes := list(_list_causes(report)):
+        yield Section([Only("table", [Items(causes, numbered=False)])], "Causes")
+
+
+def _list_causes(report: CheckReport) -> Iterator[Item]:
+    """Repeat the most likely cause for each model that fails, with its repair."""
+    for model in report.models:
+        diagnosis = model.run.diagnosis if model.run and part_exit_code(model, Part.RUN) else None
+        if diagnosis and diagnosis.explanations:
+            first = diagnosis.explanations[0]
+            yield Item([message(f"{model.name}: {effect(first, diagnosis)}")], first.repair.commands)
 
 
 def _has_news(model: ModelCheck, part: Part) -> bool:

@@ -94,6 +94,9 @@ def test_parts_in_which_everything_agrees_are_only_summarized():
     assert good.startswith("OUTCOME\n")
     assert "parts in which everything agrees are shown with -v" in good
     assert "sample-broken: run" in bad
+    last = bad.split("\n")[-12:]
+    assert "CAUSES" in last
+    assert any(line.strip().startswith("repair: tokverify fix sample-broken.gguf") for line in last)
     assert "sample: audit" in invoke("check", "sample.gguf", "-r", "sample.tokenizer.model", "-v").stdout
 
 
