@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.tokenizer_file import read_spec as read_spec_of
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL = TokenType.NORMAL.value
@@ -140,6 +142,17 @@ def test_a_pattern_that_llama_cpp_lacks_is_a_limit_only_with_the_nearest_name(tm
     assert_limit(verify(spec, path, texts), "TL012")
     for wrong in ("gpt-2", "bloom", "tekken", "default", "deepseek-llm"):
         assert_different(verify(replace(spec, pre=wrong), path, texts))
+
+
+def test_another_pattern_is_no_limit_if_merges_make_every_token_of_the_ranks(tmp_path: Path):
+    # tiktoken looks up whole pre-tokens first, which GPT-2's pre-tokenizer does not; it makes no difference here.
+    tokens = [*(bytes([byte]) for byte in range(256)), b"12", b"34", b"1234"]
+    path = tmp_path / "small.tiktoken"
+    path.write_text("".join(f"{b64encode(token).decode()} {id}\n" for id, token in enumerate(tokens)))
+    source = Path(f"{path}:gpt-2")
+    spec = read_spec_of(source)
+    assert verify(replace(spec, pre="gpt-2"), source, ("1234", "a 12")).verdict is Verdict.EQUAL
+    assert_different(verify(replace(spec, pre="llama-bpe"), source, ("1234", "a 12")))
 
 
 def test_ignore_merges_is_a_limit_only_if_no_name_has_the_right_value(tmp_path: Path):

@@ -8,11 +8,14 @@ from functools import cached_property
 
 from tokverify.compare.facts import Facts
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.sources.nearest_pattern import count_differences, probe_texts
+from tokverify.sources.tiktoken.reader import count_unmerged
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+from tokverify.tokenizer import PatternHolding
 
 Matching = bool | None
 """Whether a token is special, which means matched only with `parse_special`; None if it is never matched."""
@@ -92,7 +95,8 @@ class Sides:
         """The pre-tokenizers that are as near to what the reference does as the file's; None if one is nearer.
 
         One is nearer if it splits fewer texts differently from the reference without being wrong about
-        `ignore_merges`, or is right about that without splitting more texts differently.
+        `ignore_merges`, or is right about that without splitting more texts differently; or if it splits all of them
+        as the reference does, and `ignore_merges` makes no difference.
         """
         split, wanted = self.split, self.facts.ignore_merges
         if split is None:
@@ -107,6 +111,8 @@ class Sides:
                 continue
             other_is_wrong = wanted is not None and other.ignore_merges != wanted
             if other_is_wrong and not is_wrong:
+                if most and not count_differences(other, wanted_splits, 0) and self._merges_suffice:
+                    return None
                 continue
             count = count_differences(other, wanted_splits, most)
             if count < most or (count == most and is_wrong and not other_is_wrong):
@@ -114,6 +120,15 @@ class Sides:
             if count == most and other.patterns != own.patterns:
                 rivals.append(other)
         return rivals
+
+    @cached_property
+    def _merges_suffice(self) -> bool:
+        """Whether it makes no difference that a reference with ranks looks up whole pre-tokens first."""
+        if not isinstance(self.facts.expected, PatternHolding):
+            return False
+        listed = zip(self.spec.tokens, self.spec.types or (), strict=False)
+        ranks = {from_byte_level(piece): id for id, (piece, type) in enumerate(listed) if type == TokenType.NORMAL}
+        return bool(ranks) and not count_unmerged(ranks)
 
     @cached_property
     def own_split(self) -> Callable[[str], list[str]]:
