@@ -21,6 +21,9 @@ _KEYS = {
 }
 """The fields of a specification that not every build reads, and their keys."""
 
+_IMITATED_SINCE = {"gemma4": 8683}
+"""Model -> the first build that encodes it as later ones do, if earlier ones know it too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
@@ -85,6 +88,8 @@ def read_by(spec: TokenizerSpec, build: int) -> TokenizerSpec:
         raise UnsupportedError(
             f"llama.cpp b{build} is not between b{known[0]} and b{known[-1]}, the builds in the tables"
         )
+    if build < _IMITATED_SINCE.get(spec.model, 0) and build >= known_since("models")[spec.model]:
+        raise UnsupportedError(f"llama.cpp b{build} encodes the model {spec.model} in a way that is not imitated")
     fields = {key: name for name, key in _KEYS.items()}
     for each in requirements(spec):
         if each.since is not None and each.since <= build:
