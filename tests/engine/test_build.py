@@ -106,7 +106,7 @@ def test_an_earlier_build_ends_generations_at_fewer_tokens():
             "not known whether llama.cpp b9400 reads pre-tokenizer minicpm5: b9309 does not",
         ),
         ({"general": {"architecture": "beam"}}, 11413, "it does not know the architecture beam"),
-        ({"model": "gemma4"}, 8672, "b8672 encodes the model gemma4 in a way that is not imitated"),
+        ({"model": "gemma4"}, 8683, "b8683 encodes the model gemma4 in a way that is not imitated"),
         ({"model": "gemma4"}, 8606, "b8606 does not load the file: it does not know the model gemma4"),
         ({}, 12000, "b12000 is not between b6123 and b11739, the builds in the tables"),
     ],

@@ -21,7 +21,7 @@ _KEYS = {
 }
 """The fields of a specification that not every build reads, and their keys."""
 
-_IMITATED_SINCE = {"gemma4": 8683}
+_IMITATED_SINCE = {"gemma4": 8739}
 """Model -> the first build that encodes it as later ones do, if earlier ones know it too."""
 
 
