@@ -1,6 +1,7 @@
 """The codec, on reports of `tokverify run`: nothing is lost, and a damaged file is rejected in one line."""
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.report.codec import KINDS, SCHEMA_VERSION, decode, encode, read, read_any
 from tokverify.report.run import Report
 from tokverify.report.schema import generate_schema, write_schema
+from tokverify.text.command_line import quote_reference
 from tokverify.tokenizer import Token
 
 SCHEMA = ROOT / "docs" / "report.schema.json"
@@ -200,6 +202,33 @@ def test_a_command_to_be_pasted_holds_nothing_that_a_shell_acts_on(program: str,
     explanation["gguf_command"] = f"gguf-set-metadata MODEL {more}"
     with pytest.raises(TokverifyError, match=r"gguf_command: .*, quoted for a shell"):
         decode(report)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("-r 'command:sh -c ls'", "-r command:sh -c ls would run a program"),
+        ("-r env:a:b.json", "would run a program"),
+        ("-r transformers:org/name,trust_remote_code", "would run a program"),
+        ("-r mykind:b", "would run a program"),
+        ("-r llama.cpp@./lib.so", "would run a program"),
+        ("-rcommand:ls", "the option -rcommand:ls is not one of"),
+        ("--reference command:ls", "the option --reference is not one of"),
+        ("--force", "the option --force is not one of"),
+    ],
+)
+def test_a_command_to_be_pasted_runs_nothing_else(arguments: str, problem: str):
+    report = document()
+    command = {"label": "repair", "arguments": ["tokverify fix", "a.gguf", arguments]}
+    report["diagnosis"]["explanations"][0]["repair"]["commands"] = [command]
+    with pytest.raises(TokverifyError, match=re.escape(problem)):
+        decode(report)
+
+
+@pytest.mark.parametrize("location", ["./a:b.json", "org/name@main", "http://127.0.0.1:1", "C:/a.json", "rebuilt"])
+def test_a_command_to_be_pasted_names_its_reference(location: str):
+    assert quote_reference(location) == location
+    assert quote_reference(f"command:{location}") == "REFERENCE"
 
 
 def test_a_command_to_be_pasted_calls_a_known_program():

@@ -24,7 +24,7 @@ from tokverify.report.run import Report, Status, failing_differences, has_failin
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
-from tokverify.text.command_line import fill_in, fixed_name, quote_argument
+from tokverify.text.command_line import fill_in, fixed_name, quote_argument, quote_reference
 from tokverify.texts.target_text import is_generated
 
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
@@ -202,7 +202,7 @@ def _reference(report: Report) -> Iterator[str]:
     if report.expected.name == EXPECT or "reference" not in report.options:
         yield "-r REFERENCE"
     elif isinstance(location, str):
-        yield f"-r {quote_argument(f'{location}@{revision}' if revision else location, 'REFERENCE')}"
+        yield f"-r {quote_reference(f'{location}@{revision}' if revision else location)}"
 
 
 def _cases(report: Report) -> Iterator[str]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 from tokverify.report.diagnosis import Diagnosis, Repair, command_line
 from tokverify.report.difference import Difference
 from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report, Status
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.text.command_line import only_reads
 from tokverify.text.wording import list_alternatives
 
 _GGUF_COMMANDS = ("gguf-new-metadata ", "gguf-set-metadata ")
 _LIMIT_ORIGINS = frozenset({Origin.RUNTIME, Origin.CONVENTION})
 _COMMANDS = ("tokverify fix ", *_GGUF_COMMANDS)
+_OPTIONS = ("-r", "-o", "--cases")
+"""The options of `tokverify fix` that a repair may have."""
 
 
 def check_run(report: Report, path: str) -> Iterator[str]:
@@ -84,6 +88,20 @@ def check_repair(repair: Repair, path: str) -> Iterator[str]:
         whole = all(_is_quoted(argument) for argument in command.arguments)
         if not whole or not _is_pasteable(command_line(command), _COMMANDS):
             yield f"{path}.commands[{index}]: expected a command line of {_list(_COMMANDS)}, quoted for a shell"
+        elif problem := _find_danger(shlex.split(command_line(command))):
+            yield f"{path}.commands[{index}]: {problem}"
+
+
+def _find_danger(words: Sequence[str]) -> str | None:
+    """Return what a `tokverify fix` must not be pasted with, if anything."""
+    if words[:2] != ["tokverify", "fix"]:
+        return None
+    for word, value in zip_longest(words[2:], words[3:]):
+        if word.startswith("-") and word not in _OPTIONS:
+            return f"the option {word} is not one of {list_alternatives(_OPTIONS)}"
+        if word == "-r" and not only_reads(value or ""):
+            return f"-r {value} would run a program, or code of another package"
+    return None
 
 
 def _is_pasteable(command: str, programs: tuple[str, ...]) -> bool:

@@ -16,6 +16,13 @@ _MAX_NAME_BYTES = 255
 # A word of a command as `shlex.join` writes it: spaces within quotes separate no words.
 _WORD = re.compile(r"(?:[^\s']|'[^']*'|')+")
 
+_KIND = re.compile(r"[\w-]+")
+_READING = frozenset({
+    "gguf", "hf", "hub", "http", "https", "llama.cpp", "llamacpp", "lmstudio", "ollama", "rwkv", "sentencepiece",
+    "server", "tekken", "tiktoken", "tokenizers", "transformers", "vocab",
+})  # fmt: skip
+"""The kinds of locations whose text, however it goes on, runs no code but that of tokverify and its libraries."""
+
 
 def fixed_name(model: str | None) -> str | None:
     """Name the repaired copy of a model, which is written to the current directory."""
@@ -35,9 +42,21 @@ def fill_in(command: str, model: str | None, fixed: str | None, reference: objec
     words = {
         "MODEL": quote_argument(model, "MODEL"),
         "FIXED": quote_argument(fixed, "FIXED.gguf"),
-        "REFERENCE": quote_argument(reference, "REFERENCE"),
+        "REFERENCE": quote_reference(reference),
     }
     return tuple(words.get(word, word) for word in _WORD.findall(command))
+
+
+def quote_reference(location: object) -> str:
+    """Quote the location of a reference; return the placeholder if it runs code, so that nobody pastes that unread."""
+    return quote_argument(location if isinstance(location, str) and only_reads(location) else None, "REFERENCE")
+
+
+def only_reads(location: str) -> bool:
+    """Whether a reference is opened by reading data, so that it runs no program and no code of another package."""
+    kind, colon, _ = location.partition(":")
+    is_unknown_kind = bool(colon) and len(kind) > 1 and _KIND.fullmatch(kind) is not None and kind not in _READING
+    return not (is_unknown_kind or location.startswith("llama.cpp@") or "trust_remote_code" in location)
 
 
 def quote_argument(value: object, placeholder: str) -> str:
