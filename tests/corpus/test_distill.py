@@ -13,7 +13,7 @@ from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.corpus.distill import choose, distill
 from tokverify.corpus.document import Document
 from tokverify.corpus.feature import find_features
-from tokverify.corpus.witness import Witness, WitnessRecorder, add_witnesses
+from tokverify.corpus.witness import FirstPlaces, Witness, WitnessRecorder, add_witnesses, group_witnesses
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.mode import Mode
@@ -52,15 +52,21 @@ def test_witnesses_contain_every_token_and_feature(spec: TokenizerSpec):
     assert all(witness.text in LINES[witness.row] for witness in witnesses if witness.features)
 
 
+def add_all(*parts: Sequence[Witness]) -> tuple[Witness, ...]:
+    total: FirstPlaces = {}
+    for part in parts:
+        add_witnesses(total, part)
+    return group_witnesses(total)
+
+
 def test_witnesses_do_not_depend_on_how_documents_are_divided(spec: TokenizerSpec):
     encoder = Encoder(spec)
     whole = record(encoder, DOCUMENTS)
     third = len(DOCUMENTS) // 3
     parts = [record(encoder, part) for part in (DOCUMENTS[:third], DOCUMENTS[third:-20], DOCUMENTS[-20:])]
     for first, second, last in permutations(parts):
-        assert add_witnesses(add_witnesses(first, second), last) == add_witnesses(first, add_witnesses(second, last))
-        assert add_witnesses(add_witnesses(first, second), last) == whole
-    assert add_witnesses(whole, whole) == whole
+        assert add_all(first, second, last) == add_all(add_all(last, first), second) == whole
+    assert add_all(whole, whole) == whole
 
 
 def test_a_token_that_is_added_around_every_text_is_covered_in_a_text():

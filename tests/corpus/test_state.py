@@ -1,3 +1,4 @@
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,7 +6,8 @@ import pytest
 
 from support.corpus_maker import corpus_file
 from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
-from tokverify.corpus.result import Place, ReasonTally, Tally, UnitResult, merge
+from tokverify.corpus.progress import ProgressCounter
+from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally, UnitResult, merge
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
@@ -27,6 +29,55 @@ def result(unit: WorkUnit, plan: Plan = PLAN) -> UnitResult:
     return UnitResult(plan.id, unit.id, Tally(documents=1), 0.5)
 
 
+def continued(state: StateDirectory, units: Sequence[WorkUnit] = UNITS) -> ProgressCounter:
+    counter = ProgressCounter(units)
+    counter.take_stored(state, PLAN)
+    return counter
+
+
+@pytest.fixture
+def frequent_sums(monkeypatch):
+    monkeypatch.setattr("tokverify.corpus.progress._FEWEST_NEW", 2)
+
+
+def work(state: StateDirectory, units: Sequence[WorkUnit], *, unreadable: Collection[WorkUnit] = ()) -> None:
+    counter = ProgressCounter(UNITS)
+    for unit in units:
+        tally = (
+            Tally(unreadable=1) if unit in unreadable else Tally(documents=1, sources={unit.file.path: GroupTally(1)})
+        )
+        counter.take(state.store(UnitResult(PLAN.id, unit.id, tally, 0.5), unit.file))
+        counter.store(state, PLAN)
+
+
+@pytest.mark.usefixtures("frequent_sums")
+def test_results_in_a_stored_sum_are_not_read_again(state):
+    work(state, UNITS[:5], unreadable=[UNITS[2]])
+    before = continued(state)
+    for unit in (UNITS[0], UNITS[1], UNITS[3], UNITS[4]):
+        (state.path / "results" / f"{unit.id}.json").write_text("broken")
+    after = continued(state)
+    assert (after.tally, after.progress, after.missing) == (before.tally, before.progress, [*UNITS[5:]])
+    assert (after.tally.documents, after.tally.unreadable, after.progress.busy_seconds) == (4, 1, 2.5)
+    # What could not be read can be repeated.
+    state.remove(UNITS[2].id)
+    assert continued(state).missing == [UNITS[2], *UNITS[5:]]
+    # A part of the plan cannot use the sum of more than it asks for.
+    with pytest.raises(TokverifyError, match="not the result of a unit"):
+        continued(state, UNITS[:2])
+
+
+@pytest.mark.usefixtures("frequent_sums")
+def test_a_sum_of_another_plan_is_refused(state):
+    work(state, UNITS)
+    (path,) = (state.path / "sums").iterdir()
+    path.write_text(path.read_text().replace(PLAN.id, "0123"))
+    with pytest.raises(TokverifyError, match=f"{path.name}: the results of another plan; delete it"):
+        continued(state)
+    path.unlink()
+    assert continued(state).tally.documents == len(UNITS)
+
+
 def test_a_plan_is_read_as_it_was_written(state):
     assert replace(state.plan(), request=REQUEST) == PLAN
     assert state.plan().request.model.text == "m.gguf"
@@ -37,10 +88,11 @@ def test_a_plan_is_read_as_it_was_written(state):
 def test_units_with_a_result_are_skipped(state):
     for unit in (UNITS[2], UNITS[4]):
         assert state.store(result(unit), unit.file) == result(unit)
-    assert state.missing(UNITS) == [UNITS[0], UNITS[1], UNITS[3], UNITS[5], UNITS[6]]
-    assert merge(state.results(PLAN)) == Tally(documents=2)
+    assert continued(state).missing == [UNITS[0], UNITS[1], UNITS[3], UNITS[5], UNITS[6]]
+    assert continued(state).tally == merge(state.results(PLAN.id, UNITS)) == Tally(documents=2)
+    assert [found.unit for found in state.results(PLAN.id, UNITS[3:])] == [UNITS[4].id]
     state.remove(UNITS[2].id)
-    assert [found.unit for found in state.results(PLAN)] == [UNITS[4].id]
+    assert [found.unit for found in state.results(PLAN.id, UNITS)] == [UNITS[4].id]
 
 
 def test_a_result_that_cannot_be_stored_is_located(state):
@@ -52,7 +104,7 @@ def test_a_result_that_cannot_be_stored_is_located(state):
             1, (Place("c.txt", -1, "text"),)
         )
     }
-    assert state.missing(UNITS) == [*UNITS]
+    assert continued(state).missing == [*UNITS]
 
 
 @pytest.mark.parametrize(
@@ -93,10 +145,10 @@ def test_broken_files_are_reported(state):
     path = state.path / "results" / f"{UNITS[0].id}.json"
     path.write_text('{"plan": "x"')
     with pytest.raises(TokverifyError, match=r"not the result of a unit .*; delete it"):
-        list(state.results(PLAN))
+        list(state.results(PLAN.id, UNITS))
     state.store(result(UNITS[0], Plan(REQUEST, {}, UNITS)), UNITS[0].file)
     with pytest.raises(TokverifyError, match="the result of another unit or plan"):
-        list(state.results(PLAN))
+        list(state.results(PLAN.id, UNITS))
     (state.path / "plan.json").write_text("{}")
     with pytest.raises(TokverifyError, match="not a plan of this version"):
         state.plan()
@@ -136,6 +188,15 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path, name):
     with pytest.raises(TokverifyError, match=r"is a link; a state directory contains only files of its own"):
         StateDirectory(state).begin(PLAN)
     assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.usefixtures("frequent_sums")
+def test_no_sum_is_read_or_written_through_a_link(state, tmp_path):
+    (state.path / "sums").symlink_to(tmp_path)
+    work(state, UNITS)
+    assert not list(tmp_path.glob("*.json"))
+    with pytest.raises(TokverifyError, match="sums: is a link"):
+        continued(state)
 
 
 def test_no_result_is_written_through_a_link(state, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -108,6 +108,7 @@ class CoverageDescriber:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._prepared = 0
 
     @cached_property
     def _counter(self) -> CoverageCounter:
@@ -115,7 +116,10 @@ class CoverageDescriber:
 
     def prepare(self, part: Coverage) -> None:
         """Find the merges of the tokens in a part of what is described later."""
-        self._counter.add(covered_ids(part))
+        bits = int.from_bytes(part.tokens, "little")
+        if new := bits & ~self._prepared:
+            self._prepared |= new
+            self._counter.add(covered_ids(replace(part, tokens=new.to_bytes(len(part.tokens), "little"))))
 
     def describe(self, coverage: Coverage) -> CorpusCoverage:
         """Return coverage as report data, with the share of the merges that build the tokens that occur."""

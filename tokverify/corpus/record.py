@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
+from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, TallySum, add
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.explain.stats.script import script_of_line
 
@@ -43,7 +43,7 @@ class Recorder:
         self._counts: Counter[str] = Counter()
         self._scripts: Counter[str] = Counter()
         self._differing_scripts: Counter[str] = Counter()
-        self._tally = Tally()
+        self._sum = TallySum()
 
     def leave_out(self) -> None:
         """Record a document that is not in the sample."""
@@ -56,7 +56,7 @@ class Recorder:
         if unreadable.is_null:
             self._counts["null"] += unreadable.documents
         reason = ReasonTally(unreadable.documents, (place,))
-        self._tally = add(self._tally, Tally(reasons={unreadable.reason: reason}))
+        self._sum.add(Tally(reasons={unreadable.reason: reason}))
 
     def add_batch(self, documents: Sequence[Document], checked: Checked) -> None:
         """Record a batch of documents, all of which were checked; those that failed are not counted as compared."""
@@ -76,7 +76,7 @@ class Recorder:
         place = Place(self._file.path, document.row, self._file.format)
         example = Example(_hash_of_example(document), place, document.text, tuple(found.actual), tuple(found.expected))
         tallies = {cause: CauseTally(1, (example,)) for cause in found.causes}
-        self._tally = add(self._tally, Tally(causes=tallies, limits=dict.fromkeys(found.limits, 1)))
+        self._sum.add(Tally(causes=tallies, limits=dict.fromkeys(found.limits, 1)))
 
     def tally(self) -> Tally:
         """Return everything recorded so far."""
@@ -86,7 +86,7 @@ class Recorder:
         counted = Tally(sources={self._file.path: group}, scripts=scripts)
         for name, count in self._counts.items():
             counted = replace(counted, **{name: count})  # type: ignore[arg-type]  # only counts
-        return add(self._tally, counted)
+        return add(self._sum.tally(), counted)
 
 
 def _count_bytes(texts: Sequence[str]) -> int:

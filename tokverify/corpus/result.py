@@ -6,19 +6,17 @@ To stay small, a tally keeps the examples with the smallest hashes, whatever the
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any
 
 from tokverify.corpus.coverage import Coverage, add_coverage
-from tokverify.corpus.witness import Witness, add_witnesses
+from tokverify.corpus.witness import FirstPlaces, Witness, add_witnesses, group_witnesses
 from tokverify.report.fields import Count
 
 EXAMPLES = 5
 """How many examples, and places of unreadable documents, are kept for each reason."""
-
-_K = TypeVar("_K", bound=str)
-_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,25 +106,51 @@ class Tally:
 _COUNTS = ("documents", "bytes", "sampled_out", "actual_tokens", "expected_tokens", "differing", "unreadable", "null")
 
 
-def add(left: Tally, right: Tally) -> Tally:
-    """Add two tallies of different documents; associative and commutative, and `Tally()` changes nothing."""
-    return Tally(
-        **{name: getattr(left, name) + getattr(right, name) for name in _COUNTS},
-        causes=_add_values(left.causes, right.causes, _add_causes),
-        limits=_add_values(left.limits, right.limits, operator.add),
-        reasons=_add_values(left.reasons, right.reasons, _add_reasons),
-        sources=_add_values(left.sources, right.sources, _add_groups),
-        scripts=_add_values(left.scripts, right.scripts, _add_groups),
-        coverage=_add_coverage(left.coverage, right.coverage),
-        witnesses=add_witnesses(left.witnesses, right.witnesses),
-    )
+class TallySum:
+    """Adds up tallies of different documents, in any order; each takes time for what it contains only.
+
+    The sum itself is a table of all files, which must not be copied for each of them.
+    """
+
+    def __init__(self, *tallies: Tally) -> None:
+        self.counts: Counter[str] = Counter()
+        """The counts of a tally by their names."""
+        self.tables: dict[str, dict[str, Any]] = {name: {} for name in _TABLES}
+        """The tables of a tally by their names."""
+        self._coverage: Coverage | None = None
+        self._witnesses: FirstPlaces = {}
+        for tally in tallies:
+            self.add(tally)
+
+    def add(self, tally: Tally) -> None:
+        """Add a tally."""
+        for name in _COUNTS:
+            self.counts[name] += getattr(tally, name)
+        for name, add_two in _TABLES.items():
+            _add_values(self.tables[name], getattr(tally, name), add_two)
+        self._coverage = _add_coverage(self._coverage, tally.coverage)
+        add_witnesses(self._witnesses, tally.witnesses)
+
+    def tally(self) -> Tally:
+        """Return the sum."""
+        tables: dict[str, Any] = {name: dict(sorted(table.items())) for name, table in self.tables.items()}
+        counts: dict[str, Any] = dict(self.counts)
+        return Tally(
+            **counts,
+            **tables,
+            coverage=self._coverage,
+            witnesses=group_witnesses(self._witnesses),
+        )
 
 
-def _add_values(left: Mapping[_K, _V], right: Mapping[_K, _V], add_two: Callable[[_V, _V], _V]) -> dict[_K, _V]:
-    total = {**left, **right}
-    for key in left.keys() & right.keys():
-        total[key] = add_two(left[key], right[key])
-    return dict(sorted(total.items()))
+def add(*tallies: Tally) -> Tally:
+    """Add tallies of different documents; associative and commutative, and `Tally()` changes nothing."""
+    return TallySum(*tallies).tally()
+
+
+def _add_values(total: dict[str, Any], more: Mapping[str, Any], add_two: Callable[[Any, Any], Any]) -> None:
+    for key, value in more.items():
+        total[key] = add_two(total[key], value) if key in total else value
 
 
 def _add_causes(left: CauseTally, right: CauseTally) -> CauseTally:
@@ -141,6 +165,16 @@ def _add_groups(left: GroupTally, right: GroupTally) -> GroupTally:
     return GroupTally(
         left.documents + right.documents, left.differing + right.differing, left.unreadable + right.unreadable
     )
+
+
+_TABLES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "causes": _add_causes,
+    "limits": operator.add,
+    "reasons": _add_reasons,
+    "sources": _add_groups,
+    "scripts": _add_groups,
+}
+"""The tables of a tally, and how to add what two of them say about the same."""
 
 
 def _add_coverage(left: Coverage | None, right: Coverage | None) -> Coverage | None:
@@ -168,9 +202,18 @@ class UnitResult:
     """How long a worker was busy with it; not a part of what is compared."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredSum:
+    """The sum of the results of some units, as stored, so that a run that continues does not read each of them."""
+
+    plan: str
+    units: frozenset[str]
+    """The ids of the units, in all of which everything could be read."""
+    tally: Tally
+    seconds: float
+    """How long workers were busy with them."""
+
+
 def merge(results: Iterable[UnitResult]) -> Tally:
     """Add up the results of units; one that is given twice counts once."""
-    total = Tally()
-    for result in {result.unit: result for result in results}.values():
-        total = add(total, result.tally)
-    return total
+    return add(*({result.unit: result.tally for result in results}.values()))

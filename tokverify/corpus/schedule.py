@@ -133,5 +133,6 @@ class _Schedule:
         self._open[unit.id] -= 1
         if self._open[unit.id]:
             return None
+        del self._open[unit.id]  # so that counting what is under way does not count all that was
         self._rows.pop(unit.id, None)
         return UnitResult(self._plan, unit.id, self._tallies.pop(unit.id), self._seconds.pop(unit.id))

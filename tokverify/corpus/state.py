@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from tokverify.corpus.document import Unreadable
 from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.record import Recorder
-from tokverify.corpus.result import UnitResult, add
+from tokverify.corpus.result import StoredSum, UnitResult, add
 from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
@@ -23,9 +25,12 @@ from tokverify.text.wording import list_items, quote
 
 _PLAN = "plan.json"
 _RESULTS = "results"
+_SUMS = "sums"
 _VERSION = 1
 _MAX_PLAN_BYTES = 1 << 30
 _MAX_RESULT_BYTES = 1 << 28
+_ADVICE = "delete it and run the command again"
+_T = TypeVar("_T")
 
 
 class _StoredPlan(msgspec.Struct):
@@ -87,11 +92,6 @@ class StateDirectory:
             raise TokverifyError(f"{path}: this version of tokverify reads no {list_items([*map(quote, unknown)])}")
         return stored.plan
 
-    def missing(self, units: Sequence[WorkUnit]) -> list[WorkUnit]:
-        """Return the units that have no result yet."""
-        stored = {path.stem for path in self._own(_RESULTS).glob("*.json")}
-        return [unit for unit in units if unit.id not in stored]
-
     def store(self, result: UnitResult, file: CorpusFile) -> UnitResult:
         """Store the result of a unit of a file, and return it; if that is impossible, with a record of what went wrong.
 
@@ -106,19 +106,45 @@ class StateDirectory:
         return result
 
     def remove(self, unit: str) -> None:
-        """Delete a result, so that the next run computes it again."""
+        """Delete the result of a unit in which something could not be read, so that the next run computes it again."""
         self._path_of(unit).unlink(missing_ok=True)
 
-    def results(self, plan: Plan) -> Iterator[UnitResult]:
-        """Yield the stored results of a plan, in its order.
+    def results(self, plan: str, units: Iterable[WorkUnit]) -> Iterator[UnitResult]:
+        """Yield the stored results of some units of a plan, in their order.
 
         Raises:
             TokverifyError: If one is broken, or belongs to another plan.
         """
-        for unit in plan.units:
-            path = self._path_of(unit.id)
-            if path.exists():
-                yield _read(path, plan.id)
+        stored = {path.stem for path in self._own(_RESULTS).glob("*.json")}
+        for unit in units:
+            if unit.id in stored:
+                path = self._path_of(unit.id)
+                result = _read(path, UnitResult, "result of a unit", _MAX_RESULT_BYTES)
+                if (result.plan, result.unit) != (plan, unit.id):
+                    raise TokverifyError(f"{path}: the result of another unit or plan; {_ADVICE}")
+                yield result
+
+    def store_sum(self, total: StoredSum, name: str) -> None:
+        """Store the sum of some results; runs of different parts give it different names.
+
+        Nothing is lost if that is impossible: the next run reads the results.
+        """
+        with suppress(TokverifyError, OSError):
+            self._own(_SUMS).mkdir(exist_ok=True)
+            write_file(self._own(_SUMS, f"{name}.json"), msgspec.json.encode(total).decode())
+
+    def sums(self, plan: str) -> list[StoredSum]:
+        """Return the stored sums of a plan, those of many units first; a unit may be in several.
+
+        Raises:
+            TokverifyError: If one is broken, or belongs to another plan.
+        """
+        paths = [self._own(_SUMS, path.name) for path in self._own(_SUMS).glob("*.json")]
+        found = {path: _read(path, StoredSum, "sum of results", _MAX_PLAN_BYTES) for path in paths}
+        for path, total in found.items():
+            if total.plan != plan:
+                raise TokverifyError(f"{path}: the results of another plan; {_ADVICE}")
+        return sorted(found.values(), key=lambda total: len(total.units), reverse=True)
 
     def _path_of(self, unit: str) -> Path:
         return self._own(_RESULTS, f"{unit}.json")
@@ -155,12 +181,8 @@ def _reason(error: TokverifyError) -> str:
     return (cause.strerror if isinstance(cause, OSError) else None) or str(error)
 
 
-def _read(path: Path, plan: str) -> UnitResult:
-    advice = "delete it and run the command again"
+def _read(path: Path, kind: type[_T], content: str, max_bytes: int) -> _T:
     try:
-        result = msgspec.json.decode(read_bytes(path, "result", _MAX_RESULT_BYTES), type=UnitResult)
+        return msgspec.json.decode(read_bytes(path, content, max_bytes), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TokverifyError(f"{path}: not the result of a unit ({error}); {advice}") from error
-    if result.plan != plan or result.unit != path.stem:
-        raise TokverifyError(f"{path}: the result of another unit or plan; {advice}")
-    return result
+        raise TokverifyError(f"{path}: not the {content} ({error}); {_ADVICE}") from error

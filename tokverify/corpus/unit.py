@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -43,7 +43,8 @@ class WorkUnit:
     @cached_property
     def id(self) -> str:
         """A name that depends on everything that determines the documents of the unit."""
-        content = msgspec.json.encode([astuple(self.file), self.start, self.end])
+        file = [self.file.path, self.file.format, self.file.size, self.file.version]
+        content = msgspec.json.encode([file, self.start, self.end])
         return hashlib.sha256(content).hexdigest()[:24]
 
 

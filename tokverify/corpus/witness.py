@@ -6,9 +6,9 @@ place where it occurs. So the result does not depend on how a corpus is divided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -50,20 +50,21 @@ class _Place(NamedTuple):
     text: str
 
 
-def add_witnesses(left: Sequence[Witness], right: Sequence[Witness]) -> tuple[Witness, ...]:
-    """Keep the first witness for each token and feature; associative, commutative and idempotent."""
-    if not (left and right):
-        return tuple(left or right)
-    first: dict[int | str, _Place] = {}
-    for witness in (*left, *right):
+FirstPlaces: TypeAlias = "dict[int | str, _Place]"
+"""For each token and feature, the first place where it occurs."""
+
+
+def add_witnesses(first: FirstPlaces, witnesses: Iterable[Witness]) -> None:
+    """Keep the first place of each token and feature; the order of the calls does not matter."""
+    for witness in witnesses:
         place = _Place(witness.path, witness.row, witness.text)
         items: list[int | str] = [*witness.tokens, *witness.features]
         for item in items:
             first[item] = min(first.get(item, place), place)
-    return _group(first)
 
 
-def _group(first: dict[int | str, _Place]) -> tuple[Witness, ...]:
+def group_witnesses(first: FirstPlaces) -> tuple[Witness, ...]:
+    """Return a witness for each place, in order."""
     items: dict[_Place, list[int | str]] = {}
     for item, place in first.items():
         items.setdefault(place, []).append(item)
@@ -96,7 +97,7 @@ class WitnessRecorder:
         before, after = affixes_of(encoder) if mode.add_special else ((), ())
         self._affixes = len(before), len(after)
         self._seen = np.zeros(encoder.vocab_size, dtype=bool)
-        self._first: dict[int | str, _Place] = {}
+        self._first: FirstPlaces = {}
 
     def add(self, documents: Sequence[Document], ids: EncodedBatch) -> None:
         """Record a batch of documents and their ids, which must be in the vocabulary."""
@@ -118,7 +119,7 @@ class WitnessRecorder:
 
     def witnesses(self) -> tuple[Witness, ...]:
         """Return everything recorded so far."""
-        return _group(self._first)
+        return group_witnesses(self._first)
 
     def _keep(self, batch: Batch, found: Sequence[Occurrence], size: int) -> list[Occurrence]:
         """Keep the excerpts of about `size` ids that contain the tokens they were made for; return the other ones."""

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from glob import escape
+from functools import cache
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
@@ -199,13 +199,18 @@ def _resolve(path: Path) -> Path:
 
 
 def _temporary_name(target: Path) -> Path:
-    """Generate a name next to `target` that no other run uses, and remove what killed runs have left there."""
-    stem = stem_of(target)
-    for leftover in target.parent.glob(f"{escape(stem)}*{SUFFIX}"):
+    """Generate a name next to `target` that no other run uses."""
+    _remove_leftovers(target.parent)
+    return target.with_name(f"{stem_of(target)}{os.urandom(8).hex()}{SUFFIX}")
+
+
+@cache
+def _remove_leftovers(directory: Path) -> None:
+    """Remove what killed runs have left in a directory; once only, as a corpus writes many files into one."""
+    for leftover in directory.glob(f".*{SUFFIX}"):
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
                 leftover.unlink()
-    return target.with_name(f"{stem}{os.urandom(8).hex()}{SUFFIX}")
 
 
 def _is_written_in_place(path: Path) -> bool:

@@ -195,7 +195,8 @@ def test_units_that_failed_are_repeated_unless_their_files_changed(data, tmp_pat
     state = tmp_path / "out"
     verify(MODEL, data, "--state", state)
     stored = StateDirectory(state)
-    (result, *_) = stored.results(stored.plan())
+    plan = stored.plan()
+    (result, *_) = stored.results(plan.id, plan.units)
     path = state / "results" / f"{result.unit}.json"
     content = json.loads(path.read_text())
     content["tally"] |= {"unreadable": 1, "documents": 0}

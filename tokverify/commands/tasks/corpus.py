@@ -167,20 +167,20 @@ def run_plan(  # noqa: PLR0913 - the optional ones are keywords
     """
     counter = ProgressCounter(units)
     files = {unit.id: unit.file for unit in units}
-    missing = units
     if state:
         state.begin(plan)
-        missing = state.missing(units)
-        counter.take_all(state.results(plan))
+        counter.take_stored(state, plan)
 
     def take(result: UnitResult) -> None:
         counter.take(state.store(result, files[result.unit]) if state else result)
+        if state:
+            counter.store(state, plan)
         on_progress(counter.progress)
         if result.tally.coverage:
             coverage.prepare(result.tally.coverage)
 
     on_progress(counter.progress)
-    if missing:
+    if missing := counter.missing:
         with _make_executor(plan, len(missing), jobs, ray) as executor:
             run_units(executor, missing, plan.id, take)
     return counter.tally

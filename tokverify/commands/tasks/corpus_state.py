@@ -31,7 +31,7 @@ def corpus_status(state: Path) -> CorpusProgress:
     stored = StateDirectory(state)
     plan = stored.plan()
     counter = ProgressCounter(plan.units)
-    counter.take_all(stored.results(plan))
+    counter.take_stored(stored, plan)
     return counter.progress
 
 
@@ -58,7 +58,7 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     check_outputs(plan, distilled, outputs)
     counter = ProgressCounter(plan.units)
     for state in states:
-        counter.take_all(StateDirectory(state).results(plan))
+        counter.take_stored(StateDirectory(state), plan)
     opened = _open(plan)
     report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
     remaining = counter.remaining_bytes
@@ -93,8 +93,10 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     _require_plain_data(plan)
     opened = _open(plan)
     comparison = opened.compare(plan, judge)
-    failed = {result.unit for result in stored.results(plan) if result.tally.unreadable}
-    repeated = [unit for unit in plan.units if unit.id in failed]
+    complete = {unit for total in stored.sums(plan.id) for unit in total.units}
+    unknown = [unit for unit in plan.units if unit.id not in complete]
+    failed = {result.unit for result in stored.results(plan.id, unknown) if result.tally.unreadable}
+    repeated = [unit for unit in unknown if unit.id in failed]
     for unit in repeated:
         _require_unchanged(unit)
     for unit in repeated:
