@@ -51,6 +51,7 @@ def test_everything_is_counted(tmp_path):
         expected_tokens=8,
         differing=2,
         unreadable=2,
+        null=1,
         causes={
             "Latin merge": CauseTally(1, (example,)),
             "other merge": CauseTally(1, tally.causes["other merge"].examples),

@@ -34,7 +34,7 @@ class ProgressCounter:
         self._bytes = self._bytes_left = sum(unit.size for unit in self._left.values())
         self._seconds = 0.0
         self._complete = TallySum()
-        """The sum of the units in which everything could be read."""
+        """The sum of the units in which everything could be read, except for rows that are null."""
         self._complete_units: list[str] = []
         self._complete_seconds = 0.0
         self._stored = 0
@@ -48,7 +48,7 @@ class ProgressCounter:
             return
         self._remove(result.unit)
         self._seconds += result.seconds
-        if result.tally.unreadable:
+        if result.tally.unreadable > result.tally.null:  # a row that is null stays so
             self._incomplete.add(result.tally)
         else:
             self._complete.add(result.tally)

@@ -95,7 +95,7 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     comparison = opened.compare(plan, judge)
     complete = {unit for total in stored.sums(plan.id) for unit in total.units}
     unknown = [unit for unit in plan.units if unit.id not in complete]
-    failed = {result.unit for result in stored.results(plan.id, unknown) if result.tally.unreadable}
+    failed = {result.unit for result in stored.results(plan.id, unknown) if result.tally.unreadable > result.tally.null}
     repeated = [unit for unit in unknown if unit.id in failed]
     for unit in repeated:
         _require_unchanged(unit)
