@@ -261,7 +261,7 @@ def test_every_added_token_is_one_id(encoder_of, name: str):
 def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
     tries = []
 
-    def refuse(*parts: object) -> None:
+    def refuse(*parts: object, **settings: object) -> None:
         tries.append(parts)
         raise BrokenFileError("no byte tokens")
 

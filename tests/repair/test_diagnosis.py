@@ -7,7 +7,6 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
-from support.sentencepiece_maker import NORMAL, UNIGRAM, UNKNOWN, make_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
@@ -17,7 +16,7 @@ from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.repair.budget import Budget
 from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
-from tokverify.sources.load import load_gguf, load_model
+from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 SPM = spm_spec({"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "  ": 0, "<x>": 0}, {"  ": USER_DEFINED, "<x>": CONTROL})
@@ -146,28 +145,10 @@ def test_the_broken_sample_is_diagnosed():
     assert best.explained == best.failing >= 80
 
 
-def test_a_workaround_for_llama_cpp_is_called_one(tmp_path: Path):
-    letters = [(letter, -float(rank), NORMAL) for rank, letter in enumerate("▁ab", 5)]
-    pieces = [("<unk>", 0, UNKNOWN), *letters, ("<x>", 0.0, USER_DEFINED), ("▁a", -2.0, NORMAL)]
-    # A unigram model, with sentencepiece's usual treatment of spaces.
-    (tmp_path / "x.model").write_bytes(make_model(pieces, {3: UNIGRAM}, {3: 1, 4: 1, 5: 1}))
-    encoder, found = load_model(tmp_path / "x.model"), open_reference(tmp_path / "x.model")
-    texts = [replace(case, add_special=False, parse_special=False) for case in cases("a <x> b", "a<x>b", "<x>", "a b")]
-    report = verify_tokenizers(encoder, found.tokenizer, texts)
-    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
-    diagnosis = result.diagnosis
-    assert diagnosis.explanations[0].explained == diagnosis.failing == 6
-    assert diagnosis.explanations[0].sentence == (
-        'setting the type of token 4 "<x>" to NORMAL'
-        " (a workaround: it is USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
-        " tokens)"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "end", "kinds", "unexplained"),
     [
-        ("xlnet", ".tokenizer.model", {"types"}, 0),
+        ("xlnet", ".tokenizer.model", {"special_decoding"}, 0),
     ],
 )
 def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):

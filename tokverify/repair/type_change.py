@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
@@ -133,8 +132,7 @@ def _add_similar_runs(spec: TokenizerSpec, patches: Patches) -> Patches:
 def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Make tokens NORMAL that look ordinary but are matched before the model runs; in a unigram vocabulary all of them.
 
-    For unigram this also works around a fault of llama.cpp: it treats the text on each side of such a token as a
-    separate text, from which it removes extra spaces and to which it adds a prefix.
+    Tokens that the reference matches, too, are left as they are.
     """
     spec = evidence.spec
     family = find_family(spec.model)
@@ -142,20 +140,9 @@ def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     matched = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
     ordinary = [id for id in matched if not kind_of(spec.tokens[id])]
     for ids in (matched if trims_spaces else [], ordinary if evidence.facts.spec is None else []):
-        if ids:
+        if ids and not (trims_spaces and _have_type(evidence, ids, TokenType.USER_DEFINED)):
             patches = {id: TokenPatch(type=TokenType.NORMAL) for id in ids}
-            change = set_type(spec, patches, TokenType.NORMAL, cost.CONVENTIONAL_TYPES)
-            is_workaround = trims_spaces and _have_type(evidence, ids, TokenType.USER_DEFINED)
-            yield _as_workaround(change, len(ids)) if is_workaround else change
-
-
-def _as_workaround(change: TokenizerChange, count: int) -> TokenizerChange:
-    subject = "it is" if count == 1 else "they are"
-    reason = (
-        f"(a workaround: {subject} USER_DEFINED in the reference, too, but llama.cpp drops and adds spaces around such"
-        " tokens)"
-    )
-    return replace(change, sentence=f"{change.sentence} {reason}")
+            yield set_type(spec, patches, TokenType.NORMAL, cost.CONVENTIONAL_TYPES)
 
 
 def _have_type(evidence: Evidence, ids: Iterable[int], type: TokenType) -> bool:

@@ -83,10 +83,10 @@ def test_the_label_says_that_fix_checks_all_cases_if_the_run_was_filtered(part):
     ]
 
 
-def test_an_empty_command_is_shown_as_it_is():
+def test_an_empty_command_is_replaced_by_that_of_tokverify():
     # From a saved report that was written by hand.
     blank = report(explanation(), explanation(gguf_command=" "))
-    assert "     repair:\n" in FORMATS["run"]["table"](add_repairs(blank), RenderOptions())
+    assert "     repair: tokverify fix m.gguf " in FORMATS["run"]["table"](add_repairs(blank), RenderOptions())
 
 
 def test_unknown_files_are_placeholders():

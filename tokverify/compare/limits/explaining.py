@@ -85,7 +85,9 @@ class Explainer:
 
     def describe_counts(self, counts: Mapping[str, int]) -> tuple[AppliedLimit, ...]:
         """Describe limits, given how many texts each of them explains; other processes may have explained them."""
-        first = {candidate.limit.code: candidate for candidate in reversed(self._candidates)}
+        # The candidates are only looked for if they are needed: the reference may have stopped answering.
+        others = [] if self._used.keys() >= counts.keys() else self._candidates
+        first = {candidate.limit.code: candidate for candidate in reversed(others)}
         return tuple(_describe(self._used.get(code) or first[code], counts[code]) for code in sorted(counts))
 
     def known_limits(self) -> Iterator[AppliedLimit]:
