@@ -1,7 +1,9 @@
 """References that a library has damaged: which side is blamed, and that the model is left as it is."""
 
 import json
+from itertools import product
 from pathlib import Path
+from string import ascii_lowercase, digits
 
 import pytest
 
@@ -74,6 +76,22 @@ def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
     report = verify_model(model, reference, [case], diagnose=True)
     (found,) = (each for each in report.differences if each.aspect is Aspect.DECODING)
     assert (found.origin, found.code) == (Origin.REFERENCE, "TV213")
-    assert found.message.endswith("the reference is at fault: its tokenizer.json has no decoder")
+    assert "the reference is at fault: its tokenizer.json has no decoder, and so it decodes" in found.message
     assert report.diagnosis is None
     assert report.ok
+    blame = fix_model(model, None, reference, [case]).blame
+    assert blame.startswith("the reference is at fault: its tokenizer.json has no decoder")
+
+
+def test_a_reference_is_not_at_fault_because_a_wrong_pattern_splits_less(tmp_path):
+    # Of real vocabularies, too, the right pattern splits a few tokens, which one that splits less keeps whole.
+    letters = [f"{first} {second}" for first, second in product(ascii_lowercase[:17], repeat=2)]
+    merges = (*letters, *(f"1 {digit}" for digit in digits))
+    (tmp_path / "tokenizer.json").write_text(
+        json.dumps(bpe_json(bpe_spec(merges), merges=merges, pre_tokenizer=stages(SPLIT, byte_level(use_regex=False))))
+    )
+    write_gguf(tmp_path / "model.gguf", bpe_spec(merges, pre="llama-bpe"))
+    case = Case(id="digits", suite="made", text="12", add_special=False)
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", [case])
+    assert report.results[0].fails
+    assert all(each.origin is not Origin.REFERENCE for each in report.differences)

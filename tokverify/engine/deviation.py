@@ -28,7 +28,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores",
+    "scores", "ignore_charsmap",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -69,6 +69,8 @@ class Deviation:
     """If True, the unigram model rounds each sum of scores to single precision."""
     scores: Sequence[float] | None = None
     """The scores of the unigram model by id, in double precision, as far as they are listed."""
+    ignore_charsmap: bool | None = None
+    """If True, the unigram model does not apply the charsmap; a normalizer does what it stands for."""
     user_defined_inside: bool | None = None
     """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
     usable: Mapping[int, bool] = field(default_factory=dict)
@@ -252,7 +254,7 @@ def _unigram(
     spec: TokenizerSpec, settings: Settings, deviation: Deviation, *, is_prefixed: bool = True
 ) -> DeviatingUnigram:
     return DeviatingUnigram(
-        spec,
+        replace(spec, charsmap=None) if deviation.ignore_charsmap else spec,
         settings,
         usable=deviation.usable,
         scores=deviation.scores,
@@ -277,6 +279,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         deviation.user_defined_inside,
         deviation.usable,
         deviation.scores,
+        deviation.ignore_charsmap,
     )
     if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
         return _unigram(spec, settings, deviation)

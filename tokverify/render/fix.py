@@ -118,6 +118,8 @@ def _explain_no_repair(report: FixReport) -> str:
         return "none that GGUF can express"
     if not report.before.fail and left:
         return f"none found for the {', '.join(left)}"
+    if not report.before.fail and report.blame:
+        return "none of the model, as the reference is at fault"
     if not report.before.fail:
         return "none needed, as every case matches; name cases that show a fault with --cases"
     return "none found"
@@ -209,12 +211,17 @@ def verdict(report: FixReport) -> str:
 
 
 def _describe_agreement(report: FixReport) -> str:
-    explained = (report.after or report.before).explained
-    if not explained:
-        return "every comparison agrees"
-    reasons = "; ".join(f"{limit.message} ({limit.code})" for limit in report.limits)
-    differ = "differs" if explained == 1 else "differ"
-    return f"every comparison agrees, except that {plural(explained, 'case')} {differ} because {reasons}"
+    left = report.after or report.before
+    exceptions: list[str] = []
+    if left.explained:
+        reasons = "; ".join(f"{limit.message} ({limit.code})" for limit in report.limits)
+        differ = "differs" if left.explained == 1 else "differ"
+        exceptions.append(f"{plural(left.explained, 'case')} {differ} because {reasons}")
+    if differing := left.decoded_differently:
+        decode = "decodes" if differing == 1 else "decode"
+        reason = f" because {report.blame}" if report.blame else ", as libraries have their own ways"
+        exceptions.append(f"the same ids of {plural(differing, 'case')} {decode} differently{reason}")
+    return f"every comparison agrees{', except that ' if exceptions else ''}{', and '.join(exceptions)}"
 
 
 def _describe_check(check: FixCheck, *, is_written: bool) -> str:

@@ -100,7 +100,8 @@ def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encod
         if result.status in _IGNORED:
             continue
         target = _target(result)
-        controls.append(target)
+        if result.actual == result.expected:
+            controls.append(target)
         decoding = DecodingTarget(target.name, target.expected, clean_up, b"")
         if result.decode_difference:
             failing.append(replace(decoding, expected=result.decode_difference.expected))

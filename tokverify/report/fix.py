@@ -114,6 +114,8 @@ class FixReport:
     """The limits that explain cases of the file that is left: the repaired one, if any."""
     stopped_early: bool = False
     """Whether the limit was reached before everything was tried."""
+    blame: str = ""
+    """Why the reference is at fault where ids decode differently; empty if it is not."""
     is_thorough: bool = False
     """Whether that limit was the higher one of `--thorough`."""
     source: str = ""

@@ -1,5 +1,6 @@
 """Limits about how pieces and spaces are found, compared with sentencepiece, RWKV and Metaspace."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.charsmap_maker import make_charsmap
 from support.limits import added, assert_different, assert_limit, verify, write_json
 from support.spec_maker import spm_spec, unigram_spec
 from tokverify.report.tokenizer_difference import Aspect, Origin
@@ -107,6 +109,24 @@ def test_special_pieces_in_plain_text_are_a_limit_unless_one_is_not_special(tmp_
     texts = ("a </s>", "ab")
     assert_limit(verify(replace(UNIGRAM, remove_extra_whitespaces=False), path, texts), "TL015")
     assert_different(verify(retyped(UNIGRAM, "a", CONTROL), path, texts))
+
+
+def test_how_a_charsmap_is_read_is_a_limit_unless_the_file_has_another(tmp_path: Path):
+    scores = {"▁": -3, "a": -2, "â": -2, "\u0301": -3}
+    charsmap = make_charsmap({"a\u0302": "â", "\u0302": ""})
+    spec = unigram_spec(scores, charsmap=charsmap, add_space_prefix=True, remove_extra_whitespaces=True)
+    vocab = list(map(list, zip(spec.tokens, spec.scores or (), strict=True)))
+    precompiled = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
+    stages = [{"type": "WhitespaceSplit"}, metaspace("always")["pre_tokenizer"]]
+    document = {
+        **metaspace("always", vocab=vocab),
+        "normalizer": precompiled,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": stages},
+    }
+    path = write_json(tmp_path / "tokenizer.json", document)
+    texts = ("a\u0302\u0301 a", "a\u0085a")
+    assert_limit(verify(spec, path, texts), "TL019")
+    assert_different(verify(replace(spec, charsmap=make_charsmap({"a": "â"})), path, ("a", *texts)))
 
 
 SPM = spm_spec({"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5}, special_ids={"unk": 0}, add_space_prefix=True)

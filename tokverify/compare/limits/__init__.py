@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from tokverify.compare.limits.added_token_flags import added_token_flags
 from tokverify.compare.limits.added_token_order import added_token_order
 from tokverify.compare.limits.byte_fallback import byte_fallback
+from tokverify.compare.limits.charsmap_reading import charsmap_reading
 from tokverify.compare.limits.control_piece import control_piece
 from tokverify.compare.limits.converted_marker import converted_marker
 from tokverify.compare.limits.fixed_ignore_merges import fixed_ignore_merges
@@ -48,6 +49,7 @@ _LIMITS: tuple[Limit, ...] = (
     space_prefix,
     nul_piece,
     several_affixes,
+    charsmap_reading,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

@@ -17,7 +17,7 @@ from tokverify.report.run import (
     failing_differences,
     run_exit_code,
 )
-from tokverify.report.tokenizer_difference import Origin, Verdict
+from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
 
@@ -151,7 +151,9 @@ def blame(report: Report) -> str:
     at_fault = failing and all(difference.origin is Origin.REFERENCE for difference in failing)
     if not at_fault or report.diagnosis:
         return ""
-    return f"the reference is at fault, not the model: {report.expected.source} contradicts its own configuration"
+    is_damaged = any(difference.aspect is Aspect.SPLITTING for difference in failing)
+    fault = "splits its own tokens" if is_damaged else "contradicts its own configuration"
+    return f"the reference is at fault, not the model: {report.expected.source} {fault}"
 
 
 def limit_note(diagnosis: Diagnosis) -> str:

@@ -50,6 +50,8 @@ class Plan:
     """The repair in words."""
     stopped_early: bool
     """Whether differences are left, and the budget was spent before everything was tried."""
+    blame: str
+    """Why the reference is at fault where ids decode differently; empty if it is not."""
 
 
 def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
@@ -62,6 +64,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         to_checks(plan.before, plan.after),
         plan.measuring.token_list.not_compared,
         stopped_early=plan.stopped_early,
+        blame=plan.blame,
         limits=plan.measuring.limits_of(plan.after if is_written or plan.change is None else plan.before),
     )
 
@@ -107,12 +110,13 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
+    blame = search.candidates.blame(after)
     if not search.candidates.is_foreign_decoding(search.current, after):
         after = after.requiring_decoding()
     result = search.candidates.diagnosis
     diagnosis = result.diagnosis if result else None
     if not search.parts:
-        return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early)
+        return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early, blame)
     change = reduce(TokenizerChange.then, search.parts)
     values = changed_values(declaration.spec, search.current)
     values |= _size_values(model, declaration, len(search.current.tokens))
@@ -127,7 +131,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         types=type_ranges(declaration.spec, search.current),
         left_out=tuple(left_out),
     )
-    return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early)
+    return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early, blame)
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
@@ -154,7 +158,7 @@ def write_fixed(model: Path, output: Path, plan: Plan) -> None:
     """
     with temporary_beside(output) as temporary:
         write_patched(model, temporary, plan.values, name=output)
-        written = plan.measuring.measure(read_spec(temporary))
+        written = plan.measuring.measure(read_spec(temporary), exactly=True)
         if written.counts != plan.after.counts:
             raise TokverifyError(
                 f"{output}: not written: the file on disk does not behave as planned; this is a bug in tokverify"

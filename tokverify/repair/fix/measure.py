@@ -180,8 +180,13 @@ class Measuring:
         self._cases += new
         return bool(new)
 
-    def measure(self, spec: TokenizerSpec) -> Measure:
-        """Compare a tokenizer, as a file would declare it, with the reference."""
+    def measure(self, spec: TokenizerSpec, *, exactly: bool = False) -> Measure:
+        """Compare a tokenizer, as a file would declare it, with the reference.
+
+        Args:
+            spec: The tokenizer.
+            exactly: Look for the limits that explain each failing case of this very tokenizer.
+        """
         is_original = spec is self._declaration.spec
         try:
             if is_original and self._declaration.refusal:
@@ -193,7 +198,7 @@ class Measuring:
         expected = self._facts.expected
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results: Sequence[CaseResult] = compare_cases(encoder, expected, self._cases, self._known)
-        results = self._explain(encoder, results, is_original=is_original)
+        results = self._explain(encoder, results, is_original=is_original, exactly=exactly)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         compared = self._compare(encoder)
@@ -218,19 +223,21 @@ class Measuring:
         }
         return Measure(counts, self._optional, results, encoder, differences=differences)
 
-    def _explain(self, encoder: Encoder, results: Sequence[CaseResult], *, is_original: bool) -> Sequence[CaseResult]:
+    def _explain(
+        self, encoder: Encoder, results: Sequence[CaseResult], *, is_original: bool, exactly: bool
+    ) -> Sequence[CaseResult]:
         """Return results with the limits that explain them.
 
-        A case that gives the same wrong ids again has the same explanation. Deviating encoders take long to build, so
-        a candidate with which more cases fail than before gets only explanations that are known.
+        A case that gives the same wrong ids again mostly has the same explanation. Deviating encoders take long to
+        build, so a candidate with which more cases fail than before gets only explanations that are known.
         """
         failing = [result for result in results if result.fails]
-        if is_original or len(failing) <= self._fewest:
+        if is_original or exactly or len(failing) <= self._fewest:
             self._fewest = min(self._fewest, len(failing))
             explainer = explainer_of(encoder, self._facts)
             for result in failing:
                 key = result.case.name, result.actual
-                if key not in self._explained:
+                if exactly or key not in self._explained:
                     self._explained[key] = explainer.explain(result).explained_by
             self._limits |= {limit.code: limit for limit in explainer.known_limits()}
         return [

@@ -94,7 +94,7 @@ class RepairSearch:
             self.parts = self._completed(prune(self._measuring, self._spec, self.parts, self._facts.expected))
             self.current = reduce(TokenizerChange.then, self.parts).transform(self._spec)
             self.measure = self._measure_unverified()
-            self.before = self._measuring.measure(self._spec)
+            self.before = self._measuring.measure(self._spec, exactly=True)
 
     def _goes_on(self) -> bool:
         is_spent = bool(self.parts) and self._measuring.budget.is_spent
@@ -117,9 +117,11 @@ class RepairSearch:
         previous = self.current
         self.parts.append(change)
         self.current, self.measure = change.transform(previous), measure
-        if not self._measuring.add_cases(self._changed_token_cases()):
+        is_measured = not self._measuring.add_cases(self._changed_token_cases())
+        self.measure = self._measuring.measure(self.current, exactly=True)
+        if is_measured:
             return
-        self.before, self.measure = self._measuring.measure(self._spec), self._measuring.measure(self.current)
+        self.before = self._measuring.measure(self._spec)
         last = self.before if previous is self._spec else self._measuring.measure(previous)
         if self.measure.total > last.total:
             self._rejected.add(self.parts.pop().sentence)
@@ -137,12 +139,12 @@ class RepairSearch:
 
     def _measure_unverified(self) -> Measure:
         """Measure a repair that finds no difference also by texts for the tokens that nothing has verified so far."""
-        measure = self._measuring.measure(self.current)
+        measure = self._measuring.measure(self.current, exactly=True)
         for _ in range(_VERIFICATIONS):
             ids = unverified_ids(self._spec, self.current, self._facts, measure) if measure.is_clean else []
             if not self._measuring.add_cases(target_cases(ids, measure.encoder, self._facts.expected)):
                 break
-            measure = self._measuring.measure(self.current)
+            measure = self._measuring.measure(self.current, exactly=True)
         return measure
 
     def _completed(self, parts: list[TokenizerChange]) -> list[TokenizerChange]:
@@ -174,7 +176,7 @@ class Candidates:
 
     def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
         """Whether all cases that decode differently do so because of what only the reference's decoder does."""
-        if not measure.counts[DECODING] or (measure.encoder and find_broken_decoder(measure.encoder, self._facts)):
+        if not measure.counts[DECODING] or self.blame(measure):
             return True
         results = [result for result in measure.results if not is_generated(result.case)]
         agreeing = [result for result in results if result.actual == result.expected]
@@ -183,6 +185,11 @@ class Candidates:
         found = diagnose(spec, self._facts, agreeing, encoder=measure.encoder, budget=budget)
         best = found.diagnosis.explanations[0] if found and found.changes else None
         return best is not None and not best.expressible and not best.unexplained
+
+    def blame(self, measure: Measure) -> str:
+        """Say that cases decode differently because the reference is at fault; empty if it is not."""
+        differs = bool(measure.counts[DECODING]) and measure.encoder is not None
+        return find_broken_decoder(measure.encoder, self._facts) if differs and measure.encoder else ""
 
     def _all_changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
         yield from self._diagnosed(spec, measure, generated=False)
