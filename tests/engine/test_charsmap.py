@@ -65,7 +65,6 @@ def test_charsmaps_that_llama_cpp_refuses_to_load_are_refused(data: bytes):
 def test_an_empty_trie_replaces_nothing():
     charsmap = Charsmap(b"\3\0\0\0abc\0")
     assert charsmap.match(b"abc", 0) is None
-    assert charsmap.outline().alone == {}
 
 
 DAMAGES: dict[str, tuple[list[int], bytes]] = {
@@ -82,7 +81,6 @@ def test_damage_is_an_error_of_the_text_that_meets_it(name: str):
     charsmap = Charsmap(pack_charsmap(*DAMAGES[name]))
     with pytest.raises(EncodeError, match="aborts here"):
         charsmap.match(b"a", 0)
-    assert charsmap.outline() is None
 
 
 def test_damage_that_no_text_meets_is_no_error():
@@ -99,38 +97,13 @@ def test_cycles_do_not_hang():
     entries[0x100] = 1 << 31
     charsmap = Charsmap(pack_charsmap(entries, b"x\0"))
     assert charsmap.match(b"abab" * 1000 + b"bc", 0) == (3999, b"x")
-    outline = charsmap.outline()
-    assert (outline.alone, outline.first, outline.inner) == ({"a": "x"}, {"a", "b"}, {"a", "b"})
-
-
-def test_a_dense_graph_is_not_explored_to_its_end():
-    # Each byte leads from each node to the next one, which makes a million ways to spell three-byte characters.
-    nodes = range(1, 200)
-    entries = [0] * (0x100 * 202)
-    entries[0] = 0x100 << 10
-    for node in nodes:
-        for byte in range(0xE1, 0xF0) if node % 3 == 1 else range(0x80, 0xC0):
-            place = 0x100 * node ^ byte
-            entries[place] = (place ^ 0x100 * (node + 1)) << 10 | byte
-    assert Charsmap(pack_charsmap(entries, b"x\0")).outline() is None
-
-
-def test_the_outline_contains_everything_that_can_change():
-    outline = Charsmap(
-        make_charsmap({"a": "1", "か": "か", "か\u3099x": "がが", "b\u0301": "", "bc": "long"})
-    ).outline()
-    assert outline.alone == {"a": "1", "か": "か"}
-    assert outline.first == {"か", "b"}
-    assert outline.inner == {"\u3099", "x", "\u0301", "c"}
-    assert outline.longest == len("long")
 
 
 @pytest.mark.parametrize(
     "replacements", [{b"\xc3": "x"}, {b"\xa9": "x"}, {b"a\xff": "x"}, {b"\xed\xa0\x80": "x"}, {"a": b"\xc3"}]
 )
-def test_no_outline_unless_whole_characters_are_mapped(replacements: dict):
+def test_parts_of_characters_can_be_mapped(replacements: dict):
     charsmap = Charsmap(make_charsmap(replacements))
-    assert charsmap.outline() is None
     (string, replacement), *_ = replacements.items()
     string, replacement = (x if isinstance(x, bytes) else x.encode() for x in (string, replacement))
     assert charsmap.match(string, 0) == (len(string), replacement)
@@ -148,17 +121,12 @@ def test_the_trie_finds_what_a_dictionary_finds(replacements: dict[str, str], te
         longest = max(found, key=len, default=None)
         expected = (len(longest.encode()), replacements[longest].encode()) if longest else None
         assert charsmap.match(data, start) == expected
-    outline = charsmap.outline()
-    assert outline.alone == {string: new for string, new in replacements.items() if len(string) == 1}
-    assert outline.first == {string[0] for string in replacements if len(string) > 1}
-    assert outline.inner == {character for string in replacements for character in string[1:]}
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
 def test_random_bytes_never_raise_anything_else(data: bytes, text: str):
     try:
         charsmap = Charsmap(data)
-        charsmap.outline()
         replace(charsmap, text)
     except (BrokenFileError, EncodeError):
         pass
@@ -174,8 +142,3 @@ def test_character_size(character: str):
 def test_the_charsmap_of_real_models(spec_of: Callable[[str], TokenizerSpec]):
     charsmap = Charsmap(spec_of("t5").charsmap)
     assert replace(charsmap, "ﬁ①Ａ\ncafe\u0301か\u3099㌔\x07") == "fi1A caféがキロ".encode()
-    outline = charsmap.outline()
-    assert outline.alone["\u2581"] == " "
-    assert outline.longest == len(outline.alone["ﷺ"]) == 18
-    assert {"\u0301", "\u3099", "\u1161"} <= outline.inner
-    assert " " not in outline.first | outline.inner

@@ -11,8 +11,7 @@ Source: `xcda_array_view` and `normalize_prefix` in llama.cpp's `src/llama-vocab
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 
@@ -28,20 +27,6 @@ FAR = 1 << 9
 OFFSET = (1 << 31) - 1
 LEADS = (0xC0, 0xE0, 0xF0)
 """The lowest first bytes of UTF-8 characters of two, three and four bytes."""
-
-
-@dataclass(slots=True)
-class Outline:
-    """The characters that a charsmap can affect."""
-
-    alone: dict[str, str] = field(default_factory=dict)
-    """The replacements of single characters."""
-    first: set[str] = field(default_factory=set)
-    """The first characters of longer strings in the map."""
-    inner: set[str] = field(default_factory=set)
-    """The other characters of longer strings in the map."""
-    longest: int = 0
-    """The length of the longest replacement, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,88 +138,6 @@ class Charsmap:
         if end < 0:
             raise EncodeError(f"{KEY}: no replacement ends after offset {offset}; llama.cpp aborts here")
         return self._strings[offset:end]
-
-    def outline(self) -> Outline | None:
-        """Return where this map can affect a text; None if it is damaged or does not map whole characters."""
-        try:
-            return _Explorer(self._entries, self._replacement).outline()
-        except (_IrregularError, EncodeError, UnicodeDecodeError):
-            return None
-
-
-class _IrregularError(Exception):
-    """The search can leave the array or stop inside a character, or the trie is too large to explore."""
-
-
-class _Explorer:
-    """Traverses the whole trie, character by character, to build its outline.
-
-    subtle: the strings cannot be listed. The trie shares equal endings, and the common one, which composes Hangul,
-    represents more than 200,000 strings; in a damaged file it can have cycles. So each node is visited once.
-    """
-
-    def __init__(self, entries: Sequence[int], replacement: Callable[[int], bytes]) -> None:
-        self._entries = entries
-        self._replacement = replacement
-        self._children = _children(entries)
-        self._budget = 8 * len(entries)
-        self._longest = 0
-
-    def outline(self) -> Outline:
-        outline = Outline()
-        if not self._entries:
-            return outline
-        pending = []
-        for character, below, replacement in self._characters(_step(self._entries[0])):
-            pending.append(below)
-            if replacement is not None:
-                outline.alone[character] = replacement
-            if below in self._children:
-                outline.first.add(character)
-        seen = set(pending)
-        while pending:
-            for character, below, _ in self._characters(pending.pop()):
-                outline.inner.add(character)
-                if below not in seen:
-                    seen.add(below)
-                    pending.append(below)
-        outline.longest = self._longest
-        return outline
-
-    def _characters(self, base: int) -> Iterator[tuple[str, int, str | None]]:
-        """Yield the characters that follow a node, each with the node below it and its replacement, if any."""
-        pending = [(b"", base)]
-        while pending:
-            start, base = pending.pop()
-            # For every byte, the search must find an entry, even if it has another label.
-            self._budget -= 1
-            if base | BYTE >= len(self._entries) or self._budget < 0:
-                raise _IrregularError
-            for index in self._children.get(base, ()):
-                entry = self._entries[index]
-                utf8, below = start + bytes([entry & BYTE]), index ^ _step(entry)
-                if len(utf8) < character_size(utf8[0]):
-                    if entry & ENDS:
-                        raise _IrregularError
-                    pending.append((utf8, below))
-                else:
-                    yield utf8.decode(), below, self._ending(below) if entry & ENDS else None
-
-    def _ending(self, base: int) -> str:
-        if base >= len(self._entries):
-            raise _IrregularError
-        replacement = self._replacement(self._entries[base] & OFFSET).decode()
-        self._longest = max(self._longest, len(replacement))
-        return replacement
-
-
-def _children(entries: Sequence[int]) -> dict[int, list[int]]:
-    """Group the entries by the base of their parent: trying all 255 labels at each node would take seconds."""
-    children: dict[int, list[int]] = {}
-    for index, entry in enumerate(entries):
-        if 0 < entry & LABEL <= BYTE:
-            children.setdefault(index ^ entry & BYTE, []).append(index)
-    return children
 
 
 def _step(entry: int) -> int:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from tokverify.engine import added_token
 from tokverify.engine.family import Settings, SpaceEscaping
 from tokverify.engine.model import CuttableModel, Model, TracingModel
-from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
@@ -46,7 +45,6 @@ class TextPipeline:
         self._given_model = model
         self._normalizers = normalizers
         self._refusal: TokverifyError | None = None
-        self._stretches = ChunkCache(self._encode_stretch)
 
     @cached_property
     def model(self) -> Model:
@@ -124,14 +122,12 @@ class TextPipeline:
         return [token for token in self._settings.added_tokens if parse_special or not token.special]
 
     def _encode_fragments(self, fragments: Sequence[added_token.Fragment]) -> list[int]:
-        # Whole texts hardly ever repeat, but the stretches between added tokens do.
-        encode = self._stretches.__getitem__ if len(fragments) > 1 else self._encode_stretch
         ids: list[int] = []
         for fragment in fragments:
             if isinstance(fragment, int):
                 ids.append(fragment)
             else:
-                ids += encode(fragment)
+                ids += self._encode_stretch(fragment)
         return ids
 
     def _encode_stretch(self, fragment: str) -> list[int]:

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.engine.models.merge import LONG, merge, merge_long, merge_short
-
-BOTH = pytest.mark.parametrize("join", [merge_short, merge_long])
+from tokverify.engine.models.merge import merge
 
 
 def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -> list[str]:
@@ -19,7 +17,6 @@ def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -
         symbols[index : index + 2] = [symbols[index] + symbols[index + 1]]
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("text", "costs", "symbols"),
     [
@@ -38,14 +35,13 @@ def merge_plainly(symbols: list[str], costs: dict[str, float], separator: str) -
         ("abc", {"a b": 5, "ab c": -3}, ["abc"]),
     ],
 )
-def test_the_cheapest_pair_is_merged_first(join, text: str, costs: dict[str, float], symbols: list[str]):
-    assert join(list(text), costs, " ") == symbols
+def test_the_cheapest_pair_is_merged_first(text: str, costs: dict[str, float], symbols: list[str]):
+    assert merge(list(text), costs, " ") == symbols
 
 
-@BOTH
-def test_a_pair_is_looked_up_with_its_separator(join):
-    assert join(["a", "b"], {"ab": -1.0}, "") == ["ab"]
-    assert join(["a", "b"], {"ab": -1.0}, " ") == ["a", "b"]
+def test_a_pair_is_looked_up_with_its_separator():
+    assert merge(["a", "b"], {"ab": -1.0}, "") == ["ab"]
+    assert merge(["a", "b"], {"ab": -1.0}, " ") == ["a", "b"]
 
 
 symbol = st.text("ab", min_size=1, max_size=3)
@@ -55,13 +51,6 @@ costs_with_ties = st.dictionaries(
 
 
 @given(st.text("abc", max_size=40), costs_with_ties)
-def test_both_algorithms_equal_the_simple_one(text: str, costs: dict[str, float]):
+def test_the_result_equals_that_of_the_simple_algorithm(text: str, costs: dict[str, float]):
     expected = merge_plainly(list(text), costs, " ")
-    assert merge_short(list(text), costs, " ") == expected
-    assert merge_long(list(text), costs, " ") == expected
-
-
-@given(st.lists(st.text("ab", min_size=1, max_size=6), min_size=40, max_size=60), costs_with_ties)
-def test_long_texts_equal_the_simple_algorithm(words: list[str], costs: dict[str, float]):
-    symbols = list("".join(words) * (LONG // 40 + 1))
-    assert merge(list(symbols), costs, " ") == merge_short(list(symbols), costs, " ")
+    assert merge(list(text), costs, " ") == expected

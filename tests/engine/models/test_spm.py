@@ -95,33 +95,18 @@ vocabularies = st.dictionaries(
 )
 
 
-def both_ways(model: Spm, text: str) -> list[int]:
-    """Encode a text as a whole, as is done until cutting pays, and in parts."""
-    whole = model.encode(text)
-    assert whole == list(model._encode_in_parts(text))
-    return whole
-
-
 @given(vocabularies, st.text(alphabet + "é", max_size=40))
-def test_splitting_the_text_changes_nothing(scores: dict[str, float], text: str):
+def test_the_result_equals_that_of_the_plain_algorithm(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
-    assert both_ways(model, text) == encode_plainly(ids, scores, text)
-
-
-def test_texts_are_split_once_there_are_many():
-    model, ids = make({"a": 0, "aa": -1})
-    model._encode_in_parts = lambda _: (7,)
-    assert model.encode("a" * 50_000) == [ids["aa"]] * 25_000
-    assert model.encode("a" * 50_000) == [ids["aa"]] * 25_000
-    assert model.encode("a") == [7]
+    assert model.encode(text) == encode_plainly(ids, scores, text)
 
 
 @given(vocabularies, st.text(alphabet, min_size=5, max_size=12))
 def test_long_words_give_the_same_ids(scores: dict[str, float], text: str):
     scores |= BYTE_SCORES
     model, ids = make(scores)
-    assert both_ways(model, text * 30) == encode_plainly(ids, scores, text * 30)
+    assert model.encode(text * 30) == encode_plainly(ids, scores, text * 30)
 
 
 @pytest.mark.parametrize("name", ["llama-spm", "gemma-3"])
@@ -135,6 +120,6 @@ def test_real_vocabularies_give_the_same_ids(spec_of, encoder_of, name: str):
     @settings(max_examples=40)
     @given(st.lists(pieces | marks, max_size=8).map("".join))
     def check(text: str) -> None:
-        assert both_ways(model, text) == encode_plainly(encoder.settings.ids, scores, text)
+        assert model.encode(text) == encode_plainly(encoder.settings.ids, scores, text)
 
     check()

@@ -1,7 +1,8 @@
-"""The fast unigram model compared with the literal algorithm, and both compared with llama.cpp."""
+"""The unigram model of the native engine compared with the Python engine, and both compared with llama.cpp."""
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.charsmap_maker import make_charsmap
 from support.spec_maker import unigram_spec
-from support.unigram_twin import ThrownError, UnigramTwin
-from tokverify.engine.encoder import Encoder
+from tokverify.engine import encoder as encoders
+from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.spec import TokenizerSpec, TokenType
@@ -39,25 +40,25 @@ def specs(draw: st.DrawFn) -> TokenizerSpec:
     )
 
 
-def outcome(encode: Callable[[str], list[int]], text: str) -> list[int] | None:
+def assert_engines_agree(spec: TokenizerSpec, texts: list[str]) -> None:
+    encoder = encoders.Encoder(spec)
+    plain = TextPipeline(spec, encoder.settings)
+    for text in texts:
+        assert outcome(encoder.encode, text) == outcome(plain.encode, text)
+
+
+def outcome(encode: Callable[..., list[int]], text: str) -> list[int] | None:
     try:
-        return encode(text)
-    except (EncodeError, ThrownError):
+        return encode(text, add_special=True, parse_special=True)
+    except EncodeError:
         return None
 
 
-@pytest.mark.process  # takes seconds
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(specs(), st.lists(st.lists(letters, max_size=12).map("".join), min_size=1, max_size=5))
-def test_encoding_equals_the_literal_algorithm(spec: TokenizerSpec, texts: list[str]):
-    try:
-        model = Encoder(spec).model
-    except BrokenFileError:
-        assert outcome(UnigramTwin(spec).encode, "\n") is None
-        return
-    twin = UnigramTwin(spec)
-    for text in texts:
-        assert outcome(model.encode, text) == outcome(twin.encode, text)
+def test_both_engines_agree(spec: TokenizerSpec, texts: list[str]):
+    with suppress(BrokenFileError):
+        assert_engines_agree(spec, texts)
 
 
 def random_texts(spec: TokenizerSpec, count: int, seed: int) -> list[str]:
@@ -74,22 +75,14 @@ def random_texts(spec: TokenizerSpec, count: int, seed: int) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module")
-def twin_of(spec_of: Callable[[str], TokenizerSpec]) -> Callable[[str], UnigramTwin]:
-    return lambda name: UnigramTwin(spec_of(name))
-
-
 @pytest.mark.parametrize("name", ["t5", "xlnet"])
-def test_real_vocabularies_equal_the_literal_algorithm(
-    shared: Path, encoder_of: Callable[[str], Encoder], twin_of: Callable[[str], UnigramTwin], name: str
-):
-    encoder, twin = encoder_of(name), twin_of(name)
-    texts = random_texts(encoder.spec, 300, seed=1)
+def test_both_engines_agree_on_real_vocabularies(shared: Path, spec_of: Callable[[str], TokenizerSpec], name: str):
+    spec = spec_of(name)
+    texts = random_texts(spec, 300, seed=1)
     for language in ("en", "ja"):
         corpus = (shared / "corpus" / f"{language}.txt").read_text(encoding="utf-8")
         texts += [corpus[start : start + 300] for start in range(0, 30_000, 1000)]
-    for text in texts:
-        assert encoder.model.encode(text) == twin.encode(text)
+    assert_engines_agree(spec, texts)
 
 
 # Against llama.cpp itself.
@@ -108,7 +101,7 @@ def random_spec(seed: int) -> TokenizerSpec:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokenizer]], seed: int):
+def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[encoders.Encoder, LlamaCppTokenizer]], seed: int):
     spec = random_spec(seed)
     encoder, reference = llama_cpp(spec)
     texts = [*random_texts(spec_without_broken(spec), 200, seed), "", "a", "\n"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from tokverify.engine.byte_level import to_byte_level
-from tokverify.engine.models.boundary import PartSplitter
-from tokverify.engine.models.chunk_cache import ChunkCache
+from tokverify.engine.models.boundary import split_parts
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.pre_token import trace_pre_tokens
@@ -32,15 +32,11 @@ class Bpe:
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
         self._ids = ids
         self._ranks = _ranks(merges)
-        self._parts = PartSplitter({_pair(merge) for merge in self._ranks} - {""}).split
         self._use(pre_tokenizer)
 
     def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
         self._pre_tokenizer = pre_tokenizer
         self._pre_tokens = split or splitter(pre_tokenizer)
-        self._cache = ChunkCache(self._encode_pre_token)
-        # subtle: a part is not a pre-token, so rules for whole pre-tokens must not apply to it.
-        self._part_cache = ChunkCache(self._encode_part)
 
     def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> Bpe:
         """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
@@ -58,7 +54,7 @@ class Bpe:
             EncodeError: If a pair to be merged contains a space, for which llama.cpp fails an assertion; only a
                 pre-tokenizer that neither maps nor escapes spaces can produce one.
         """
-        return list(chain.from_iterable(map(self._cache.__getitem__, self._pre_tokens(text))))
+        return list(chain.from_iterable(map(self._encode_pre_token, self._pre_tokens(text))))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; a word is a pre-token, or a part of one that no merge can cross."""
@@ -68,6 +64,10 @@ class Bpe:
             words += self._trace(chunk, pre_token.start, index)
         rewriting = _trace_inserted_spaces(text, [chunk for chunk, _ in traced])
         return ModelTrace(rewriting, tuple(words), tuple(pre_token for _, pre_token in traced))
+
+    @cached_property
+    def _pairs(self) -> set[str]:
+        return {_pair(merge) for merge in self._ranks}
 
     def _trace(self, pre_token: str, start: int, index: int) -> Iterator[Word]:
         byte_level = self._pre_tokenizer.byte_level
@@ -79,7 +79,7 @@ class Bpe:
             yield Word(start, end, (Taken(self._ids[word], start, end),), Whole(reason), index)
             return
         rules = MergeRules("rank", self._ranks, " ", self._ids, self._spellings, byte_level)
-        for part in self._parts(word):
+        for part in split_parts(word, self._pairs):
             traced = trace_word(part, start, rules, index)
             yield traced
             start = traced.end
@@ -93,10 +93,7 @@ class Bpe:
             return (self._ids[word],)
         if " " in word and len(word) > 1:
             raise EncodeError(f"the pre-token {short_repr(word)} contains a space; llama.cpp aborts on such a text")
-        return tuple(chain.from_iterable(map(self._part_cache.__getitem__, self._parts(word))))
-
-    def _encode_part(self, part: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(part), self._ranks, " "))))
+        return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(word), self._ranks, " "))))
 
     def _is_whole(self, word: str) -> bool:
         return self._pre_tokenizer.ignore_merges or (self._pre_tokenizer.newline_pieces and not word.strip("\n"))

@@ -12,38 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from math import inf
-
-LONG = 256
-"""From this number of symbols on, a heap is faster than searching a list for its minimum."""
 
 
-def merge(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
-    """Merge symbols until no adjacent pair can be merged; `symbols` may be modified."""
-    if len(symbols) < LONG:
-        return merge_short(symbols, costs, separator)
-    return merge_long(symbols, costs, separator)
-
-
-def merge_short(symbols: list[str], costs: Mapping[str, float], separator: str) -> list[str]:
-    """Merge by searching all pairs for the cheapest: quadratic, but fastest for words."""
-    get = costs.get
-    pair_costs = [get(f"{left}{separator}{right}", inf) for left, right in pairwise(symbols)]
-    while pair_costs:
-        cheapest = min(pair_costs)
-        if cheapest == inf:
-            break
-        index = pair_costs.index(cheapest)
-        symbols[index] += symbols.pop(index + 1)
-        del pair_costs[index]
-        if index:
-            pair_costs[index - 1] = get(f"{symbols[index - 1]}{separator}{symbols[index]}", inf)
-        if index < len(pair_costs):
-            pair_costs[index] = get(f"{symbols[index]}{separator}{symbols[index + 1]}", inf)
-    return symbols
-
-
-def merge_long(symbols: Sequence[str], costs: Mapping[str, float], separator: str) -> list[str]:
+def merge(symbols: Sequence[str], costs: Mapping[str, float], separator: str) -> list[str]:
     """Merge with a heap of pairs and a linked list of symbols, in O(n log n)."""
     # A merged symbol is stored at the position of its left part; the position of its right part becomes empty.
     symbol_at = [*symbols, ""]

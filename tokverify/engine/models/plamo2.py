@@ -19,8 +19,7 @@ from itertools import accumulate
 from math import floor
 
 from tokverify.engine.added_token import LONGEST, prefix_tree_pattern
-from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
-from tokverify.engine.models.chunk_cache import cached_stages
+from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.longest import lengths_by_first
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.special_text import BYTE_PIECE
@@ -61,22 +60,14 @@ class Plamo2:
         self._lengths = lengths_by_first(self._tokens)
         self._hiding = {piece for piece, (cost, _) in tokens.items() if cost == UNKNOWN_COST}
         self._hides = _finder(self._hiding)
-        pairs = adjacent_pairs(self._tokens)
-        self._split_lines = line_splitter(pairs)
-        self._parts = PartSplitter(pairs).split
-        words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1}, " ")
-        self._encode_words = cached_stages(
-            [words, self._parts], lambda part: self._encode_part(part, range(len(part), 0, -1))
-        )
-        self._encode = cached_stages([self.lines], self.encode_segment)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, without a byte order mark at its beginning."""
-        return list(self._encode(text.removeprefix(BYTE_ORDER_MARK)))
+        return list(self.encode_segment(text.removeprefix(BYTE_ORDER_MARK)))
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes, without a byte order mark at its beginning."""
-        return self.encode_broken(text.removeprefix(BYTE_ORDER_MARK), self._encode)
+        return self.encode_broken(text.removeprefix(BYTE_ORDER_MARK), self.encode_segment)
 
     def encode_broken(self, text: str, encode: Callable[[str], Sequence[int]]) -> list[int]:
         """Encode `text` with lone bytes, and `encode` the code points that llama.cpp reads there.
@@ -92,13 +83,9 @@ class Plamo2:
             ids += map(self._byte_ids.__getitem__, part) if is_high else encode(decode_leniently(part, overlong=True))
         return ids
 
-    def lines(self, text: str) -> list[str]:
-        """Split `text` between lines that no piece crosses; not at all if a piece hides others."""
-        return [text] if self._is_hiding(text) else self._split_lines(text)
-
     def encode_segment(self, text: str) -> tuple[int, ...]:
-        """Encode all of `text`, which must not be empty."""
-        return self._encode_part(text, self._reaches(text)) if self._is_hiding(text) else self._encode_words(text)
+        """Encode all of `text`."""
+        return self._encode_part(text, self._reaches(text) if self._is_hiding(text) else range(len(text), 0, -1))
 
     def _is_hiding(self, text: str) -> bool:
         return self._hides(text)
@@ -116,7 +103,7 @@ class Plamo2:
         if self._is_hiding(text):
             yield self._trace_part(text, start, self._reaches(text))
             return
-        for part in self._parts(text):
+        for part in split_parts(text, adjacent_pairs(self._tokens)):
             yield self._trace_part(part, start, range(len(part), 0, -1))
             start += len(part.encode())
 

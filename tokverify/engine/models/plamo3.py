@@ -12,7 +12,6 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Word
 
@@ -30,15 +29,14 @@ class Plamo3:
 
     def __init__(self, plamo2: Plamo2) -> None:
         self._plamo2 = plamo2
-        self._encode = cached_stages([plamo2.lines, segments], plamo2.encode_segment)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`; unlike PLaMo 2, this includes a byte order mark at its beginning."""
-        return list(self._encode(text))
+        return list(chain.from_iterable(map(self._plamo2.encode_segment, segments(text))))
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes."""
-        return self._plamo2.encode_broken(text, self._encode)
+        return self._plamo2.encode_broken(text, self.encode)
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; U+EE00 is dropped."""

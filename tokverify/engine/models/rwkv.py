@@ -8,11 +8,11 @@ Source: `llm_tokenizer_rwkv_session` and `llama_unescape_rwkv_token` in llama.cp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, pairwise, product
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, product
 
-from tokverify.engine.models.boundary import CUT, LINE_FEED, PartSplitter, line_splitter, word_splitter
-from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
+from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import Matching, ModelTrace, Taken, Word
@@ -35,34 +35,36 @@ class Rwkv:
         tokens.pop(b"", None)
         self._longest = LongestPiece(tokens)
         self._unknown_id = unknown_id
-        splitter = _PartSplitter(tokens)
-        self._parts = splitter.split
-        self._encode = cached_stages([splitter.lines(), splitter.words(), self._parts], self._encode_part)
+        self._tokens = tokens
         try:
             self.encode("\n")  # as llama.cpp does when it loads a vocabulary
         except EncodeError as error:
             raise BrokenFileError(f"the vocabulary cannot encode a line feed: {error}") from None
 
     def encode(self, text: str) -> list[int]:
-        """Encode `text`.
+        """Encode `text`, which may contain lone bytes.
 
         Raises:
             EncodeError: If llama.cpp never finishes encoding it.
         """
-        return list(self._encode(text))
+        rest = to_bytes(text)
+        ids: list[int] = []
+        start = 0
+        while start < len(rest):
+            id, start = self._longest.at(rest, start) or self._unknown(rest, start)
+            ids.append(id)
+        return ids
 
-    def encode_cut(self, text: str) -> list[int]:
-        """Encode `text` with lone bytes.
+    encode_cut = encode
 
-        Raises:
-            EncodeError: As for `encode`.
-        """
-        return list(self._encode_part(text))
+    @cached_property
+    def _pairs(self) -> _Pairs:
+        return _Pairs(self._tokens)
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no token can cross."""
         words: list[Word] = []
-        for part in self._parts(text) if text else ():
+        for part in split_parts(text, self._pairs):
             words.append(self._trace_part(part.encode(), words[-1].end if words else 0))
         return ModelTrace(unchanged(text), tuple(words))
 
@@ -76,15 +78,6 @@ class Rwkv:
             tokens.append(Taken(id, shift + start, shift + end))
             start = end
         return Word(shift, shift + len(part), tuple(tokens), Matching(tuple(attempts)))
-
-    def _encode_part(self, part: str) -> tuple[int, ...]:
-        rest = to_bytes(part)
-        ids = []
-        start = 0
-        while start < len(rest):
-            id, start = self._longest.at(rest, start) or self._unknown(rest, start)
-            ids.append(id)
-        return tuple(ids)
 
     def _unknown(self, rest: bytes, start: int) -> tuple[int, int]:
         # subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the text,
@@ -122,41 +115,19 @@ def _digit(byte: int) -> int:
     return byte - ord("a") + 10 if byte in ASCII and byte >= ord("a") else byte - ord("0")
 
 
-class _PartSplitter(PartSplitter):
-    """Splits a text where no token continues from one character to the next, including tokens that split characters."""
+class _Pairs:
+    """The pairs of characters between which a token continues; tokens can begin and end inside characters."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
         texts, broken = _decode_tokens(tokens)
-        self._characters = set("".join(texts))
         crossings = set(chain.from_iterable(map(_crossings, broken)))
         # Crossings from or to a part of a character.
         self._partial = {crossing for crossing in crossings if None in map(from_utf8, crossing)}
-        ends = {left for left, _ in self._partial}
-        self._ends = ChunkCache(lambda character: [tail for tail in _tails(character) if tail in ends])
-        pairs = {left.decode() + right.decode() for left, right in crossings - self._partial}
-        for text in texts:
-            pairs.update(first + second for first, second in pairwise(text))
-        super().__init__(pairs)
+        self._whole = adjacent_pairs(texts) | {(left + right).decode() for left, right in crossings - self._partial}
 
-    def lines(self) -> Callable[[str], list[str]]:
-        """Return the function that splits a text between lines, provided that `split` would split it there too."""
-        if any(LINE_FEED.encode() in crossing for crossing in self._partial):
-            return _whole
-        return line_splitter(set(self))
-
-    def words(self) -> Callable[[str], list[str]]:
-        """Return the function that splits a text at a few easily found places where `split` would split it too."""
-        if any(right == b" " for _, right in self._partial):
-            return _whole
-        continued = {character + CUT for character in self._characters if self._ends[character]}
-        return word_splitter({*self, *continued}, self._characters, " ")
-
-    def __missing__(self, pair: str) -> str:
-        if self._partial.isdisjoint(product(self._ends[pair[0]], _heads(pair[1]))):
-            return super().__missing__(pair)
-        if len(self) < self.ENTRIES:
-            self[pair] = pair[1]
-        return pair[1]
+    def __contains__(self, pair: object) -> bool:
+        left, right = list(str(pair))
+        return pair in self._whole or not self._partial.isdisjoint(product(_tails(left), _heads(right)))
 
 
 def _decode_tokens(tokens: Iterable[bytes]) -> tuple[list[str], list[bytes]]:
@@ -169,10 +140,6 @@ def _decode_tokens(tokens: Iterable[bytes]) -> tuple[list[str], list[bytes]]:
         else:
             texts.append(text)
     return texts, broken
-
-
-def _whole(text: str) -> list[str]:
-    return [text] if text else []
 
 
 def _crossings(token: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -10,15 +10,14 @@ Source: `llm_tokenizer_spm_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from math import inf
 from operator import neg
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.boundary import PartSplitter, adjacent_pairs, line_splitter, word_splitter
-from tokverify.engine.models.chunk_cache import cached_stages
+from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.models.symbol import steps
@@ -30,12 +29,6 @@ from tokverify.text.utf8 import to_bytes
 if TYPE_CHECKING:
     from tokverify.engine.trace import Word
 
-    Splitter = Callable[[str], list[str]]
-
-
-_WORTH_SPLITTING = 100_000
-"""The number of characters that can be encoded in the time it takes to find where texts can be split."""
-
 
 class Spm:
     """Encodes texts whose spaces are already written as `▁`; `ids` and `scores` are in order of the ids."""
@@ -43,7 +36,6 @@ class Spm:
     def __init__(self, ids: Mapping[str, int], scores: Sequence[float]) -> None:
         self._ids = ids
         self._costs = dict(zip(ids, _costs(scores), strict=True))
-        self._whole_left = _WORTH_SPLITTING
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`.
@@ -51,8 +43,14 @@ class Spm:
         Raises:
             EncodeError: If a character is not a piece and the vocabulary lacks a byte piece for it.
         """
-        self._whole_left -= len(text)
-        return list(self._encode_whole(text) if self._whole_left >= 0 else self._encode_in_parts(text))
+        ids: list[int] = []
+        for symbol in merge(list(text), self._costs, ""):
+            id = self._ids.get(symbol)
+            if id is None:
+                ids.extend(map(self._byte_id, to_bytes(symbol)))
+            else:
+                ids.append(id)
+        return ids
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes.
@@ -80,34 +78,13 @@ class Spm:
             "score", self._costs, "", self._ids, lambda symbol: list(map(self._byte_id, symbol.encode()))
         )
         words: list[Word] = []
-        _, words_of, parts_of = self._splitters
-        for part in chain.from_iterable(map(parts_of, words_of(text))):
+        for part in split_parts(text, self._pairs):
             words.append(trace_word(part, words[-1].end if words else 0, rules))
         return ModelTrace(unchanged(text), tuple(words))
 
     @cached_property
-    def _splitters(self) -> tuple[Splitter, Splitter, Splitter]:
-        """The functions that split a text into lines, lines into words, and words into parts."""
-        pairs = adjacent_pairs(self._ids)
-        words = word_splitter(pairs, {piece for piece in self._ids if len(piece) == 1})
-        return line_splitter(pairs), words, PartSplitter(pairs).split
-
-    @cached_property
-    def _encode_in_parts(self) -> Callable[[str], tuple[int, ...]]:
-        return cached_stages(self._splitters, self._encode_whole)
-
-    def _encode_whole(self, text: str) -> tuple[int, ...]:
-        return self._encode_symbols(list(text))
-
-    def _encode_symbols(self, symbols: list[str]) -> tuple[int, ...]:
-        ids: list[int] = []
-        for symbol in merge(symbols, self._costs, ""):
-            id = self._ids.get(symbol)
-            if id is None:
-                ids.extend(map(self._byte_id, to_bytes(symbol)))
-            else:
-                ids.append(id)
-        return tuple(ids)
+    def _pairs(self) -> set[str]:
+        return adjacent_pairs(self._ids)
 
     def _byte_id(self, byte: int) -> int:
         id = self._ids.get(f"<0x{byte:02X}>")

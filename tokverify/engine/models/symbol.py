@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Iterator
 
 from tokverify.engine.charsmap import character_size
-from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.errors import UnsupportedError
 from tokverify.text.utf8 import from_utf8
 
@@ -28,7 +27,6 @@ class Symbols:
 
     def __init__(self) -> None:
         self._symbols: dict[bytes, str] = {}
-        self._cache = ChunkCache(self._convert_broken)
 
     def of_pieces(self, pieces: Collection[str]) -> Collection[str]:
         """Convert the pieces of a vocabulary, so that their symbols are recognized in texts.
@@ -52,7 +50,7 @@ class Symbols:
 
     def of_text(self, text: str) -> str:
         """Convert a normalized text."""
-        return text if _is_utf8(text) else BROKEN.sub(lambda match: self._cache[match[0]], text)
+        return text if _is_utf8(text) else BROKEN.sub(lambda match: self._convert_broken(match[0]), text)
 
     def sizes(self, text: str) -> list[int]:
         """Return the number of bytes of a normalized text that each of its symbols represents."""

@@ -10,28 +10,23 @@ character that is not a piece is an unknown token with a score below all others;
     up to b     -2.5    ab, because a + b is -3
     up to c     -2      a + bc, because ab + c is -15
 
-To be fast, it splits the text at places that no piece can cross, and caches the parts.
-
 Source: `llm_tokenizer_ugm` and `llm_tokenizer_ugm_session::tokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, repeat
-from math import frexp, inf, isfinite, ldexp
+from itertools import accumulate, chain
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.charsmap import Charsmap
-from tokverify.engine.models.boundary import LINE_FEED, SPACE, PartSplitter, adjacent_pairs, word_splitter
-from tokverify.engine.models.character_class import character_class, only
-from tokverify.engine.models.chunk_cache import ChunkCache, cached_stages
+from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
-from tokverify.engine.models.symbol import UNKNOWN, Symbols
+from tokverify.engine.models.symbol import Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
 from tokverify.engine.rewriting import unchanged
@@ -65,19 +60,6 @@ class Unigram:
         self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
         self._unknown = unknown
         self._sizes = _sizes(self._tokens)
-        self._sums = ScoreSums({piece: score for piece, (_, score) in self._tokens.items()}, unknown[1])
-        self._safe_length = self._sums.safe_length / normalizer.growth
-        pairs = adjacent_pairs(self._tokens)
-        self._raw_splitters = _raw_splitters(normalizer, pairs)
-        self._words = word_splitter(pairs, {piece for piece in self._tokens if len(piece) == 1})
-        self._parts = PartSplitter(pairs).split
-        alphabet = set("".join(self._tokens))
-        self._unknown_runs = re.compile(character_class(map(only, alphabet), negated=True) + "+")
-        self._encode_chunks = cached_stages(
-            [*self._raw_splitters, self._normalized_words, self._parts],
-            lambda part: tuple(self._segment(part, 0.0)[0]),
-        )
-        self._bound_cache = ChunkCache(lambda word: self._sums.bound(self._normalize(word)))
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, which may be empty once it is normalized.
@@ -86,9 +68,7 @@ class Unigram:
             EncodeError: If the needed part of the charsmap is damaged; llama.cpp aborts there.
         """
         text = to_nfc(text) if self._nfc else text
-        can_round = self._can_round(text)
-        ids = self._encode_in_order(self._normalize(text)) if can_round else self._encode_chunks(text)
-        return merge_runs(ids, self._unknown[0])
+        return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no piece can cross, and sums continue across them."""
@@ -98,7 +78,9 @@ class Unigram:
         normalized = rewriting.result.decode("utf-8", "surrogateescape")
         symbols = self._symbols.of_text(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
-        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
+        # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.
+        is_finite = all(isfinite(score) for _, score in [self._unknown, *self._tokens.values()])
+        parts = split_parts(symbols, adjacent_pairs(self._tokens)) if is_finite else [symbols]
         tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
         words: list[Word] = []
         total, start = 0.0, 0
@@ -109,15 +91,6 @@ class Unigram:
         merged = tuple(_merge_unknown(words, self._unknown[0]))
         return ModelTrace(rewriting, merged, walks=self._normalizer.walks(text))
 
-    def _can_round(self, text: str) -> bool:
-        """Check whether a sum can be so large that it is rounded; if not, sums can begin with zero in each part."""
-        if len(text) <= self._safe_length:
-            return False
-        words: Iterable[str] = [text]
-        for split in self._raw_splitters:
-            words = chain.from_iterable(map(split, words))
-        return not sum(map(self._bound_cache.__getitem__, words), self._sums.heaviest) <= self._sums.limit
-
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes.
 
@@ -125,30 +98,12 @@ class Unigram:
             EncodeError: As for `encode`.
         """
         text = cut_to_nfc(text) if self._nfc else text
-        symbols = self._symbols.of_text(self._normalizer.normalize_cut(text))
-        return merge_runs(self._encode_in_order(symbols), self._unknown[0])
+        return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
 
-    def _encode_in_order(self, symbols: str) -> list[int]:
-        """Encode with exactly the sums of llama.cpp, which excludes caching."""
-        ids: list[int] = []
-        total = 0.0
-        # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.
-        parts = self._parts(symbols) if symbols and self._sums.limit > 0 else [symbols]
-        for part in filter(None, parts):
-            part_ids, total = self._segment(part, total)
-            ids += part_ids
-        return ids
-
-    def _normalize(self, text: str) -> str:
-        return self._symbols.of_text(self._normalizer.normalize(text))
-
-    def _normalized_words(self, text: str) -> list[str]:
-        return self._words(self._unknown_runs.sub(UNKNOWN, self._normalize(text)))
-
-    def _segment(self, symbols: str, total: float) -> tuple[list[int], float]:
-        """Find the best segmentation with sums that begin with `total`; return its ids and its sum."""
+    def _encode_symbols(self, symbols: str) -> list[int]:
+        """Find the best segmentation."""
         length = len(symbols)
-        totals = [total] + [LOWEST] * length
+        totals = [0.0] + [LOWEST] * length
         starts = [0] * (length + 1)
         ids = [self._unknown[0]] * (length + 1)
         tokens, sizes = self._tokens.get, self._sizes.get
@@ -161,7 +116,7 @@ class Unigram:
                 token = tokens(symbols[start:end]) or (self._unknown if size == 1 else None)
                 if token is not None and before + token[1] > totals[end]:
                     totals[end], starts[end], ids[end] = before + token[1], start, token[0]
-        return _trace_back(ids, starts), totals[length]
+        return merge_runs(_trace_back(ids, starts), self._unknown[0]) if symbols else []
 
 
 def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
@@ -203,26 +158,6 @@ def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
     for start, size in {(piece[:2], len(piece)) for piece in pieces if len(piece) > 1}:
         sizes.setdefault(start, {1}).add(size)
     return {start: tuple(sorted(lengths)) for start, lengths in sizes.items()}
-
-
-def _raw_splitters(normalizer: UnigramNormalizer, pairs: Iterable[str]) -> list[Callable[[str], list[str]]]:
-    """Return functions that split a text before normalization into lines and words that can be encoded separately.
-
-    This requires that spaces are merged, so that a word does not depend on its position, and that no piece crosses
-    them.
-    """
-    blanks = normalizer.blanks
-    if " " not in blanks or not normalizer.merges_spaces or any(pair[1] == SPACE for pair in pairs):
-        return []
-    # Other blanks can stay in words. This is twice as fast as a regular expression.
-    others = [blank for blank in blanks if blank.isspace() and blank not in {" ", LINE_FEED}]
-
-    def lines(text: str) -> list[str]:
-        for blank in others:
-            text = text.replace(blank, " ")
-        return text.split(LINE_FEED) if LINE_FEED in blanks else [text]
-
-    return [lines, lambda line: line.split(" ")]
 
 
 def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
@@ -270,41 +205,3 @@ def _encode_newline(model: Unigram) -> list[int]:
         return model.encode("\n")[:1]
     except EncodeError as error:
         raise BrokenFileError(f"{error}, on loading the file") from None
-
-
-SCORE_BITS, SUM_BITS = 24, 53
-"""The precision of a score (`float`) and of a sum of scores (`double`)."""
-
-
-class ScoreSums:
-    """Knows the `limit` up to which sums of scores are exact, and estimates the magnitude of the sums of a text.
-
-    All scores are multiples of one power of two. As long as no sum is too large to be represented as such a multiple,
-    addition is exact, and which of two sums is greater does not depend on their common initial value. Beyond that,
-    rounding can decide between sums that are nearly equal.
-    """
-
-    def __init__(self, scores: Mapping[str, float], unknown: float) -> None:
-        all_scores = [*scores.values(), unknown]
-        magnitudes = {abs(score) for score in all_scores if score}
-        is_finite = all(map(isfinite, magnitudes))
-        self.heaviest = max(magnitudes, default=0.0)
-        """The largest magnitude of a score."""
-        self.limit = _limit(min(magnitudes, default=1.0)) if is_finite else -1.0
-        """The magnitude up to which sums are exact; negative if a score is not finite."""
-        # The best sum is at least that of single symbols, and at most that of the best token for each symbol.
-        highest = max(0.0, *all_scores) if is_finite else 0.0
-        self._unknown = max(abs(unknown), highest)
-        self._by_symbol = {piece: max(abs(score), highest) for piece, score in scores.items() if len(piece) == 1}
-        most = max(self._unknown, *self._by_symbol.values(), 0.0)
-        self.safe_length = (self.limit - self.heaviest) / most if most else inf
-        """The number of symbols whose sum cannot exceed the limit, regardless of which symbols they are."""
-
-    def bound(self, symbols: str) -> float:
-        """Return the most that these symbols can add to the magnitude of the best sum."""
-        return sum(map(self._by_symbol.get, symbols, repeat(self._unknown)))
-
-
-def _limit(lightest: float) -> float:
-    """Return the limit for the smallest magnitude of a score; one bit is reserved for computing the bounds."""
-    return ldexp(1.0, frexp(lightest)[1] - SCORE_BITS + SUM_BITS - 1)

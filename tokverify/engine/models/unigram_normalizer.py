@@ -1,23 +1,19 @@
 """Normalize texts for unigram tokenizers: keep user-defined pieces, apply a charsmap, and write spaces as `▁`.
 
 At each position, from left to right, llama.cpp takes the first of these that exists: bytes that match a user-defined
-piece, the longest string of the charsmap, a single character. This is done literally, byte by byte, but only for the
-few parts of a text where anything can change.
+piece, the longest string of the charsmap, a single character.
 
 Source: `llm_tokenizer_ugm_session::normalize` and `normalize_prefix` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
-from tokverify.engine.charsmap import Charsmap, CharsmapWalk, Outline
+from tokverify.engine.charsmap import Charsmap, CharsmapWalk
 from tokverify.engine.models.boundary import SPACE
-from tokverify.engine.models.character_class import alike, character_class, only
-from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.rewriting import Rewriting
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import sequence_length, to_bytes
@@ -28,8 +24,7 @@ REPLACEMENT = "\ufffd".encode()
 class UnigramNormalizer:
     """Normalizes texts; bytes of the result that are not UTF-8 are lone surrogates (`surrogateescape`).
 
-    `passing` are the user-defined pieces. If the charsmap or a user-defined piece does not consist of whole characters,
-    `blanks` is empty and `growth` is infinite.
+    `passing` are the user-defined pieces.
     """
 
     def __init__(
@@ -48,50 +43,26 @@ class UnigramNormalizer:
         self._passing_bytes = frozenset(piece[0] for piece in self._passing)
         self.merges_spaces = merges_spaces
         self._prefixes_space = prefixes_space
-        self._cache = ChunkCache(self._replace)
-        self._split: Callable[[str], list[str]] = lambda text: ["", text]
-        self.blanks = ""
-        """The characters that always become one space, regardless of their context."""
-        self.growth = math.inf
-        """The maximum number of characters that one character can become."""
-        outline = charsmap.outline() if charsmap else Outline()
-        pieces = _decode(self._passing)
-        if outline is not None and pieces is not None:
-            splitter = _Splitter(outline, pieces)
-            self._split = splitter.split
-            # One more for a space before it; and a character that is split into bytes becomes three symbols.
-            self.growth = 1 + max(3, outline.longest)
-            spaces = filter(splitter.stands_alone, [" ", *outline.alone])
-            self.blanks = "".join(character for character in spaces if self._cache[character] == " ")
 
     def normalize(self, text: str) -> str:
-        """Apply the charsmap to `text` and write its spaces as `▁`, adding and removing some.
+        """Apply the charsmap to `text`, which may contain lone bytes, and write its spaces as `▁`.
+
+        Spaces are also added and removed.
 
         Raises:
             EncodeError: If the needed part of the charsmap is damaged; llama.cpp aborts there.
-        """
-        parts = self._split(text)
-        parts[1::2] = map(self._cache.__getitem__, parts[1::2])
-        return self._escape_spaces("".join(parts))
-
-    def normalize_cut(self, text: str) -> str:
-        """Normalize `text` with lone bytes.
-
-        Raises:
-            EncodeError: As for `normalize`.
         """
         return self._escape_spaces(self._replace(text))
 
     def trace(self, text: str) -> Rewriting:
         """Normalize `text` and record what each part becomes."""
         rewriting = Rewriting()
-        for index, part in enumerate(self._split(text)):
-            data, start = part.encode(), 0
-            while index % 2 and start < len(data):
-                replacement, length = self._replace_one(data, start)
-                rewriting.replace(data[start : start + length], replacement)
-                start += length
-            rewriting.keep(data[start:])
+        data, start = text.encode(), 0
+        while start < len(data):
+            replacement, length = self._replace_one(data, start)
+            part = data[start : start + length]
+            rewriting.keep(part) if part == replacement else rewriting.replace(part, replacement)
+            start += length
         return rewriting.then(self._trace_spaces(rewriting.result.decode("utf-8", "surrogateescape")))
 
     def walks(self, text: str) -> tuple[CharsmapWalk, ...]:
@@ -166,42 +137,3 @@ class UnigramNormalizer:
             if length < size:
                 return length
             size *= 4
-
-
-def _decode(pieces: Iterable[bytes]) -> list[str] | None:
-    try:
-        return [piece.decode() for piece in pieces]
-    except UnicodeDecodeError:
-        return None
-
-
-class _Splitter:
-    """Splits texts into parts, of which every second one contains something to replace.
-
-    A match, whether the beginning of a user-defined piece or a string of the charsmap, continues only with characters
-    that occur inside one. So a text can be split before any other character.
-    """
-
-    def __init__(self, outline: Outline, pieces: Sequence[str]) -> None:
-        heads = {piece[0] for piece in pieces if len(piece) > 1}
-        tails = set("".join(piece[1:] for piece in pieces))
-        inner = [*map(only, outline.inner), *map(alike, tails)]
-        changing = [*map(only, outline.alone), *(alike(piece[0]) for piece in pieces)]
-        starting = character_class([*changing, *map(only, outline.inner), *map(only, heads)])
-        self._split = re.compile(f"({starting}{character_class(inner)}*)").split
-        self._second = outline.inner
-        self._touches = re.compile(character_class([*inner, *map(only, outline.first | heads)])).match
-
-    def split(self, text: str) -> list[str]:
-        """Split `text`; the parts that can change have odd indexes."""
-        parts: list[str] = self._split(text)
-        for index in range(1, len(parts), 2):
-            # For a string that begins with a common character, such as a decomposed `é`, the search is for its second.
-            if parts[index][0] in self._second:
-                parts[index] = parts[index - 1][-1:] + parts[index]
-                parts[index - 1] = parts[index - 1][:-1]
-        return parts
-
-    def stands_alone(self, character: str) -> bool:
-        """Check that no match contains this character together with another one."""
-        return not self._touches(character)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokverify.engine.models.chunk_cache import ChunkCache
 from tokverify.engine.normalizer import lowercase_normalizer, split_at_spaces
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, PreToken, Word, shift, shift_pre_token
@@ -23,11 +22,10 @@ class Whitespace:
     def __init__(self, bpe: Bpe, *, lowercase: bool) -> None:
         self._bpe = bpe
         self._normalize = lowercase_normalizer() if lowercase else str
-        self._cache = ChunkCache(self._encode_word)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`; bytes that no token represents are dropped, as in llama.cpp."""
-        return list(chain.from_iterable(map(self._cache.__getitem__, split_at_spaces(text))))
+        return list(chain.from_iterable(map(self._encode_word, split_at_spaces(text))))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; spaces are dropped."""

@@ -9,8 +9,8 @@ Source: `llm_tokenizer_wpm_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
-from tokverify.engine.models.chunk_cache import cached_stages
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.engine.rewriting import Rewriting
@@ -36,12 +36,10 @@ class WordPiece:
         self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
         self._unknown_id = unknown_id
         self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents, keeps_marks=keeps_marks)
-        # Strings between spaces recur; in scripts without spaces, the words inside them do.
-        self._encode = cached_stages([_lines, split_at_spaces, self._normalized_words], self._encode_word)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`."""
-        return list(self._encode(text))
+        return list(chain.from_iterable(map(self._encode_word, split_at_spaces(self._normalize(text)))))
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; its words are the pre-tokens."""
@@ -85,9 +83,6 @@ class WordPiece:
             place = piece[1]
         return Word(start, end, tuple(tokens), Matching(tuple(attempts)), index)
 
-    def _normalized_words(self, text: str) -> list[str]:
-        return split_at_spaces(self._normalize(text))
-
     def _encode_word(self, word: str) -> tuple[int, ...]:
         rest = WORD_START + encode_leniently(word)
         ids = []
@@ -99,7 +94,3 @@ class WordPiece:
             id, start = piece
             ids.append(id)
         return tuple(ids)
-
-
-def _lines(text: str) -> list[str]:
-    return text.split("\n")

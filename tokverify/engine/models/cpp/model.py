@@ -13,8 +13,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tokverify.engine.byte_level import byte_alphabet, to_byte_level
-from tokverify.engine.models.boundary import PartSplitter
-from tokverify.engine.models.chunk_cache import ChunkCache
+from tokverify.engine.models.boundary import split_parts
 from tokverify.engine.models.cpp import pattern as cpp_pattern
 from tokverify.engine.models.cpp.spacing import continues
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, MARKERS
@@ -40,13 +39,12 @@ class CppHybrid:
         self._symbol_ids = {_symbol(piece): id for piece, id in ids.items() if _can_match(piece)}
         self._unknown = () if unknown_id is None else (unknown_id,)
         self._ranks = {f"{left} {right}": rank for rank, (left, right) in enumerate(_pairs(merges))}
-        self._parts = PartSplitter({left[-1] + right[0] for left, right in _pairs(merges)}).split
-        self._cache = ChunkCache(self._encode_chunk)
+        self._pairs = {left[-1] + right[0] for left, right in _pairs(merges)}
 
     def encode(self, text: str) -> list[int]:
         """Encode a line; spaces are dropped."""
         chunks = cpp_pattern.split(cpp_pattern.rewrite(text))
-        return list(chain.from_iterable(map(self._cache.__getitem__, chunks)))
+        return list(chain.from_iterable(map(self._encode_chunk, chunks)))
 
     def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self._encode_word, split_at_spaces(chunk))))
@@ -55,7 +53,7 @@ class CppHybrid:
         piece = to_byte_level(word)
         if piece in self._ids:
             return (self._ids[piece],)
-        symbols = chain.from_iterable(merge(list(part), self._ranks, " ") for part in self._parts(_mark_first(piece)))
+        symbols = merge(list(_mark_first(piece)), self._ranks, " ")
         return chain.from_iterable(map(self._symbol_id, symbols))
 
     def _symbol_id(self, symbol: str) -> Sequence[int]:
@@ -84,7 +82,7 @@ class CppHybrid:
             yield Word(start, end, (Taken(self._ids[piece], start, end),), how, index)
             return
         rules = MergeRules("rank", self._ranks, " ", self._symbol_ids, lambda _: self._unknown, byte_level=True)
-        for part in self._parts(_mark_first(piece)):
+        for part in split_parts(_mark_first(piece), self._pairs):
             traced = _unmark_word(trace_word(part, start, rules, index))
             yield traced
             start = traced.end
