@@ -134,6 +134,7 @@ def test_only_one_of_the_two_loads_the_file(tmp_path: Path, library: Library, ro
         assert f'"{code}"' in result.stdout, result.output
 
 
+@pytest.mark.slow
 def test_only_llama_cpp_takes_very_long_to_load_long_tokens_of_plamo(tmp_path: Path):
     path = tmp_path / "model.gguf"
     ROWS[SLOW][0](path)

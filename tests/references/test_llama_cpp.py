@@ -231,7 +231,9 @@ def test_a_missing_library_says_how_to_install_it(model, monkeypatch):
         load(request("", model=model))
 
 
-@pytest.mark.parametrize("name", ["gemma-3", "gemma-4", "llama-spm", "gpt-2", "mpt", "qwen2"])
+@pytest.mark.parametrize(
+    "name", ["gemma-3", pytest.param("gemma-4", marks=pytest.mark.slow), "llama-spm", "gpt-2", "mpt", "qwen2"]
+)
 def test_the_encoder_is_llama_cpp(vocabs, library, name):
     encoder, real = load_gguf(vocabs / f"{name}.gguf"), LlamaCppTokenizer(vocabs / f"{name}.gguf", library)
     _assert_equal_settings(encoder, real)

@@ -5,7 +5,7 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import Status
-from tokverify.texts.batch import Answers, decode_all, encode_all, ids_or_none
+from tokverify.texts.batch import Answers, Known, decode_all, encode_all, ids_or_none
 from tokverify.texts.mode import Mode
 
 PLAIN, SPECIAL = Mode(False, True), Mode(True, True)
@@ -51,12 +51,22 @@ def test_a_tokenizer_that_decodes_nothing_fails_for_every_list():
 
 
 def test_a_text_is_encoded_once_for_all_comparisons_that_share_what_is_known():
-    tokenizer, known = Batched("a", "b"), {}
+    tokenizer, known = Batched("a", "b"), Known()
     for _ in range(2):
         answers = Answers(tokenizer, tokenizer, "expected (fake)", known)
         assert answers.encode_all(["a", "b", "a"], [PLAIN] * 3) == [[0], [1], [0]]
         assert answers.ids("b", PLAIN) == (1,)
     assert [texts for texts, *_ in tokenizer.calls if texts] == [("a", "b")]
+
+
+@pytest.mark.parametrize(("known", "calls"), [(Known(), [((0,), (1,)), ()]), (None, [((0,), (1,)), ((0,),)])])
+def test_ids_are_decoded_once_for_all_comparisons_that_share_what_is_known(known, calls):
+    tokenizer = Decoding("a", "b")
+    answers = Answers(tokenizer, FakeTokenizer("a", "b"), "expected (fake)", known)
+    answers.decode_all([[0], [1]])
+    answers.decode_all([[0]])
+    assert answers.text((0,)) == b"a"
+    assert tokenizer.calls == calls
 
 
 def test_a_failure_names_the_side():

@@ -14,7 +14,7 @@ from tokverify.report.difference import DecodeDifference
 from tokverify.report.run import CaseResult, Side, Status
 from tokverify.text.utf8 import has_surrogate, to_utf8
 from tokverify.texts.alignment import compare, compare_decoded
-from tokverify.texts.batch import FAILURES, Answers, Failure, KnownIds, combine
+from tokverify.texts.batch import FAILURES, Answers, Failure, Known, combine
 from tokverify.texts.mode import Mode, Modes, mode_of
 from tokverify.tokenizer import Tokenizer, tokens_for_display
 
@@ -32,7 +32,7 @@ def comparison_of(
     sides: tuple[Side, Side],
     *,
     aligns: bool = True,
-    known: KnownIds | None = None,
+    known: Known | None = None,
 ) -> Comparison:
     """Return what compares cases on `actual` with `expected` or, if that is None, with what each case itself expects.
 

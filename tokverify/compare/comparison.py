@@ -17,7 +17,7 @@ from tokverify.errors import GoneError
 from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
-from tokverify.texts.batch import KnownIds
+from tokverify.texts.batch import Known
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import Tokenizer, pairs_for_display
 
@@ -148,7 +148,7 @@ def compare_beyond_texts(
 
 
 def compare_cases(
-    actual: Tokenizer, expected: Tokenizer | None, cases: Iterable[Case], known: KnownIds | None = None
+    actual: Tokenizer, expected: Tokenizer | None, cases: Iterable[Case], known: Known | None = None
 ) -> tuple[CaseResult, ...]:
     """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
 

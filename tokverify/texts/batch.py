@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from tokverify.errors import EncodeError, UnsupportedError
@@ -18,8 +19,14 @@ Encoded = list[int] | Failure
 """The ids of a text, or why it cannot be encoded."""
 Decoded = bytes | Failure
 """The text of some ids, or why they cannot be decoded."""
-KnownIds = dict[tuple[str, Mode], Encoded]
-"""What a tokenizer answered, by text and options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a tokenizer has answered when it was compared with tokenizers of one kind."""
+
+    ids: dict[tuple[str, Mode], Encoded] = field(default_factory=dict)
+    texts: dict[tuple[int, ...], Decoded] = field(default_factory=dict)
 
 
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> list[Encoded]:
@@ -66,31 +73,38 @@ def _for_each(answer: Sequence[_Answer] | Failure, count: int) -> Sequence[_Answ
 class Answers:
     """What one side of a comparison answers about texts for which it is asked together beforehand."""
 
-    def __init__(self, tokenizer: Tokenizer, other: Tokenizer, side: str, known: KnownIds | None = None) -> None:
-        """Compare `tokenizer`, called `side` in messages, with `other`; look up ids in `known`, and add them there."""
+    def __init__(self, tokenizer: Tokenizer, other: Tokenizer, side: str, known: Known | None = None) -> None:
+        """Compare `tokenizer`, called `side` in messages, with `other`; answers in `known` are used, and others added.
+
+        Without `known`, only the latest decoded texts are kept.
+        """
         self._tokenizer = tokenizer
         self._other = other
         self._side = side
-        self._encoded: KnownIds = {} if known is None else known
-        self._decoded: dict[tuple[int, ...], Decoded] = {}
+        self._forgets = known is None
+        self._known = known or Known()
 
     def encode_all(self, texts: Sequence[str], modes: Sequence[Mode]) -> list[Encoded]:
         """Encode each text in its mode."""
         keys = list(zip(texts, modes, strict=True))
-        new = [key for key in dict.fromkeys(keys) if key not in self._encoded]
+        known = self._known.ids
+        new = [key for key in dict.fromkeys(keys) if key not in known]
         encoded = encode_all(self._tokenizer, [text for text, _ in new], [mode for _, mode in new])
-        self._encoded.update(zip(new, encoded, strict=True))
-        return [self._encoded[key] for key in keys]
+        known.update(zip(new, encoded, strict=True))
+        return [known[key] for key in keys]
 
     def add(self, text: str, mode: Mode, encode: Callable[[], list[int]]) -> Encoded:
         """Encode a text in another way than the tokenizer would in this mode."""
-        self._encoded[text, mode] = encoded = _answer(encode)
+        self._known.ids[text, mode] = encoded = _answer(encode)
         return encoded
 
     def decode_all(self, all_ids: Iterable[Sequence[int]]) -> None:
-        """Decode lists of ids, and forget earlier ones."""
-        distinct = list(dict.fromkeys(map(tuple, all_ids)))
-        self._decoded = dict(zip(distinct, decode_all(self._tokenizer, self._other, distinct), strict=True))
+        """Decode lists of ids."""
+        known = self._known.texts
+        if self._forgets:
+            known.clear()
+        new = [ids for ids in dict.fromkeys(map(tuple, all_ids)) if ids not in known]
+        known.update(zip(new, decode_all(self._tokenizer, self._other, new), strict=True))
 
     def ids(self, text: str, mode: Mode) -> tuple[int, ...]:
         """Return the ids of a text that has been encoded.
@@ -98,7 +112,7 @@ class Answers:
         Raises:
             EncodeError, UnsupportedError: If the tokenizer could not encode it; the message names the side.
         """
-        encoded = self._encoded[text, mode]
+        encoded = self._known.ids[text, mode]
         if isinstance(encoded, FAILURES):
             raise name_side(self._side, encoded)
         return tuple(encoded)
@@ -109,7 +123,7 @@ class Answers:
         Raises:
             EncodeError, UnsupportedError: If the tokenizer could not decode them; the message names the side.
         """
-        decoded = self._decoded[ids]
+        decoded = self._known.texts[ids]
         if isinstance(decoded, FAILURES):
             raise name_side(self._side, decoded)
         return decoded

@@ -104,7 +104,11 @@ def library(path: Path) -> Tokenizer:
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
-    ("vocabulary", "change", "levels"), CHANGES, ids=[f"{index}-{name}" for index, (name, *_) in enumerate(CHANGES)]
+    ("vocabulary", "change", "levels"),
+    [
+        pytest.param(name, *rest, id=f"{index}-{name}", marks=[pytest.mark.slow] * (name == "gemma-3"))
+        for index, (name, *rest) in enumerate(CHANGES)
+    ],
 )
 def test_a_change_of_a_real_document_breaks_exactly_the_expected_levels(vocabulary, change, levels, tmp_path):
     if not SHARED.is_dir():

@@ -31,7 +31,7 @@ from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.spec import TokenizerSpec
-from tokverify.texts.batch import KnownIds
+from tokverify.texts.batch import Known
 from tokverify.texts.target_text import is_generated
 from tokverify.texts.vocabulary import compare_vocabularies
 
@@ -168,7 +168,7 @@ class Measuring:
         self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
-        self._known: KnownIds = {}
+        self._known = Known()
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
