@@ -19,7 +19,9 @@ from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.new_faults import FIRST, SECOND
+from support.ninth_faults import NINTH
 from support.paths import ROOT
+from support.scenarios import LEAVES, REPAIRS, SCENARIOS, Scenario, ScenarioTrial, try_scenario
 from support.seventh_faults import SEVENTH
 from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
@@ -35,8 +37,11 @@ TABLES = {
     "sixth": SIXTH,
     "seventh": SEVENTH,
     "eighth": EIGHTH,
+    "ninth": NINTH,
 }
 REFERENCES = ("whole", "ids")
+OWN = "its own"
+"""What stands for the reference of a scenario, which has one of its own."""
 HEADS = (
     "vocabulary",
     "fault",
@@ -69,6 +74,17 @@ def cells(trial: Trial, reference: str) -> Cells:
     )
 
 
+def scenario_key(scenario: Scenario) -> Cells:
+    return f"made-{scenario.family.__name__}", scenario.name, OWN
+
+
+def scenario_cells(trial: ScenarioTrial) -> Cells:
+    """Return the row of a scenario: "repaired" if `fix` did what it should; the words that are missing are left."""
+    missing, right = trial.missing, trial.fix == trial.scenario.fix
+    marks = (len(missing) < len(trial.scenario.words), not missing, right, trial.fix in {REPAIRS, LEAVES})
+    return (*scenario_key(trial.scenario), *map(yes, marks), trial.fix, ", ".join(missing))
+
+
 def key(fault: Mutation, reference: str) -> Cells:
     return fault.vocabulary, fault.name, reference
 
@@ -94,6 +110,9 @@ def section(known: Mapping[Cells, Cells]) -> str:
             tried = [known[key(fault, reference)] for fault in faults if key(fault, reference) in known]
             parts.append(summary(f"{title} table, {reference}", tried))
             rows += tried
+    tried = [known[scenario_key(each)] for each in SCENARIOS if scenario_key(each) in known]
+    parts.append(summary("scenarios", tried))
+    rows += tried
     head = "| faults | tried | found | named | repaired | false claims |\n|---|---|---|---|---|---|"
     table = [line(HEADS), f"|{'---|' * len(HEADS)}", *map(line, rows)]
     return "\n".join([head, *parts, "", *table, ""])
@@ -116,9 +135,10 @@ def publish(row: Cells) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pattern", nargs="?", default="")
-    parser.add_argument("--table", action="append", choices=TABLES)
+    parser.add_argument("--table", action="append", choices=[*TABLES, "scenarios"])
     arguments = parser.parse_args()
-    tables = [TABLES[name] for name in arguments.table or TABLES]
+    names = arguments.table or [*TABLES, "scenarios"]
+    tables = [TABLES[name] for name in names if name in TABLES]
     faults = [fault for table in tables for fault in table if arguments.pattern in fault.id]
     chosen = [fault for fault in faults if is_here(fault.vocabulary)]
     with tempfile.TemporaryDirectory() as directory:
@@ -127,6 +147,11 @@ def main() -> None:
                 row = cells(try_fault(fault, Path(directory), bare=reference == "ids"), reference)
                 print(line(row), flush=True)
                 publish(row)
+    for scenario in SCENARIOS if "scenarios" in names else ():
+        with tempfile.TemporaryDirectory() as directory:
+            row = scenario_cells(try_scenario(scenario, Path(directory)))
+            print(line(row), flush=True)
+            publish(row)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ from pathlib import Path
 TABLES = {
     "mutation": ("MUTATIONS",),
     "new_faults": ("FIRST", "SECOND"),
-    **{f"{name}_faults": (name.upper(),) for name in ("third", "fourth", "fifth", "sixth", "seventh", "eighth")},
+    **{
+        f"{name}_faults": (name.upper(),)
+        for name in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+    },
 }
 """The modules of `tests/support/` with faults, and their tables."""
 

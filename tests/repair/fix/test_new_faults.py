@@ -11,11 +11,12 @@ from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import try_fault
 from support.new_faults import FIRST, SECOND
+from support.ninth_faults import NINTH
 from support.seventh_faults import SEVENTH
 from support.sixth_faults import SIXTH
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *NINTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
