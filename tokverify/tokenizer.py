@@ -194,6 +194,14 @@ class AddedTokenListing(Protocol):
 
 
 @runtime_checkable
+class NormalizedListing(Protocol):
+    """A tokenizer that looks for some added tokens in the normalized text, and knows for which."""
+
+    def normalized_tokens(self) -> Mapping[int, str]:
+        """Return the texts of these tokens, by id; none if nothing is normalized."""
+
+
+@runtime_checkable
 class MatchListing(Protocol):
     """Knows which of its tokens are matched in texts before the model runs, and how."""
 

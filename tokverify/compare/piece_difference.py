@@ -9,11 +9,13 @@ from tokverify.compare.digest import make_difference
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.sources.config import configured_roles
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
+from tokverify.tokenizer import FileReading, Tokenizer
 
-_SHOWN, _SHOWN_MOVED = 10, 2
+_SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_MOVED = 16
 """The most tokens that an insertion or a deletion is expected to consist of."""
 _LEAST_MOVED = 8
@@ -29,13 +31,14 @@ _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
 
 
 def find_piece_differences(
-    vocabulary: VocabularyDifference, declared: Sequence[str] = ()
+    vocabulary: VocabularyDifference, declared: Sequence[str] = (), expected: Tokenizer | None = None
 ) -> Iterator[TokenizerDifference]:
     """Yield how the tokens of two vocabularies differ, and then how the sizes do.
 
     Args:
         vocabulary: The tokens that differ.
         declared: The pieces that the model's file declares, which llama.cpp ends at a NUL.
+        expected: The reference, beside whose file others may name tokens that it lacks.
     """
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     ended: list[PieceDifference] = []
@@ -48,12 +51,22 @@ def find_piece_differences(
         yield replace(cut, severity=WARNING, origin=Origin.RUNTIME, message=message)
     for aspect, pieces in by_aspect.items():
         if pieces:
-            yield _describe(aspect, pieces)
+            found = _describe(aspect, pieces)
+            note = _note_configured(pieces, expected) if aspect is Aspect.EXTRA else ""
+            yield replace(found, message=found.message + note)
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:
+    """Say which tokens a converter has added because another file of the reference names them."""
+    path = expected.path if isinstance(expected, FileReading) else None
+    places: dict[str, str] = configured_roles(path) if path else {}
+    named = [piece.actual for piece in pieces if piece.actual in places]
+    return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)
 
 
 def _aspect_of(piece: PieceDifference) -> Aspect:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
+from tokverify.compare.marker import read_template
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.sources.config import generation_end_ids
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_marker
-from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer, TypeListing
+from tokverify.tokenizer import Declaring, EndListing, FileReading, GenerationEnds, RoleListing, Tokenizer, TypeListing
 
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
@@ -152,6 +154,33 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
         yield _end_difference(lost, "reference", expected)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
+    elif unnamed := [id for id in _turn_ends(actual) if id in extra and _has_generation_config(expected)]:
+        yield _unnamed_turn_end(unnamed, theirs.ids, actual)
+
+
+def _turn_ends(tokenizer: Tokenizer) -> Sequence[int]:
+    """Return the tokens with which the chat template ends a turn; none if it leaves that to EOS."""
+    spec = tokenizer.declared_spec() if isinstance(tokenizer, Declaring) else None
+    markers = read_template(spec.chat_template or "") if spec else None
+    if spec is None or markers is None or _EOS_VARIABLE.search(markers.template):
+        return ()
+    return [id for id, text in enumerate(spec.tokens) if text in markers.turn_ends]
+
+
+def _has_generation_config(tokenizer: Tokenizer) -> bool:
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    return path is not None and bool(generation_end_ids(path))
+
+
+def _unnamed_turn_end(ids: list[int], named: Collection[int], actual: Tokenizer) -> TokenizerDifference:
+    """Say that a reference forgets where its own chat template ends turns, as merges and fine-tunes do."""
+    pieces = {id: actual.piece(id) for id in (*ids, *named)}
+    message = (
+        f"the chat template ends turns with {list_tokens(ids, pieces)}, at which llama.cpp ends a generation; the"
+        f" reference is at fault: its eos_token and generation_config.json name only"
+        f" {list_tokens(sorted(named), pieces)}, and so other programs write past the end of a turn"
+    )
+    return make_difference(Aspect.ENDS, WARNING, message, ids, facts="turn", origin=Origin.REFERENCE)
 
 
 def _known_ends(tokenizer: Tokenizer) -> GenerationEnds:

@@ -7,8 +7,9 @@ from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
-from tokverify.compare.contradiction import ADDED_TOKENS, blame_reference, contradictions_of
+from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, blame_reference, contradictions_of
 from tokverify.compare.digest import make_difference
+from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
@@ -18,7 +19,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.text.wording import plural
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, why_hidden
@@ -52,8 +53,11 @@ def compare_tokenizers(
     ]
     if vocabulary:
         steps = [
-            partial(find_piece_differences, vocabulary, actual.spec.tokens if isinstance(actual, Encoder) else ()),
+            partial(
+                find_piece_differences, vocabulary, actual.spec.tokens if isinstance(actual, Encoder) else (), expected
+            ),
             partial(find_type_differences, actual, expected, contradicted),
+            partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),
             partial(find_role_differences, actual, expected, vocabulary.special_ids),
             *steps,
@@ -70,7 +74,20 @@ def compare_tokenizers(
         except (NotComparedError, TokverifyError) as error:
             not_compared.append(str(error))
     differences = blame_reference(differences, contradictions, actual, expected)
+    differences += _contradicted_roles(contradictions, differences)
     return TokenizerComparison(sort_by_severity(differences), not_compared)
+
+
+def _contradicted_roles(
+    contradictions: Iterable[Contradiction], differences: Sequence[TokenizerDifference]
+) -> Iterator[TokenizerDifference]:
+    """Yield the roles about which the files of a reference contradict each other, although it and the model agree."""
+    for each in contradictions:
+        if each.subject.endswith(" token") and not any(each.sentence in found.message for found in differences):
+            yield make_difference(
+                Aspect.SPECIAL_IDS, WARNING, each.sentence, each.ids, facts=each.subject, origin=Origin.REFERENCE,
+                code="TV208",
+            )  # fmt: skip
 
 
 def _miss_vocabulary(reason: str) -> Iterator[TokenizerDifference]:

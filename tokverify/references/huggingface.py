@@ -215,6 +215,11 @@ class HuggingFaceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder().values()
         return frozenset(token.content for token in added if token.special)
 
+    def normalized_tokens(self) -> dict[int, str]:
+        """Return the texts of the added tokens that are looked for in the normalized text."""
+        added = self._tokenizer.get_added_tokens_decoder() if self._tokenizer.normalizer else {}
+        return {id: token.content for id, token in added.items() if token.normalized}
+
     @property
     def added_texts(self) -> list[str]:
         """The texts of the added tokens, by id."""

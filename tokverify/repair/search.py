@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -87,7 +87,15 @@ def diagnose(
         return None
     # Whatever makes decoded texts more alike is no cause: libraries have their own ways.
     most = _Search(spec, encoder, decoding, facts, budget, len(decoding.failing) // 2 + 1).result()
-    return most if most.changes else None
+    return _drop_rivals(most) if most.changes else None
+
+
+def _drop_rivals(found: DiagnosisResult) -> DiagnosisResult:
+    """Drop what makes decoded texts only more alike, if the reference's own way explains all of them."""
+    first = found.diagnosis.explanations[0]
+    if first.expressible or first.unexplained or first.broken:
+        return found
+    return DiagnosisResult(replace(found.diagnosis, explanations=(first,)), found.changes[:1])
 
 
 class _Search(Generic[_Goal]):

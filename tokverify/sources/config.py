@@ -48,6 +48,19 @@ def read_special_tokens_map(tokenizer_file: Path) -> dict[str, Any]:
     return _read_beside(tokenizer_file, "special_tokens_map.json")
 
 
+def configured_roles(tokenizer_file: Path) -> dict[str, str]:
+    """Return where the files beside a tokenizer give a role to a text, such as `sep_token of tokenizer_config.json`."""
+    found: dict[str, str] = {}
+    for name, content in (
+        ("tokenizer_config.json", read_config(tokenizer_file)),
+        ("special_tokens_map.json", read_special_tokens_map(tokenizer_file)),
+    ):
+        for role in ROLES:
+            if text := token_text(content.get(f"{role}_token")):
+                found.setdefault(text, f"{role}_token of {name}")
+    return found
+
+
 def added_tokens(tokenizer_file: Path) -> dict[int, dict[str, Any]]:
     """Map ids to the added tokens that the tokenizer_config.json next to a tokenizer declares, with their flags."""
     declared = read_config(tokenizer_file).get("added_tokens_decoder")

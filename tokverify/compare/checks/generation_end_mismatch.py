@@ -17,7 +17,8 @@ def generation_end_mismatch(subject: Subject) -> Iterator[Finding]:
     What it does:
         Compares the tokens at which llama.cpp ends a generation (EOS, EOT, EOM, those of infilling, and the ones that
         it knows by their texts) with those that the reference names: in a generation_config.json beside it, or as a
-        GGUF file. A different EOS is left to TV201.
+        GGUF file. A different EOS is left to TV201. Also warns if the generation_config.json of the reference forgets
+        the token with which its chat template ends turns, as merges and fine-tunes do.
 
     Why it is bad:
         If the token is missing, the model writes past the end of its answer, often the next question of the user. With
@@ -30,6 +31,6 @@ def generation_end_mismatch(subject: Subject) -> Iterator[Finding]:
         Declare the token as EOT, or EOM: `gguf-new-metadata --special-token-by-id eot ID MODEL FIXED`.
 
     Threads:
-        ggml-org/llama.cpp#6772, ggml-org/llama.cpp#6745
+        ggml-org/llama.cpp#6772, ggml-org/llama.cpp#6745, unslothai/unsloth#5386
     """
     yield from map(to_finding, find_end_differences(subject.encoder, subject.expected))

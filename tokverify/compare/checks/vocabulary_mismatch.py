@@ -43,7 +43,7 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     vocabulary = compare_vocabularies(subject.encoder, subject.expected)
     if vocabulary is None:
         raise NotEvaluatedError(why_hidden(subject.expected))
-    yield from map(to_finding, find_piece_differences(vocabulary))
+    yield from map(to_finding, find_piece_differences(vocabulary, subject.spec.tokens, subject.expected))
     for difference in find_role_differences(subject.encoder, subject.expected, vocabulary.special_ids):
         role = ROLES_BY_KEY[difference.keys[0]]
         id = subject.expected.special_ids.get(role)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, limit
@@ -22,14 +23,15 @@ _TELLING_NAMES = ("phi-3", "modern-bert")
 
 @limit(code="TL007", name="added-token-flags", origin=Origin.RUNTIME, severity=WARNING)
 def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
-    """GGUF has no flags for how an added token is matched: `lstrip`, `rstrip` and `single_word`.
+    """GGUF has no flags for how an added token is matched: `lstrip`, `rstrip`, `single_word` and `normalized`.
 
     What llama.cpp does:
         It matches an added token wherever its text occurs, and strips no spaces around it, except for a few tokens of
-        models that it recognizes by name (Phi-3, Jina, ModernBERT).
+        models that it recognizes by name (Phi-3, Jina, ModernBERT). It does not find the token in another case.
 
     Which models:
-        Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), and Phi-3.
+        Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), Phi-3, and uncased models
+        to which tokens were added.
 
     How to live with it:
         Write no spaces around these tokens, and do not let them touch letters.
@@ -54,6 +56,10 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         flags[token.id] = wanted
         if wanted != MatchFlags(token.lstrip, token.rstrip):
             differing.append(token.id)
+    normalized = {entry["content"]: entry["id"] for entry in document.added_tokens if entry.get("normalized")}
+    found = [token.text for token in sides.added.values() if normalized.get(token.text) == token.id]
+    if found and document.library.normalizer is not None:
+        yield _in_any_case(found)
     if differing:
         count = plural(len(differing), "added token")
         yield Counterfactual(
@@ -62,6 +68,23 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(flags=flags),
             applies=contains_token(sides, differing),
         )
+
+
+def _in_any_case(texts: Sequence[str]) -> Counterfactual:
+    """Find tokens in any case of their letters, as a reference does that looks for them in lowercased texts."""
+    pattern = re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))), re.IGNORECASE)
+    stored = {text.lower(): text for text in texts}
+
+    def rewrite(text: str) -> str:
+        return pattern.sub(lambda match: stored.get(match[0].lower(), match[0]), text)
+
+    count = plural(len(texts), "added token")
+    return Counterfactual(
+        reason=f"llama.cpp ignores normalized of {count}",
+        sentence=f"finding {count} in any case of letters, as the reference's normalized specifies",
+        deviation=Deviation(rewrite=rewrite),
+        applies=lambda target: rewrite(target.text) != target.text,
+    )
 
 
 def _flags_by_name(spec: TokenizerSpec) -> dict[int, list[MatchFlags]]:
