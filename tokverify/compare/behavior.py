@@ -12,6 +12,7 @@ from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
+from tokverify.report.finding import ERROR, Severity
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.mode import Mode
 
@@ -52,6 +53,24 @@ def find_differing(subject: Subject, texts: Iterable[str]) -> str | None:
         if actual != expected:
             return text
     return None
+
+
+def judge(subject: Subject, texts: Iterable[str]) -> tuple[Severity, str]:
+    """Return how serious it is that texts are encoded differently, and why if limits of llama.cpp explain all of them.
+
+    The reason is to be appended to a message; it is empty if there is none.
+    """
+    from tokverify.compare.limits import LIMITS
+    from tokverify.compare.limits.limit import Text
+
+    codes: set[str] = set()
+    for text in texts:
+        expected = tuple(encode_both(subject, text)[1])
+        found = subject.explainer.find(Text(text, *subject.modes.choose(text, _PARSING), expected))
+        if not found:
+            return ERROR, ""
+        codes.update(found)
+    return max(LIMITS[code].severity for code in codes), f"; {subject.explainer.describe(sorted(codes))}"
 
 
 def find_effect(subject: Subject, **fields: Any) -> str | None:  # noqa: ANN401 - fields of the specification

@@ -17,6 +17,7 @@ from tokverify.texts.mode import Modes
 from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer
 
 if TYPE_CHECKING:
+    from tokverify.compare.limits.explaining import Explainer
     from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.encoder import Encoder
     from tokverify.references import FoundReference
@@ -108,6 +109,14 @@ class Subject:
     def modes(self) -> Modes:
         """Chooses the options with which the file and its reference can be compared on a text."""
         return Modes(self.encoder, self.expected)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Explains texts that are encoded differently by limits of llama.cpp."""
+        from tokverify.compare.facts import Facts
+        from tokverify.compare.limits.explaining import explainer_of
+
+        return explainer_of(self.encoder, Facts(self.expected, self.reference.path))
 
     @property
     def original(self) -> Tokenizer | None:

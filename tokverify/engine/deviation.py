@@ -266,13 +266,14 @@ def _unigram(
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
-    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens
+    hidden = {id for id, is_usable in deviation.usable.items() if not is_usable}
+    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden
     if changes_words and settings.family.is_bpe:
         own = PRE_TOKENIZERS[settings.pre]
         ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
-        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens)
+        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden)
     of_unigram = (
         deviation.byte_fallback,
         deviation.single_precision,

@@ -16,6 +16,7 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import Facts, diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
@@ -408,3 +409,16 @@ def test_another_file_is_no_reason_for_a_limit():
     one = bpe_spec(["a b"], {"<ab": USER_DEFINED, "b>>>": USER_DEFINED})
     other = replace(one, merges=[])
     assert_different(verify_tokenizers(Encoder(one), Encoder(other), [Case(id="1", suite="s", text="<ab>>> ab")]))
+
+
+def test_a_control_token_that_is_a_whole_pre_token_is_a_limit_unless_merges_are_lost(tmp_path: Path):
+    # llama-bpe looks up whole pre-tokens, also those of control tokens; no merge makes `ab`.
+    spec = replace(bpe_spec(["c d"], {"ab": CONTROL, "<x>": CONTROL}), pre="llama-bpe")
+    tokens = [added(spec.tokens.index(text), text) for text in ("ab", "<x>")]
+    pattern = PRE_TOKENIZERS["llama-bpe"].patterns[0]
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    stages = {"type": "Sequence", "pretokenizers": [split, {**BYTE_LEVEL, "use_regex": False}]}
+    document = bpe_document(spec, tokens, pre_tokenizer=stages, model={"ignore_merges": True})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(spec, path, ["ab", "ab cd ab"]), "TL015")
+    assert_different(verify(replace(spec, merges=[]), path, ["ab", "ab cdc"]))

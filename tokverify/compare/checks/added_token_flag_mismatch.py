@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tokverify.compare.behavior import encode_both, find_differing, require_parsing
+from tokverify.compare.behavior import encode_both, find_differing, judge, require_parsing
 from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
@@ -64,11 +64,12 @@ def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) 
         return Finding(INFO, message + list_tokens(ids, pieces), ids=ids)
     text = next(iter(differing.values()))
     actual, expected = encode_both(subject, text)
+    severity, reason = judge(subject, differing.values())
     message = (
         f"{plural(len(differing), 'token')} with {flag} in the reference, which GGUF cannot express: "
-        f"{list_tokens(differing, pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
+        f"{list_tokens(differing, pieces)}; {quote(text)} is {actual}, but {expected} in the reference{reason}"
     )
-    return Finding(ERROR, message, ids=tuple(differing))
+    return Finding(severity, message, ids=tuple(differing))
 
 
 def _texts(flag: str, text: str) -> tuple[str, ...]:

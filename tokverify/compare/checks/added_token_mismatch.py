@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokverify.compare.behavior import encode_both, find_differing, require_parsing
+from tokverify.compare.behavior import encode_both, find_differing, judge, require_parsing
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
@@ -67,19 +67,21 @@ def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     # Other readers of the same model, too, treat what looks like a special token as one.
     markers = [id for id in wrong if is_marker(pieces[id])]
-    for severity, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
+    for most, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
         if found:
-            yield _report_user_defined(subject, severity, found)
+            yield _report_user_defined(subject, most, found)
 
 
-def _report_user_defined(subject: Subject, severity: Severity, ids: Sequence[int]) -> Finding:
-    text = find_differing(subject, _contexts(subject, ids[0])) or ""
+def _report_user_defined(subject: Subject, most: Severity, ids: Sequence[int]) -> Finding:
+    texts = [find_differing(subject, _contexts(subject, id)) or "" for id in ids]
+    severity, reason = judge(subject, texts)
+    text = texts[0]
     actual, expected = encode_both(subject, text)
     message = (
         f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
-        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
+        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference{reason}"
     )
-    return Finding(severity, message, ids=tuple(ids))
+    return Finding(min(severity, most), message, ids=tuple(ids))
 
 
 def _check_matching(subject: Subject) -> Iterator[Finding]:
@@ -87,12 +89,12 @@ def _check_matching(subject: Subject) -> Iterator[Finding]:
     added, attributes = subject.document.added_tokens, subject.settings.attributes
     ids = [token["id"] for token in added if not any(token.get(flag) for flag in _FLAGS)]
     matched = [id for id in ids if id < len(attributes) and attributes[id] & _MATCHED and _is_same(subject, id)]
-    wrong = [id for id in matched[:_MOST_TRIED] if _is_matched_differently(subject, id)]
+    wrong = {id: text for id in matched[:_MOST_TRIED] if (text := _find_matched_differently(subject, id)) is not None}
     if wrong:
-        message = f"{plural(len(wrong), 'token')} added on both sides but matched differently in a text: "
-        yield Finding(
-            ERROR, message + list_tokens(wrong, subject.settings.pieces), ids=tuple(wrong), keys=(TOKENS, TYPES)
-        )
+        severity, reason = judge(subject, wrong.values())
+        tokens = list_tokens(wrong, subject.settings.pieces)
+        message = f"{plural(len(wrong), 'token')} added on both sides but matched differently in a text: {tokens}{reason}"
+        yield Finding(severity, message, ids=tuple(wrong), keys=(TOKENS, TYPES))
 
 
 def _is_same(subject: Subject, id: int) -> bool:
@@ -100,9 +102,12 @@ def _is_same(subject: Subject, id: int) -> bool:
     return actual.piece(id) == expected.piece(id) or actual.token_bytes(id) == expected.token_bytes(id)
 
 
-def _is_matched_differently(subject: Subject, id: int) -> bool:
-    found = (encode_both(subject, text) for text in _contexts(subject, id))
-    return any(actual.count(id) != expected.count(id) for actual, expected in found)
+def _find_matched_differently(subject: Subject, id: int) -> str | None:
+    for text in _contexts(subject, id):
+        actual, expected = encode_both(subject, text)
+        if actual.count(id) != expected.count(id):
+            return text
+    return None
 
 
 def _contexts(subject: Subject, id: int) -> tuple[str, ...]:

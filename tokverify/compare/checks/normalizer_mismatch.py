@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokverify.compare.behavior import encode_both, find_effect, probes
+from tokverify.compare.behavior import encode_both, find_effect, judge, probes
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import set_flag
 from tokverify.compare.rule import rule
@@ -70,7 +70,8 @@ def _check_lost(subject: Subject, names: str) -> Iterator[Finding]:
     problem = f"the reference normalizes texts ({names}) and llama.cpp does not"
     found = [text for text in probes() if _is_cause(subject, text)]
     if found:
-        yield Finding(ERROR, f"{problem}: {_examples(subject, found)}")
+        severity, reason = judge(subject, found)
+        yield Finding(severity, f"{problem}: {_examples(subject, found)}{reason}")
     elif subject.settings.family.is_bpe:
         yield Finding(INFO, f"{problem}; no probe text shows a difference")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tokverify.compare.behavior import encode_both, find_effect, probes
+from tokverify.compare.behavior import encode_both, find_effect, judge, probes
 from tokverify.compare.pre_tokenization import (
     SplitDifference,
     find_agreeing_names,
@@ -32,8 +32,8 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Splits some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is
-        split differently is also encoded on both sides: different ids are an error, equal ids are for information. The
-        patterns themselves are not compared, since the same pattern can be written in many ways. If the reference is a
+        split differently is also encoded on both sides: different ids are an error, unless limits of llama.cpp explain
+        them, and equal ids are for information. The patterns themselves are not compared, since the same pattern can be written in many ways. If the reference is a
         GGUF file, the probe texts are encoded with the names of both.
 
     Why it is bad:
@@ -84,11 +84,12 @@ def _check_splits(subject: Subject) -> Iterator[Finding]:
         return
     names = find_agreeing_names(subject.document)
     agreeing = f"names that split the same way: {list_items(names, 10)}" if names else "no name splits the same way"
+    severity, reason = judge(subject, (other.text for other in harmful))
     message = (
         f"{plural(len(harmful), 'probe text')} split and encoded differently than in the reference: "
-        f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}"
+        f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}{reason}"
     )
-    yield Finding(ERROR, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
+    yield Finding(severity, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
 
 
 def _is_encoded_differently(subject: Subject, text: str) -> bool:

@@ -20,11 +20,13 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
 
     What llama.cpp does:
         Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
-        tokens are parsed. Its unigram model never uses control tokens, while that of HuggingFace tokenizers finds them
-        in plain text like any other piece.
+        tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`). Its
+        unigram model never uses control tokens, while that of HuggingFace tokenizers finds them in plain text like any
+        other piece.
 
     Which models:
-        RWKV (`<s>`, which its own vocabulary does not contain), and unigram models with a tokenizer.json.
+        RWKV (`<s>`, which its own vocabulary does not contain), GLM 4.5 (`/nothink`), and unigram models with a
+        tokenizer.json.
 
     How to live with it:
         Do not let users write these texts, or break them up before you send them.
@@ -37,13 +39,19 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     reference = sides.reference_matching
     if reference is None:
         return
-    if ranking is Ranking.LENGTH:
+    if ranking is Ranking.LENGTH or sides.looks_up_pre_tokens:
         hidden = [id for id in control if reference(id) is not False]
+        if sides.looks_up_pre_tokens:
+            known = sides.facts.document.model["vocab"] if sides.facts.document else ()
+            hidden = [id for id in hidden if (piece := sides.settings.pieces[id]) not in known and _is_word(sides, piece)]
         if hidden:
             yield Counterfactual(
                 reason=f"llama.cpp finds {name_tokens(sides, hidden)} in every text",
                 sentence=f"not finding {name_tokens(sides, hidden)} in texts",
-                deviation=Deviation(usable=dict.fromkeys(hidden, False), specials=dict.fromkeys(hidden)),
+                deviation=Deviation(
+                    usable=dict.fromkeys(hidden, False),
+                    specials=dict.fromkeys(hidden) if ranking is Ranking.LENGTH else {},
+                ),
                 applies=contains_token(sides, hidden),
             )
     elif ranking is Ranking.SCORE_SUM and sides.facts.document:
@@ -57,3 +65,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
                 # A text can also become one of them when it is normalized.
                 applies=lambda _: True,
             )
+
+
+def _is_word(sides: Sides, text: str) -> bool:
+    return sides.own_split(text) == [text]

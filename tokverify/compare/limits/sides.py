@@ -130,6 +130,11 @@ class Sides:
         ranks = {from_byte_level(piece): id for id, (piece, type) in enumerate(listed) if type == TokenType.NORMAL}
         return bool(ranks) and not count_unmerged(ranks)
 
+    @property
+    def looks_up_pre_tokens(self) -> bool:
+        """Whether llama.cpp's BPE looks up a whole pre-token before merging."""
+        return self.settings.family.is_bpe and PRE_TOKENIZERS[self.settings.pre].ignore_merges
+
     @cached_property
     def own_split(self) -> Callable[[str], list[str]]:
         """How llama.cpp splits a text into pre-tokens for BPE."""

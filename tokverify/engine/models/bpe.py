@@ -9,7 +9,7 @@ Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
@@ -38,12 +38,16 @@ class Bpe:
         self._pre_tokenizer = pre_tokenizer
         self._pre_tokens = split or splitter(pre_tokenizer)
 
-    def with_pre_tokenizer(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> Bpe:
+    def with_pre_tokenizer(
+        self, pre_tokenizer: PreTokenizer, split: Splitter | None = None, hidden: Collection[int] = ()
+    ) -> Bpe:
         """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
 
-        `split` replaces the pre-tokenizer's own way of splitting texts.
+        `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens.
         """
         copied = copy.copy(self)
+        if hidden:
+            copied._ids = {piece: id for piece, id in self._ids.items() if id not in hidden}  # noqa: SLF001
         copied._use(pre_tokenizer, split)  # noqa: SLF001 - the same class
         return copied
 
