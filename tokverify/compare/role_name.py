@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tokverify.engine.special_text import FIM_TEXTS
+from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
@@ -37,6 +37,8 @@ def natural_id(ids: Mapping[str, int], role: str) -> int | None:
 def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> int | None:
     """Return the only token that is named like a role, or for the ends of a text the only control token.
 
+    EOS may also be any control token that ends a generation: llama.cpp knows these, and ends it at all of them.
+
     Args:
         role: Such as `eos`.
         ids: Text -> id of all tokens.
@@ -45,4 +47,6 @@ def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> in
     named = natural_id(ids, role)
     if named is None and role in {"bos", "eos"} and len(controls) == 1:
         return controls[0]
+    if named is None and role == "eos":
+        return next((ids[text] for text in EOG_TEXTS if ids.get(text) in set(controls)), None)
     return named

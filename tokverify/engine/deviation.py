@@ -28,7 +28,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores", "ignore_charsmap",
+    "scores", "ignore_charsmap", "drop_missing",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -61,6 +61,8 @@ class Deviation:
     """WordPiece treats a `▁` in a word as an ordinary character that does not begin another word."""
     ignore_merges: bool | None = None
     """Whether BPE encodes a pre-token that is a piece as one token."""
+    drop_missing: bool | None = None
+    """If True, BPE drops characters that are no pieces before it merges, and not afterwards."""
     fuse_unknown: bool | None = None
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
     byte_fallback: bool | None = None
@@ -267,13 +269,14 @@ def _unigram(
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
     hidden = {id for id, is_usable in deviation.usable.items() if not is_usable}
-    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden
+    drops = bool(deviation.drop_missing)
+    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or drops
     if changes_words and settings.family.is_bpe:
         own = PRE_TOKENIZERS[settings.pre]
         ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
-        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden)
+        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, drops_missing=drops)
     of_unigram = (
         deviation.byte_fallback,
         deviation.single_precision,

@@ -86,6 +86,8 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
     if overrides := conversion.report.actual.overrides:
         title = f"{overrides_title(len(overrides))}:"
         yield Section([Paragraph(title), Bullets([message(line) for line in overrides])])
+    if conversion.conventions:
+        yield Section([Paragraph("conventions:"), Bullets([message(line) for line in conversion.conventions])])
     if conversion.untransportable:
         yield Section([_tabulate_lost(conversion)])
     yield from limit_sections(conversion.report)
@@ -219,5 +221,6 @@ def _cases(conversion: Conversion) -> list[CaseResult]:
 def _describe_explained(conversion: Conversion) -> str:
     unexplained, total = conversion.unexplained, conversion.differing
     if not unexplained:
-        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express"
+        follows = " or by convention" if conversion.conventions else ""
+        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express{follows}"
     return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"

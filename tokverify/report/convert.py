@@ -37,6 +37,8 @@ class Conversion:
     """Whether the target was written."""
     strict: bool = False
     """Whether it would not have been written if a difference was explained."""
+    conventions: tuple[str, ...] = ()
+    """What the target declares as llama.cpp's converter would, although the source says otherwise, or nothing."""
     warnings: tuple[str, ...] = ()
     """What llama.cpp decides by its defaults, because the source does not declare it."""
     model: str

@@ -422,3 +422,15 @@ def test_a_control_token_that_is_a_whole_pre_token_is_a_limit_unless_merges_are_
     path = write_json(tmp_path / "tokenizer.json", document)
     assert_limit(verify(spec, path, ["ab", "ab cd ab"]), "TL015")
     assert_different(verify(replace(spec, merges=[]), path, ["ab", "ab cdc"]))
+
+
+def test_bytes_without_pieces_are_a_limit_unless_merges_are_lost(tmp_path: Path):
+    # The pieces of the bytes of `é` are missing; llama.cpp keeps what surrounds them apart, the reference merges it.
+    missing = to_byte_level("é")
+    spec = bpe_spec(["a b"], {"<x>": CONTROL})
+    spec = replace(spec, tokens=[f"<{id}>" if token in missing else token for id, token in enumerate(spec.tokens)])
+    tokens = [added(spec.tokens.index("<x>"), "<x>")]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    texts = ("aéb", "ab aéb<x>")
+    assert_limit(verify(spec, path, texts), "TL020")
+    assert_different(verify(replace(spec, merges=[]), path, texts))

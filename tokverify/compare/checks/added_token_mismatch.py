@@ -79,9 +79,9 @@ def _report_user_defined(subject: Subject, most: Severity, ids: Sequence[int]) -
     actual, expected = encode_both(subject, text)
     message = (
         f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
-        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference{reason}"
+        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
     )
-    return Finding(min(severity, most), message, ids=tuple(ids))
+    return Finding(min(severity, most), message + reason, ids=tuple(ids))
 
 
 def _check_matching(subject: Subject) -> Iterator[Finding]:
@@ -93,7 +93,9 @@ def _check_matching(subject: Subject) -> Iterator[Finding]:
     if wrong:
         severity, reason = judge(subject, wrong.values())
         tokens = list_tokens(wrong, subject.settings.pieces)
-        message = f"{plural(len(wrong), 'token')} added on both sides but matched differently in a text: {tokens}{reason}"
+        message = (
+            f"{plural(len(wrong), 'token')} added on both sides but matched differently in a text: {tokens}{reason}"
+        )
         yield Finding(severity, message, ids=tuple(wrong), keys=(TOKENS, TYPES))
 
 

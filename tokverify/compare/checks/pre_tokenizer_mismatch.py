@@ -31,10 +31,10 @@ def pre_tokenizer_mismatch(subject: Subject) -> Iterator[Finding]:
     r"""Require that texts are split before merging as in the reference.
 
     What it does:
-        Splits some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is
-        split differently is also encoded on both sides: different ids are an error, unless limits of llama.cpp explain
-        them, and equal ids are for information. The patterns themselves are not compared, since the same pattern can be written in many ways. If the reference is a
-        GGUF file, the probe texts are encoded with the names of both.
+        Splits some 600 probe texts with both pre-tokenizers, including those of the bundled cases. A text that is split
+        differently is also encoded on both sides: different ids are an error, unless limits of llama.cpp explain them,
+        and equal ids are for information. The patterns themselves are not compared, since the same pattern can be
+        written in many ways. If the reference is a GGUF file, the probe texts are encoded with the names of both.
 
     Why it is bad:
         Merges never cross a split, so different splits produce different tokens, for digits, contractions or entire

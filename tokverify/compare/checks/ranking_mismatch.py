@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.behavior import find_differing
+from tokverify.compare.behavior import find_differing, judge
 from tokverify.compare.ranking_difference import (
     NO_PROOF,
     describe_shortest,
@@ -22,6 +22,7 @@ from tokverify.text.wording import quote
 from tokverify.tokenizer import Declaring
 
 _NORMAL = Attribute.NORMAL.value
+_MOST_JUDGED = 100
 
 
 @rule(code="TV207", name="ranking-mismatch", severity=ERROR)
@@ -71,9 +72,11 @@ def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Findin
     attributes = subject.settings.attributes
     normal = (id for id in subject.settings.ids.values() if attributes[id] == _NORMAL)
     texts = filter(None, (from_utf8(subject.encoder.token_bytes(id)) for id in normal))
-    shown = describe_shortest(find_differing_texts(texts, subject.encoder, subject.expected))
+    differing = list(find_differing_texts(texts, subject.encoder, subject.expected))
+    shown = describe_shortest(differing)
+    severity, reason = judge(subject, (text for text, _, _ in differing[:_MOST_JUDGED])) if differing else (INFO, "")
     problem = f"ignore_merges is {actual} for the pre-tokenizer {subject.settings.pre}, but {expected} in the reference"
-    yield Finding(ERROR if shown else INFO, f"{problem}; {shown or NO_PROOF}", keys=(PRE,))
+    yield Finding(severity, f"{problem}; {shown or NO_PROOF}{reason}", keys=(PRE,))
 
 
 def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from typing import cast
 
 from tokverify.case import Case
 from tokverify.compare.contradiction import contradictions_of
+from tokverify.compare.convert.convention import follow_conventions
 from tokverify.compare.convert.json_writer import config_of, config_path, json_losses
 from tokverify.compare.convert.loss import Loss
 from tokverify.compare.convert.source import Source, open_source
@@ -25,6 +26,7 @@ from tokverify.compare.fuzz.trial import Trial
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.engine.pre_search import find_match
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError, UnsupportedError
@@ -33,7 +35,7 @@ from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
 from tokverify.sources.location import read_file
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
 from tokverify.tokenizer import Tokenizer
 
@@ -95,7 +97,21 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     if opened.kind == job.format.kind:
         raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
     spec = (special_tokens or SpecialTokens()).declare(with_name(opened.spec, target.stem))
-    return job.run(replace(opened, spec=spec), plan)
+    conventions: tuple[str, ...] = ()
+    if job.format.kind == "gguf":
+        if not unexplained:
+            _require_bytes(source, spec)
+        spec, conventions = follow_conventions(spec, opened.kind)
+    return replace(job.run(replace(opened, spec=spec), plan), conventions=conventions)
+
+
+def _require_bytes(source: Path, spec: TokenizerSpec) -> None:
+    family = find_family(spec.model)
+    if family and family.ranking is Ranking.SCORE and TokenType.BYTE not in (spec.types or ()):
+        raise UnsupportedError(
+            f"{source}: has no byte tokens (byte_fallback), so llama.cpp would abort on every character that is no "
+            "piece; use --unexplained to write the file anyway"
+        )
 
 
 @dataclass(frozen=True, slots=True)

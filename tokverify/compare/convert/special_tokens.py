@@ -15,7 +15,6 @@ from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
-from tokverify.text.command_line import quote_argument
 from tokverify.text.wording import list_alternatives, quote
 
 _PLACES = {"bos": "BOS before it", "eos": "EOS after it"}
@@ -82,14 +81,15 @@ def warn_of_ends(spec: TokenizerSpec) -> Iterator[str]:
     """Yield a sentence if nobody has said which token is EOS, so that generations end at llama.cpp's default."""
     settings = resolve(spec)
     if "eos" not in spec.special_ids and "eos" in settings.special_ids:
-        id = _suggest(settings, "eos")
+        id = suggest_end(settings)
         advice = f"gguf-new-metadata --special-token-by-id eos {'ID' if id is None else id} OUT FIXED"
         yield f"which token is EOS, so a generation ends at {_default(spec, settings, 'eos')}; declare it: {advice}"
 
 
-def _suggest(settings: Settings, role: str) -> int | None:
+def suggest_end(settings: Settings) -> int | None:
+    """Return the token that is named like EOS, or is the only one that can be it."""
     controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-    return suggest_id(role, settings.ids, controls)
+    return suggest_id("eos", settings.ids, controls)
 
 
 def _default(spec: TokenizerSpec, settings: Settings, role: str) -> str:
@@ -98,11 +98,9 @@ def _default(spec: TokenizerSpec, settings: Settings, role: str) -> str:
 
 
 def _describe_token(spec: TokenizerSpec, settings: Settings, role: str) -> str:
-    id = _suggest(settings, role) if role == "eos" else None
-    token = "TOKEN" if id is None else quote_argument(settings.pieces[id], "TOKEN")
     return (
         f"IN declares no {role.upper()} token, so it is {_default(spec, settings, role)}; "
-        f"declare it with --{role}-token {token}"
+        f"declare it with --{role}-token TOKEN"
     )
 
 

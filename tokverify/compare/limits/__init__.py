@@ -19,6 +19,7 @@ from tokverify.compare.limits.fixed_ignore_merges import fixed_ignore_merges
 from tokverify.compare.limits.limit import Limit
 from tokverify.compare.limits.literal_marker import literal_marker
 from tokverify.compare.limits.long_word import long_word
+from tokverify.compare.limits.missing_byte import missing_byte
 from tokverify.compare.limits.nearest_pattern import nearest_pattern
 from tokverify.compare.limits.no_normalizer import no_normalizer
 from tokverify.compare.limits.nul_piece import nul_piece
@@ -50,6 +51,7 @@ _LIMITS: tuple[Limit, ...] = (
     nul_piece,
     several_affixes,
     charsmap_reading,
+    missing_byte,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

@@ -21,8 +21,8 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
         tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`). Its
-        unigram model never uses control tokens, while that of HuggingFace tokenizers finds them in plain text like any
-        other piece.
+        unigram model never uses control tokens and the unknown token, while that of HuggingFace tokenizers finds their
+        texts in plain text like any other piece.
 
     Which models:
         RWKV (`<s>`, which its own vocabulary does not contain), GLM 4.5 (`/nothink`), and unigram models with a
@@ -43,7 +43,9 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
         hidden = [id for id in control if reference(id) is not False]
         if sides.looks_up_pre_tokens:
             known = sides.facts.document.model["vocab"] if sides.facts.document else ()
-            hidden = [id for id in hidden if (piece := sides.settings.pieces[id]) not in known and _is_word(sides, piece)]
+            hidden = [
+                id for id in hidden if (piece := sides.settings.pieces[id]) not in known and _is_word(sides, piece)
+            ]
         if hidden:
             yield Counterfactual(
                 reason=f"llama.cpp finds {name_tokens(sides, hidden)} in every text",
@@ -56,7 +58,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
             )
     elif ranking is Ranking.SCORE_SUM and sides.facts.document:
         pieces = {entry[0] for entry in sides.facts.document.model["vocab"]}
-        shown = [id for id in control if reference(id) and sides.settings.pieces[id] in pieces]
+        shown = [id for id in control if reference(id) is not False and sides.settings.pieces[id] in pieces]
         if shown:
             yield Counterfactual(
                 reason=f"llama.cpp's unigram model does not use {name_tokens(sides, shown)} in plain text",

@@ -32,6 +32,7 @@ class Bpe:
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
         self._ids = ids
         self._ranks = _ranks(merges)
+        self._drops_missing = False
         self._use(pre_tokenizer)
 
     def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
@@ -39,13 +40,20 @@ class Bpe:
         self._pre_tokens = split or splitter(pre_tokenizer)
 
     def with_pre_tokenizer(
-        self, pre_tokenizer: PreTokenizer, split: Splitter | None = None, hidden: Collection[int] = ()
+        self,
+        pre_tokenizer: PreTokenizer,
+        split: Splitter | None = None,
+        hidden: Collection[int] = (),
+        *,
+        drops_missing: bool = False,
     ) -> Bpe:
         """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
 
-        `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens.
+        `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens; with
+        `drops_missing`, it drops characters that are no pieces before it merges.
         """
         copied = copy.copy(self)
+        copied._drops_missing = drops_missing  # noqa: SLF001
         if hidden:
             copied._ids = {piece: id for piece, id in self._ids.items() if id not in hidden}  # noqa: SLF001
         copied._use(pre_tokenizer, split)  # noqa: SLF001 - the same class
@@ -95,6 +103,8 @@ class Bpe:
         word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
+        if self._drops_missing:
+            word = "".join(character for character in word if character in self._ids)
         if " " in word and len(word) > 1:
             raise EncodeError(f"the pre-token {short_repr(word)} contains a space; llama.cpp aborts on such a text")
         return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(word), self._ranks, " "))))

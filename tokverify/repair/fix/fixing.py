@@ -111,11 +111,12 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
     blame = search.candidates.blame(after)
-    if not search.candidates.is_foreign_decoding(search.current, after):
-        after = after.requiring_decoding()
+    if facts.expected is None or not facts.expected.decodes_as_llama_cpp:
+        after = after.judging_decoding(is_required=not search.candidates.is_foreign_decoding(search.current, after))
     result = search.candidates.diagnosis
     diagnosis = result.diagnosis if result else None
     if not search.parts:
+        after = after.trusting_flags()
         return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early, blame)
     change = reduce(TokenizerChange.then, search.parts)
     values = changed_values(declaration.spec, search.current)

@@ -116,9 +116,15 @@ class Measure:
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
 
-    def requiring_decoding(self) -> Measure:
-        """Return the same measure, with differences in decoding that count."""
-        return replace(self, optional=self.optional - {DECODING, DECODING_TEXTS})
+    def trusting_flags(self) -> Measure:
+        """Return the same measure; if nothing else differs, unconfirmed flags for BOS and EOS do not count either."""
+        is_all = self.total == self.counts[AFFIXES]
+        return replace(self, optional=self.optional | {AFFIXES}) if is_all else self
+
+    def judging_decoding(self, *, is_required: bool) -> Measure:
+        """Return the same measure, with differences in decoding that count, or do not."""
+        decoding = {DECODING, DECODING_TEXTS}
+        return replace(self, optional=self.optional - decoding if is_required else self.optional | decoding)
 
     def verification(self) -> Verification:
         """Return the counts of the cases, without the generated ones."""

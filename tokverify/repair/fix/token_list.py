@@ -40,15 +40,10 @@ class TokenList:
     def settings(self) -> Settings | None:
         """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
         declared = self._facts.gguf_spec
-        if declared is None:
-            return None
-        if declared.types is not None:
-            types = converted_types(declared, map(TokenType, declared.types), self._facts)
-            declared = replace(declared, types=types)
-        try:
-            return resolve(declared)
-        except TokverifyError:
-            return None
+        if declared is None or declared.types is None:
+            return _resolve(declared)
+        types = converted_types(declared, map(TokenType, declared.types), self._facts)
+        return _resolve(replace(declared, types=types))
 
     @cached_property
     def template(self) -> str | None:
@@ -108,6 +103,9 @@ class TokenList:
         unknown = self.settings.special_ids.get("unk")
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
+        if differing and (verbatim := _resolve(self._facts.gguf_spec)):
+            # A marker may have the type that the reference declares, as well as that of converters.
+            differing = {id: pair for id, pair in differing.items() if pair[0] != verbatim.attributes[id]}
         # Converters write either of the two for `<unk>`.
         return [id for id, pair in differing.items() if not (id == unknown and _are_special(*pair))]
 
@@ -130,6 +128,13 @@ class TokenList:
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""
         return self.template is not None and _words(spec.chat_template) != _words(self.template)
+
+
+def _resolve(spec: TokenizerSpec | None) -> Settings | None:
+    try:
+        return resolve(spec) if spec else None
+    except TokverifyError:
+        return None
 
 
 class _TokenBytes:

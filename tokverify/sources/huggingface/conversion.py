@@ -80,8 +80,9 @@ def convert_leniently(document: Document) -> Fitted:
         try:
             spec = convert_document(variant)
         except UnsupportedError as error:
-            # The error about the whole document is the most informative.
-            refusal = refusal or error
+            # What can be left out is not the reason; with other options, there are errors about the options.
+            if refusal is None or (variant.model is document.model and not variant.takes_nearest):
+                refusal = error
             continue
         omissions = (*trimmed, *dropped)
         sentences = tuple(omission.sentence for omission in omissions)

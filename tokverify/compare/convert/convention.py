@@ -1,0 +1,41 @@
+"""What a converted file declares as llama.cpp's converter would, although its source says otherwise, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tokverify.compare.convert.special_tokens import suggest_end
+from tokverify.engine.settings import resolve
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.texts.token_text import is_converted_control
+
+_USER_DEFINED, _CONTROL = TokenType.USER_DEFINED.value, TokenType.CONTROL.value
+
+
+def follow_conventions(spec: TokenizerSpec, kind: str) -> tuple[TokenizerSpec, tuple[str, ...]]:
+    """Return what a GGUF file should declare, and a sentence for each convention that it follows.
+
+    Args:
+        spec: What the source declares, and the user.
+        kind: The kind of the source. Only of a tokenizer.json, the converter takes types from the texts of tokens.
+    """
+    sentences: list[str] = []
+    if kind == "tokenizers" and (ids := _visible_markers(spec)):
+        types = list(spec.types or ())
+        for marker in ids:
+            types[marker] = _CONTROL
+        spec = replace(spec, types=types)
+        tokens = list_tokens(ids, spec.tokens)
+        sentences.append(f"{plural(len(ids), 'token')} typed CONTROL because of the text, as in llama.cpp: {tokens}")
+    settings = resolve(spec)
+    id = suggest_end(settings) if "eos" in settings.special_ids and "eos" not in spec.special_ids else None
+    if id is not None:
+        spec = replace(spec, special_ids={**spec.special_ids, "eos": id})
+        sentences.append(f"IN declares no EOS token, so it is {id} {quote(spec.tokens[id])}, which is named like one")
+    return spec, tuple(sentences)
+
+
+def _visible_markers(spec: TokenizerSpec) -> list[int]:
+    pairs = enumerate(zip(spec.tokens, spec.types or (), strict=False))
+    return [id for id, (text, type) in pairs if type == _USER_DEFINED and is_converted_control(text)]

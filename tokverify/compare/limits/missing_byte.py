@@ -1,0 +1,44 @@
+"""TL020: bytes for which a vocabulary of byte-level BPE has no piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.sides import Sides
+from tokverify.engine.byte_level import byte_pieces, to_byte_level
+from tokverify.engine.deviation import Deviation
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Origin
+
+
+@limit(code="TL020", name="missing-byte", origin=Origin.RUNTIME, severity=WARNING)
+def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
+    """llama.cpp drops bytes that no piece stands for after merging, and HuggingFace tokenizers before.
+
+    What llama.cpp does:
+        Byte-level BPE needs a piece for each of the 256 bytes. A byte that has none is lost on both sides; but in
+        llama.cpp, it keeps its neighbors apart while pieces are merged, and elsewhere they are merged across it.
+
+    Which models:
+        Those with a small vocabulary of their own, such as LaTeX-OCR. All large models have pieces for all bytes.
+
+    How to live with it:
+        Only texts with characters that the vocabulary cannot represent are affected; they lose these on both sides.
+
+    What it does not explain:
+        A piece of the reference that the file lacks; and a text whose bytes all have pieces.
+    """
+    document, family = sides.facts.document, sides.settings.family
+    if not family.is_bpe or sides.settings.escape_whitespaces or document is None:
+        return
+    if document.model.get("unk_token") is not None or document.model.get("byte_fallback"):
+        return
+    missing = set(byte_pieces()).difference(document.model["vocab"])
+    if missing and missing.isdisjoint(sides.settings.ids):
+        yield Counterfactual(
+            reason="llama.cpp keeps bytes that no piece stands for until pieces are merged",
+            sentence="dropping bytes that no piece stands for before merging",
+            deviation=Deviation(drop_missing=True),
+            applies=lambda target: not missing.isdisjoint(to_byte_level(target.text)),
+        )
