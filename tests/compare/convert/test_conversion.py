@@ -237,7 +237,7 @@ def test_a_text_that_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path)
     # Without pieces for bytes llama.cpp ends over a character that sentencepiece takes for unknown.
     pieces = [("<unk>", 0, UNKNOWN), ("<s>", 0, CONTROL), ("</s>", 0, CONTROL), ("▁", -1, NORMAL), ("a", -2, NORMAL)]
     (tmp_path / "in.model").write_bytes(make_model(pieces, {3: BPE}, {4: 0}))
-    with pytest.raises(UnsupportedError, match="llama.cpp would abort on every character that is no piece"):
+    with pytest.raises(UnsupportedError, match=r"llama\.cpp would abort on every character that is no piece"):
         to_gguf(tmp_path / "in.model", "a", count=0)
     done = to_gguf(tmp_path / "in.model", "a", "b", count=0, unexplained=True)
     assert (done.written, done.differing, done.unexplained) == (True, 1, 1)
