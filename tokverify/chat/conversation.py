@@ -10,8 +10,10 @@ from typing import Any
 from tokverify.cases.checker import Checker
 from tokverify.cases.entry_file import read_entries
 from tokverify.cases.yaml_node import Mapping, Node, Sequence
+from tokverify.chat.worker import MAX_CHARACTERS
 from tokverify.errors import TokverifyError
 from tokverify.report.chat import Conversation
+from tokverify.system.input_file import read_text
 
 SHIPPED = Path(__file__).with_name("conversations.yaml")
 _BOOLEANS = {"true": True, "false": False}
@@ -33,6 +35,17 @@ def load_conversations(path: Path | None = None) -> list[Conversation]:
     if not conversations:
         raise TokverifyError(f"{path}: no conversations; write at least one")
     return conversations
+
+
+def read_content(path: Path) -> Conversation:
+    """Read a text of a user, whatever it contains.
+
+    Raises:
+        TokverifyError: If the file cannot be read, or is not UTF-8.
+    """
+    text = read_text(path, "content", MAX_CHARACTERS)
+    messages = [{"role": "user", "content": text}]
+    return Conversation(id="content", file=str(path), line=1, messages=messages, add_generation_prompt=True)
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes
+from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Task, render, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
 from tokverify.compare.marker import TemplateMarkers, read_template
@@ -53,25 +54,35 @@ class ChatReference:
 
 
 def try_templates(
-    encoder: Encoder, conversations: Sequence[Conversation], reference: ChatReference | None = None
+    encoder: Encoder,
+    conversations: Sequence[Conversation],
+    reference: ChatReference | None = None,
+    *,
+    only_contents: bool = False,
 ) -> ChatReport:
     """Render each conversation with the applicable templates of our side, and compare the results with the reference's.
 
     Texts are encoded with `parse_special` and without `add_special`, as a runtime encodes a rendered chat. A template
-    that only one side has is a finding.
+    that only one side has is a finding. With `only_contents`, it is only checked whether the contents of the
+    conversations become control tokens.
     """
     found, theirs = encoder.spec.templates, reference.templates if reference else {}
     templates = _pair_templates(found, theirs)
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
-    findings = [*_find_missing(templates)] if theirs else []
+    findings = [*_find_missing(templates)] if theirs and not only_contents else []
     for name, source in ours.items():
         trial = _Trial(encoder, reference, name, source, theirs.get(name))
         subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
         tried |= {subject.conversation.id: subject.conversation for subject in subjects}
         results += [subject.rendered for subject in subjects]
-        findings += trial.findings(subjects)
+        if only_contents:
+            findings += trial.findings(subjects, ("failing", "ids"))
+            findings += trial.content_injections(subjects)
+        else:
+            findings += trial.findings(subjects, CHECKS)
+            findings += trial.injections()
     untried = ours.keys() - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
@@ -245,12 +256,31 @@ class _Trial:
             return None
         return compare(tokens_for_display(self.encoder, actual), tokens_for_display(self._comparable, expected))
 
-    def findings(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
+    @cached_property
+    def _injection_search(self) -> InjectionSearch:
+        def render_here(conversations: Sequence[Conversation]) -> list[Rendering]:
+            return render(_tasks(self.source, conversations, self._special_texts))
+
+        return InjectionSearch(self.encoder, read_template(self.source), render_here, self._comparable)
+
+    def injections(self) -> Iterator[ChatFinding]:
+        """Look for contents that become control tokens."""
+        for severity, message in self._injection_search.search():
+            yield ChatFinding(severity, "injection", self.name, message)
+
+    def content_injections(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
+        """Check whether these contents become control tokens."""
+        for subject in subjects:
+            ids = subject.rendered.actual_ids or ()
+            for severity, message in self._injection_search.search_content(subject.conversation, ids):
+                yield ChatFinding(severity, "injection", self.name, message, (subject.conversation.id,))
+
+    def findings(self, subjects: Iterable[ChatSubject], kinds: Iterable[str]) -> Iterator[ChatFinding]:
         """Check the results; the same problem in several conversations becomes one finding."""
         found: dict[tuple[str, str], list[tuple[Severity, str, str]]] = {}
         for subject in subjects:
-            for kind, check in CHECKS.items():
-                for severity, message, key in check(subject):
+            for kind in kinds:
+                for severity, message, key in CHECKS[kind](subject):
                     problem = (severity, message, subject.conversation.id)
                     found.setdefault((kind, key or message), []).append(problem)
         for (kind, _), alike in found.items():

@@ -291,6 +291,12 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
         WARNING,
         f"write what changes (such as tools or dates) at a place that stays the same; {_EDIT}",
     ),
+    "injection": ChatKind(
+        "A user's text becomes control tokens, with which it can end its turn and speak for others.",
+        WARNING,
+        "encode contents separately with parse_special off and send the server ids; leave contents in the template as"
+        f" they are; the type of a turn's marker must be CONTROL: {_FIX}",
+    ),
     "lost-content": ChatKind("A message or a tool is missing from the text.", WARNING, _EDIT),
 }
 """Name -> kind of finding."""

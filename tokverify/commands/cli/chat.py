@@ -26,6 +26,7 @@ class ChatOptions(ReportOptions):
     model: Path | str
     reference: str | None
     conversations: Path | None
+    content: Path | None
     fail_on: tuple[str, ...] | None
 
 
@@ -33,13 +34,17 @@ class ChatOptions(ReportOptions):
 @configured_model_argument
 @reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
 @click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
+@click.option(
+    "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
+)
 @fail_on_option("findings", "not-compared to require that everything is checked", default="warning")
 @report_options(FORMATS["chat"])
 def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
     """Check the chat templates of MODEL on a set of conversations.
 
     Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
-    BOS, markers that are not single tokens, and turns whose end does not stop generation. The exit code is 0 if there
+    BOS, markers that are not single tokens, turns whose end does not stop generation, and texts of users that become
+    control tokens. The exit code is 0 if there
     is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
     reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
@@ -51,11 +56,12 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 def _chat(options: ChatOptions) -> int:
     from tokverify.commands.tasks.chat import chat_severity, check_chat
 
-    check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations])
+    check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations, options.content])
     report = check_chat(
         options.model,
         options.reference,
         conversations=options.conversations,
+        content=options.content,
         fail_on=chat_severity(options.fail_on),
         requires_all=NOT_COMPARED in (options.fail_on or ()),
         options=options.as_recorded(),

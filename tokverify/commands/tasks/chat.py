@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from tokverify.chat.conversation import load_conversations
+from tokverify.chat.conversation import load_conversations, read_content
 from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.commands.tasks.opening import (
     ModelSource,
@@ -31,6 +31,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
     reference: ReferenceSource = None,
     *,
     conversations: str | Path | None = None,
+    content: str | Path | None = None,
     fail_on: Severity | None = Severity.WARNING,
     requires_all: bool = False,
     options: Mapping[str, object] | None = None,
@@ -41,6 +42,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
         model: The model.
         reference: The reference with its templates; without one, only the model's templates are checked.
         conversations: A YAML file of conversations; those that come with tokverify by default.
+        content: A file with a text of a user; then it is only checked whether the text becomes control tokens.
         fail_on: The lowest severity of findings that fails; None if none does.
         requires_all: Also fail if something was not checked.
         options: The options to record in the report.
@@ -51,7 +53,12 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If a file cannot be read, or there is no template.
     """
-    tried = load_conversations(None if conversations is None else Path(conversations))
+    if content is None:
+        tried = load_conversations(None if conversations is None else Path(conversations))
+    elif conversations is None:
+        tried = [read_content(Path(content))]
+    else:
+        raise TokverifyError("a content is checked on its own; leave out the conversations or the content")
     opened = open_model(model)
     found = None if reference is None else open_reference(opened, reference)
     chat_reference = _chat_reference(found) if found else None
@@ -61,7 +68,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
             " with -r, name a reference that has a template"
         )
     return replace(
-        try_templates(opened.encoder, tried, chat_reference),
+        try_templates(opened.encoder, tried, chat_reference, only_contents=content is not None),
         actual=opened.description,
         expected=found.description if found else None,
         fail_on=fail_on,

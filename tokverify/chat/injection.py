@@ -1,0 +1,279 @@
+"""Look for contents of messages that become control tokens once a template is rendered and encoded as a whole.
+
+llama-server and most other programs encode the rendered prompt with `parse_special`, so that a marker that a user
+writes is a control token. Two defenses are usual: to encode contents separately with `parse_special` off, and to refuse
+contents with markers. What is found is rendered and encoded before it is reported, and says which defense closes it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tokverify.compare.marker import TemplateMarkers
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.chat import Conversation, Rendering, message_texts
+from tokverify.report.finding import INFO, WARNING, Severity
+from tokverify.spec import AddedToken, TokenType
+from tokverify.text.utf8 import has_lone_byte
+from tokverify.text.wording import plural, quote
+from tokverify.tokenizer import MatchListing, Tokenizer
+
+_PARTS = "parts"
+_SHAPES: Mapping[str, Sequence[str]] = {
+    "user": ("user",),
+    "turns": ("user", "assistant", "user"),
+    "system": ("system", "user"),
+    "users": ("user", "user"),
+    _PARTS: ("user", "user"),
+}
+"""Name of a conversation -> the roles of its contents; those of `parts` are in one message."""
+_WORDS = ("tokverifyfirst", "tokverifysecond", "tokverifythird")
+"""Contents that no template changes."""
+_REPLACED = re.compile(r"""replace\(\s*(['"])(.+?)\1\s*,\s*(['"])(.*?)\3""")
+_REMOVED = (" ", "\n", "\t")
+"""What a template may remove, besides the texts that it names."""
+_MAX_MARKERS = 4
+"""How many markers are disguised; a template treats all alike."""
+_MAX_LITERALS = 10
+_TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+_CLOSED = "encode contents separately with parse_special off"
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Contents that may become a control token."""
+
+    shape: str
+    contents: tuple[str, ...]
+    id: int
+    written: tuple[str, ...]
+    """Those of the contents that are not among `_WORDS`."""
+
+
+@dataclass(frozen=True)
+class InjectionSearch:
+    """A template and the tokenizers."""
+
+    encoder: Encoder
+    template: TemplateMarkers
+    render: Callable[[Sequence[Conversation]], Sequence[Rendering]]
+    expected: Tokenizer | None = field(default=None)
+    """The reference, if it recognizes control tokens in a text."""
+
+    def search(self) -> Iterator[tuple[Severity, str]]:
+        """Yield each way in which a content becomes a control token, with the shortest content that shows it."""
+        if "user" not in self._before_and_after:
+            return
+        literal = [_Attempt("user", (text,), id, (text,)) for id, text in self._turn_markers.items()]
+        every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
+        made, completed = list(self._disguise()), list(self._complete())
+        split = [*self._split()]
+        attempts = [every, *literal, *made, *completed, *split]
+        texts = dict(zip(attempts, self._render(attempts), strict=True))
+        written = self._count(texts[every])
+        is_open = {
+            id: text
+            for id, text in (self._turn_markers | self._markers).items()
+            if any(attempt.id == id and self._is_proven(attempt, texts) for attempt in literal)
+            or written[id] > self._baseline("user")[id]
+        }
+        yield from self._describe_literal(is_open)
+        made = [one for one in made if one.id not in is_open or self._markers[one.id] not in one.contents[0]]
+        proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
+        if proven:
+            yield WARNING, f"the template makes control tokens: {self._describe(proven)}; {_CLOSED}"
+        folded = [one for one in made if one not in proven and self._is_folded(one, texts)]
+        if folded:
+            codes = " ".join(f"U+{ord(each):04X}" for each in folded[0].contents[0])
+            yield INFO, f"the reference folds look-alikes, unlike this file: {self._describe(folded)} ({codes})"
+        proven = [attempt for attempt in completed if self._is_proven(attempt, texts)]
+        if proven:
+            beyond = "refusing contents with markers does not close this"
+            yield WARNING, f"the template completes control tokens: {self._describe(proven)}; {beyond}, {_CLOSED}"
+        for is_parts, where in ((False, "messages"), (True, "the parts of a message")):
+            proven = [one for one in split if (one.shape == _PARTS) == is_parts and self._is_proven(one, texts)]
+            if proven:
+                message = f"control tokens can be split over {where}: {self._describe(proven)}; {_CLOSED}"
+                yield INFO if is_parts else WARNING, message
+
+    def search_content(self, conversation: Conversation, ids: Sequence[int]) -> Iterator[tuple[Severity, str]]:
+        """Yield what the contents of a conversation become, whose prompt has these ids."""
+        plain = [message | {"content": _WORDS[0]} for message in map(dict, conversation.messages)]
+        [harmless] = self.render([Conversation(id="", messages=plain, add_generation_prompt=True)])
+        more = Counter(ids) - self._count(harmless.text)
+        found = [id for id in dict.fromkeys(ids) if id in self._markers and more[id]]
+        if not found:
+            return
+        content = "\n".join(text for _, text in message_texts(conversation.messages))
+        found.sort(key=lambda id: content.find(self._markers[id]))
+        shown = ", ".join(self._locate(id, content) for id in found)
+        end = f"{_CLOSED}, which makes them text"
+        if not set(found).isdisjoint(_encode(self.encoder, content, parse_special=False)):
+            end = "some also with parse_special off, so refuse the content"
+        yield WARNING, f"the content becomes {plural(len(found), 'control token')}: {shown}; {end}"
+
+    def _locate(self, id: int, content: str) -> str:
+        before, is_written, _ = content.partition(self._markers[id])
+        where = f"line {before.count(chr(10)) + 1}" if is_written else "with the template"
+        return f"{id} {quote(self._markers[id])} ({where})"
+
+    @cached_property
+    def _markers(self) -> dict[int, str]:
+        """The control tokens, and the other tokens that are markers in the template."""
+        named = {*self.template.strong, *self.template.weak}
+        types, ids = self.encoder.token_types(), self.encoder.settings.ids
+        added = {token.id: token.text for token in self.encoder.settings.added_tokens}
+        found = {id: text for id, text in added.items() if types[id] is TokenType.CONTROL or text in named}
+        found |= {ids[text]: text for text in self.template.strong if text in ids}
+        return {
+            id: text for id, text in found.items() if types[id] is not TokenType.UNKNOWN and not has_lone_byte(text)
+        }
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """Name of a conversation -> what the template writes for contents that it does not change."""
+        conversations = [_converse(shape, _WORDS[: len(roles)]) for shape, roles in _SHAPES.items()]
+        renderings = zip(_SHAPES, self.render(conversations), strict=True)
+        return {shape: rendering.text for shape, rendering in renderings if rendering.text is not None}
+
+    @cached_property
+    def _before_and_after(self) -> dict[str, list[str]]:
+        """Name of a conversation -> what the template writes before, between and after the contents."""
+        found = {}
+        for shape, text in self._texts.items():
+            words = _WORDS[: len(_SHAPES[shape])]
+            stretches = re.split("|".join(words), text)
+            if re.findall("|".join(words), text) == list(words):
+                found[shape] = stretches
+        return found
+
+    @cached_property
+    def _turn_markers(self) -> dict[int, str]:
+        """The markers that end a turn and begin the next one, with which a user can forge turns."""
+        _, answer, question, _ = self._before_and_after.get("turns", [""] * 4)
+        found = self._marker_ids(question)
+        found += [id for id in self._marker_ids(answer) if self._markers[id] in self.template.strong]
+        found = found or self._marker_ids(self._before_and_after["user"][-1])
+        return {id: self._markers[id] for id in found}
+
+    def _marker_ids(self, text: str) -> list[int]:
+        found = dict.fromkeys(_encode(self.encoder, text, parse_special=True))
+        return [id for id in found if id in self._markers]
+
+    def _disguise(self) -> Iterator[_Attempt]:
+        """Yield contents of which a template may make a marker: by removing, replacing or folding a part."""
+        replaced = [(found[1], found[3]) for found in _REPLACED.findall(self.template.template)][:_MAX_LITERALS]
+        for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
+            removed = [*_REMOVED, *(before for before, after in replaced if not after), text]
+            contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
+            contents += [text.replace(after, before) for before, after in replaced if after]
+            contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
+            contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
+            for content in sorted(dict.fromkeys(contents), key=len):
+                if content != text:
+                    yield _Attempt("user", (content,), id, (content,))
+
+    def _complete(self) -> Iterator[_Attempt]:
+        """Yield the contents that are the rest of a marker whose other part the template writes around them."""
+        before, after = self._before_and_after["user"]
+        for id, text in (self._turn_markers | self._markers).items():
+            start = next((end for end in range(len(text) - 1, 0, -1) if before.endswith(text[:end])), 0)
+            end = next((at for at in range(start + 1, len(text)) if after.startswith(text[at:])), len(text))
+            if (content := text[start:end]) != text:
+                yield _Attempt("user", (content,), id, (content,))
+
+    def _split(self) -> Iterator[_Attempt]:
+        """Yield contents of which one begins a marker and the next one ends it."""
+        for shape, stretches in self._before_and_after.items():
+            for at, between in enumerate(stretches[1:-1]):
+                for id, text in (self._turn_markers | self._markers).items():
+                    cut = text.find(between, 1)
+                    if cut > 0 and cut + len(between) < len(text):
+                        contents = [*_WORDS[: len(stretches) - 1]]
+                        contents[at : at + 2] = written = (text[:cut], text[cut + len(between) :])
+                        yield _Attempt(shape, tuple(contents), id, written)
+
+    def _render(self, attempts: Sequence[_Attempt]) -> list[str | None]:
+        return [one.text for one in self.render([_converse(each.shape, each.contents) for each in attempts])]
+
+    def _is_proven(self, attempt: _Attempt, texts: Mapping[_Attempt, str | None]) -> bool:
+        return self._count(texts[attempt])[attempt.id] > self._baseline(attempt.shape)[attempt.id]
+
+    def _is_folded(self, attempt: _Attempt, texts: Mapping[_Attempt, str | None]) -> bool:
+        """Check whether only the reference makes the marker."""
+        if self.expected is None:
+            return False
+        found, plain = (
+            [self.expected.piece(id) for id in _encode(self.expected, text or "", parse_special=True)].count(
+                self._markers[attempt.id]
+            )
+            for text in (texts[attempt], self._texts[attempt.shape])
+        )
+        return found > plain
+
+    def _baseline(self, shape: str) -> Counter[int]:
+        return self._count(self._texts[shape])
+
+    def _count(self, text: str | None) -> Counter[int]:
+        return Counter(_encode(self.encoder, text or "", parse_special=True))
+
+    def _describe(self, proven: Sequence[_Attempt]) -> str:
+        first = proven[0]
+        become = "becomes" if len(first.written) == 1 else "become"
+        found = f"{' and '.join(map(quote, first.written))} {become} {first.id} {quote(self._markers[first.id])}"
+        return found + _describe_others(len({attempt.id for attempt in proven}) - 1)
+
+    def _describe_literal(self, is_open: Mapping[int, str]) -> Iterator[tuple[Severity, str]]:
+        """Describe the markers that are control tokens if a user writes them, and those that no encoding makes text."""
+        if not is_open:
+            return
+        id, text = next(iter(is_open.items()))
+        found = f"{quote(text)} becomes {id} {quote(text)}{_describe_others(len(is_open) - 1)}"
+        when = "where the whole prompt is encoded with parse_special, as llama-server does"
+        yield INFO, f"a user can write control tokens: {found} {when}; {_CLOSED}, or refuse contents with markers"
+        always: dict[tuple[Severity, str], list[int]] = {}
+        for id, text in is_open.items():
+            if id in _encode(self.encoder, text, parse_special=False):
+                always.setdefault(self._why_always(id, text), []).append(id)
+        for (severity, why), ids in always.items():
+            found = f"{quote(self._markers[ids[0]])} becomes {ids[0]}{_describe_others(len(ids) - 1)}"
+            yield severity, f"{found} also with parse_special off: {why}; refuse contents with this text"
+
+    def _why_always(self, id: int, text: str) -> tuple[Severity, str]:
+        """Return why a marker is a token also with `parse_special` off; a warning if a better file is possible."""
+        if self.encoder.token_types()[id] is not TokenType.USER_DEFINED:
+            return WARNING if id in self._turn_markers else INFO, "its type is not CONTROL, and its pieces are merged"
+        if self.encoder.spec.types and self.encoder.spec.types[id] == TokenType.CONTROL:
+            return INFO, "llama.cpp itself makes its type USER_DEFINED"
+        theirs: Mapping[int, AddedToken] = (
+            self.expected.added_tokens() if isinstance(self.expected, MatchListing) else {}
+        )
+        is_same = any(token.text == text and not token.special for token in theirs.values())
+        why = "its type is USER_DEFINED"
+        return (WARNING, why) if id in self._turn_markers and not is_same else (INFO, why)
+
+
+def _converse(shape: str, contents: Sequence[str]) -> Conversation:
+    messages: list[dict[str, object]] = [
+        {"role": role, "content": text} for role, text in zip(_SHAPES[shape], contents, strict=True)
+    ]
+    if shape == _PARTS:
+        messages = [{"role": "user", "content": [{"type": "text", "text": text} for text in contents]}]
+    return Conversation(id=shape, messages=messages, add_generation_prompt=True)
+
+
+def _describe_others(count: int) -> str:
+    return f" (so {'does' if count == 1 else 'do'} {plural(count, 'other')})" if count else ""
+
+
+def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> Sequence[int]:
+    try:
+        return tokenizer.encode(text, add_special=False, parse_special=parse_special)
+    except (EncodeError, UnsupportedError):
+        return ()
