@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokverify.commands.tasks.init import init_project
     from tokverify.commands.tasks.inspect import inspect_model, list_tokens
     from tokverify.commands.tasks.learn import learn_tokenizer
-    from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_model, open_reference
+    from tokverify.commands.tasks.opening import open_model, open_reference
     from tokverify.commands.tasks.record import record_expectations
     from tokverify.commands.tasks.report import diff_reports, read_report, to_json
     from tokverify.commands.tasks.run import verify_model
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokverify.commands.tasks.versions import compare_library_versions
     from tokverify.compare.baseline import Baseline
     from tokverify.compare.comparison import verify_tokenizers
+    from tokverify.compare.opened import OpenedModel, OpenedReference
     from tokverify.engine.encoder import Encoder
     from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
     from tokverify.references import load_reference
@@ -95,8 +96,8 @@ _MODULES = {
     "EncodeError": "errors",
     "Encoder": "engine.encoder",
     "MissingLibraryError": "errors",
-    "OpenedModel": "commands.tasks.opening",
-    "OpenedReference": "commands.tasks.opening",
+    "OpenedModel": "compare.opened",
+    "OpenedReference": "compare.opened",
     "Report": "report.run",
     "Tokenizer": "tokenizer",
     "TokverifyError": "errors",

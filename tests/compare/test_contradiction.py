@@ -9,13 +9,13 @@ import pytest
 from support.rule_maker import CHATML, bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
-from tokverify.commands.tasks.opening import OpenedReference
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.contradiction import drop_blamed, explain_blame, find_contradictions
+from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import Facts, declared_changes
+from tokverify.repair.diagnosis import declared_changes
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR
@@ -34,16 +34,16 @@ CASES = [
 ]
 
 
-def reference(directory: Path, document: dict | None = None, **config: object) -> Facts:
+def reference(directory: Path, document: dict | None = None, **config: object) -> Opened:
     """Open a tokenizer.json whose post-processor adds nothing, with a tokenizer_config.json beside it."""
     (directory / "tokenizer.json").write_text(json.dumps(document or bpe_json(BPE)))
     (directory / "tokenizer_config.json").write_text(json.dumps(config))
-    found = OpenedReference(found=open_reference(directory / "tokenizer.json"))
-    return Facts(found.tokenizer, found.path)
+    found = OpenedReference(open_reference(directory / "tokenizer.json"))
+    return Opened(found.tokenizer, found.path)
 
 
-def verify(spec: TokenizerSpec, facts: Facts) -> Report:
-    return verify_tokenizers(Encoder(spec), facts.expected, CASES)
+def verify(spec: TokenizerSpec, facts: Opened) -> Report:
+    return verify_tokenizers(Encoder(spec), facts.tokenizer, CASES)
 
 
 def difference(report: Report, aspect: Aspect) -> TokenizerDifference:
@@ -84,7 +84,7 @@ def test_a_reference_that_contradicts_itself_about_bos_is_at_fault(tmp_path, con
 def test_a_reference_that_agrees_with_itself_is_not_at_fault(tmp_path, config):
     facts = reference(tmp_path, **config)
     report = verify(BPE, facts)
-    assert find_contradictions(facts.expected) == []
+    assert find_contradictions(facts.tokenizer) == []
     assert difference(report, Aspect.AFFIXES).origin is Origin.UNKNOWN
     assert drop_blamed(report) == report.results
 

@@ -8,9 +8,10 @@ import pytest
 from support.gemma_model import write_gemma_model
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.diagnosis import diagnose
 from tokverify.report.run import Status
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.sentencepiece.reader import read_spec
@@ -49,7 +50,7 @@ def test_markers_of_the_gguf_file_stay_control_tokens_in_a_repair(model_path, ex
     report = verify_tokenizers(encoder, expected, load_cases())
     unused = {"markers/unused", "markers/unused-as-text", "emoji/toy-gujarati"}
     assert failing(report) == unused
-    found = diagnose(spec, Facts(expected, model_path), report.results, encoder=encoder)
+    found = diagnose(spec, Opened(expected, model_path), report.results, encoder=encoder)
     assert found.diagnosis.explanations[0].unexplained == ()
     for change in found.changes:
         changed = change.transform(spec)

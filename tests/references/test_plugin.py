@@ -15,10 +15,10 @@ import tokverify
 from support.paths import SAMPLE
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
+from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.compare.subject import Subject
 from tokverify.errors import TokverifyError
 from tokverify.references import FoundReference, is_kind, open_reference
-from tokverify.repair.diagnosis import Facts
 from tokverify.sources.gguf.declaration import read_declaration
 
 ADAPTER = '''
@@ -114,7 +114,7 @@ def test_a_kind_that_is_not_a_reference_says_so(install, loader, message):
 
 
 def results(model: Path, found: FoundReference) -> tuple[object, object]:
-    report = audit(Subject(read_declaration(model), found), RULES.values())
+    report = audit(Subject(read_declaration(model), OpenedReference(found)), RULES.values())
     return report.findings, [skipped.code for skipped in report.not_evaluated]
 
 
@@ -124,8 +124,8 @@ def test_audit_and_diagnosis_get_as_much_from_a_plugin_as_from_the_adapter(insta
     built_in, registered = open_reference(location), open_reference(f"adapter:{location}")
     findings, skipped = results(SAMPLE / name, registered)
     assert (findings, skipped) == results(SAMPLE / name, built_in)
-    expected = Facts(built_in.tokenizer, built_in.path)
-    facts = Facts(registered.tokenizer, registered.path)
+    expected = Opened(built_in.tokenizer, built_in.path)
+    facts = Opened(registered.tokenizer, registered.path)
     assert facts.spec == expected.spec is not None
     assert facts.added_tokens == expected.added_tokens
     assert (facts.document is None) == (expected.document is None)

@@ -8,9 +8,10 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.repair.diagnosis import DiagnosisResult, diagnose
 from tokverify.repair.evidence import Target
 from tokverify.report.run import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
@@ -56,7 +57,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
     expected = Bare(Encoder(right, "right"))
     cases = [Case(id=text, suite="s", text=text, parse_special=parse_special) for text in texts or TEXTS]
     actual = Encoder(wrong)
-    return diagnose(wrong, Facts(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
+    return diagnose(wrong, Opened(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_byte_types_of_a_refused_file_are_found():
     cases = [Case(id="a", suite="s", text="ab\n")]
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, Facts(expected), refused).diagnosis.explanations[0]
+    best = diagnose(wrong, Opened(expected), refused).diagnosis.explanations[0]
     assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
@@ -125,7 +126,7 @@ def test_byte_types_that_are_exchanged_with_others_are_found():
     cases = [Case(id="a", suite="s", text="ab\n")]
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, Facts(expected), refused).diagnosis.explanations[0]
+    best = diagnose(wrong, Opened(expected), refused).diagnosis.explanations[0]
     assert best.sentence == (
         "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
         " and setting the type of 3 tokens (ids 257-259) to NORMAL"
@@ -139,7 +140,7 @@ def test_byte_tokens_are_restored_by_their_place_among_the_others():
     cases = [Case(id="a", suite="s", text="abA\x1d")]
     results = verify_tokenizers(expected, expected, cases).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Facts(expected), refused)
+    result = diagnose(wrong, Opened(expected), refused)
     assert result.diagnosis.explanations[0].sentence == "restoring 2 tokens (ids 30, 66) as byte tokens"
     assert result.changes[0].transform(wrong) == PLAMO
 
@@ -149,7 +150,7 @@ def test_texts_are_restored_even_if_byte_tokens_are_among_them():
     expected = Bare(Encoder(PLAMO))
     results = verify_tokenizers(expected, expected, [Case(id="a", suite="s", text="abA")]).results
     refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Facts(expected), refused)
+    result = diagnose(wrong, Opened(expected), refused)
     best = result.diagnosis.explanations[0]
     assert best.sentence == "rewriting 2 tokens (ids 66, 259) to represent the same bytes as in the reference"
     assert result.changes[0].transform(wrong).tokens == PLAMO.tokens
@@ -176,7 +177,7 @@ def test_expected_ids_of_cases_are_enough_without_a_reference():
     actual = Encoder(wrong)
     report = verify_tokenizers(actual, None, cases)
     assert run_exit_code(report) == 1
-    best = diagnose(wrong, Facts(None), report.results, encoder=actual).diagnosis.explanations[0]
+    best = diagnose(wrong, Opened(None), report.results, encoder=actual).diagnosis.explanations[0]
     assert best.unexplained == ()
     assert set(best.kind.split("+")) == {"types"}
 

@@ -9,10 +9,11 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.repair import added_token_change, convention_change
-from tokverify.repair.diagnosis import Facts, TokenizerChange, diagnose
+from tokverify.repair.diagnosis import TokenizerChange, diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.report.run import Status
 from tokverify.sources.sentencepiece.message import parse
@@ -42,7 +43,7 @@ def best(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> TokenizerCh
     results = verify_tokenizers(actual or expected, expected, cases).results
     if actual is None:
         results = [replace(result, status=Status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Facts(expected), results, encoder=actual)
+    result = diagnose(wrong, Opened(expected), results, encoder=actual)
     found = result.diagnosis.explanations[0]
     assert (found.explained, found.unexplained, found.expressible) == (found.failing, (), True)
     changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
@@ -152,7 +153,7 @@ def test_tokens_beyond_our_last_one_are_added():
 
 @pytest.mark.parametrize("spec", [BPE, spm_spec({"ab": -1, "a": -2, "b": -3}), UNIGRAM])
 def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
-    evidence = Evidence(spec, Encoder(spec), Facts(Bare(Encoder(spec))), ())
+    evidence = Evidence(spec, Encoder(spec), Opened(Bare(Encoder(spec))), ())
     assert not [
         *convention_change.merges(evidence),
         *convention_change.scores(evidence),
@@ -163,11 +164,11 @@ def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
 @pytest.mark.parametrize("name", ["gpt-2", "mpt"])
 def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     spec = spec_of(name)
-    evidence = Evidence(replace(spec, merges=None), None, Facts(Bare(Encoder(spec))), ())
+    evidence = Evidence(replace(spec, merges=None), None, Opened(Bare(Encoder(spec))), ())
     (change,) = convention_change.merges(evidence)
     assert change.transform(spec).merges == list(spec.merges)
 
 
 def test_scores_that_a_sum_needs_are_left_alone_if_some_are_missing():
     wrong = replace(UNIGRAM, scores=UNIGRAM.scores[:-2])
-    assert list(convention_change.scores(Evidence(wrong, None, Facts(Bare(Encoder(UNIGRAM))), ()))) == []
+    assert list(convention_change.scores(Evidence(wrong, None, Opened(Bare(Encoder(UNIGRAM))), ()))) == []

@@ -15,10 +15,11 @@ from tokverify import load_reference
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.repair.diagnosis import DiagnosisResult, diagnose
 from tokverify.report.fix import FixCheck, FixReport, Verification, fix_exit_code
 from tokverify.report.run import Status, count_decode_differences, count_status, run_exit_code
 from tokverify.sources.gguf.declaration import read_spec
@@ -41,7 +42,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec) -> DiagnosisResult | None:
         actual, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert count_status(report, Status.MATCH) == len(texts)
-    return diagnose(wrong, Facts(expected), report.results, encoder=actual)
+    return diagnose(wrong, Opened(expected), report.results, encoder=actual)
 
 
 def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
@@ -90,7 +91,7 @@ def test_differing_ids_are_explained_before_decoding():
     cases = [Case(id="x", suite="s", text="a\nb", add_special=True)]
     report = verify_tokenizers(actual, expected, cases)
     assert count_decode_differences(report) == 1
-    diagnosis = diagnose(wrong, Facts(expected), report.results, encoder=actual).diagnosis
+    diagnosis = diagnose(wrong, Opened(expected), report.results, encoder=actual).diagnosis
     assert not diagnosis.decoding
     assert diagnosis.explanations[0].sentence == "turning add_bos on"
 
@@ -110,7 +111,7 @@ def test_a_change_that_would_change_ids_is_not_reported():
         actual, expected, [Case(id="a", suite="s", text="a"), Case(id="b", suite="s", text="▁a")]
     )
     assert (run_exit_code(report), count_decode_differences(report)) == (0, 2)
-    assert diagnose(SPM, Facts(expected), report.results, encoder=actual) is None
+    assert diagnose(SPM, Opened(expected), report.results, encoder=actual) is None
 
 
 def test_an_unknown_token_is_never_renamed():
@@ -126,7 +127,7 @@ def test_an_unknown_token_is_never_renamed():
     actual, expected = Encoder(spec), Marking(spec, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="a", add_special=True)])
     assert count_decode_differences(report) == 1
-    result = diagnose(spec, Facts(expected), report.results, encoder=actual)
+    result = diagnose(spec, Opened(expected), report.results, encoder=actual)
     (found,) = result.diagnosis.explanations
     assert (found.sentence, found.explained) == ('decoding token 0 "<unk>" as " ⁇ "', 1)
     assert not found.expressible
@@ -139,7 +140,7 @@ def explained(encoder: Encoder, expected: Tokenizer, *texts: str) -> str:
         encoder, expected, [Case(id=text, suite="s", text=text, add_special=True) for text in texts]
     )
     assert (run_exit_code(report), count_decode_differences(report)) == (0, len(texts))
-    best = diagnose(encoder.spec, Facts(expected), report.results, encoder=encoder).diagnosis.explanations[0]
+    best = diagnose(encoder.spec, Opened(expected), report.results, encoder=encoder).diagnosis.explanations[0]
     assert (best.explained, best.expressible) == (len(texts), False)
     return best.sentence
 
@@ -184,7 +185,7 @@ def test_unexplained_decoding_is_not_diagnosed():
     actual, expected = Encoder(SPM), Shouting(SPM, "other")
     report = verify_tokenizers(actual, expected, [Case(id="a", suite="s", text="ab")])
     assert count_decode_differences(report) == 1
-    assert diagnose(SPM, Facts(expected), report.results, encoder=actual) is None
+    assert diagnose(SPM, Opened(expected), report.results, encoder=actual) is None
 
 
 def test_equal_decoding_needs_no_diagnosis():

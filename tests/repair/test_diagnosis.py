@@ -11,11 +11,12 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, Facts, diagnose
+from tokverify.repair.diagnosis import DiagnosisResult, diagnose
 from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -36,7 +37,7 @@ def cases(*texts: str) -> list[Case]:
 def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str) -> DiagnosisResult | None:
     actual, expected = Encoder(wrong), Encoder(right, "right")
     report = verify_tokenizers(actual, expected, cases(*(texts or TEXTS)))
-    return diagnose(wrong, Facts(expected), report.results, encoder=actual)
+    return diagnose(wrong, Opened(expected), report.results, encoder=actual)
 
 
 def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
@@ -111,7 +112,7 @@ def test_a_reference_that_returns_only_ids_is_enough():
     wrong = retyped(retyped(SPM, "  ", TokenType.NORMAL), "<x>", TokenType.NORMAL)
     actual, expected = Encoder(wrong), Plain(*SPM.tokens)
     report = verify_tokenizers(actual, expected, cases("a  b", "ab", "b<x>a"))
-    result = diagnose(wrong, Facts(expected), report.results, encoder=actual)
+    result = diagnose(wrong, Opened(expected), report.results, encoder=actual)
     assert result.diagnosis.explanations[0].unexplained == ()
     assert resolve(result.changes[0].transform(wrong)).added_tokens == resolve(SPM).added_tokens
 
@@ -120,7 +121,7 @@ def test_the_search_stops_at_its_limit_and_names_what_was_not_tried():
     wrong = replace(BPE, pre="qwen2")
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases(*TEXTS))
-    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(-1)).diagnosis
+    found = diagnose(wrong, Opened(expected), report.results, encoder=actual, budget=Budget(-1)).diagnosis
     assert (found.explanations, found.stopped_early, found.tried) == ((), True, 0)
     assert {"pre-tokenizer", "merges"} <= set(found.not_tried)
 
@@ -129,7 +130,7 @@ def test_flags_are_added_to_the_best_change_even_if_the_budget_is_spent():
     wrong = replace(BPE, pre="qwen2", add_eos=True)
     actual, expected = Encoder(wrong), Encoder(BPE)
     report = verify_tokenizers(actual, expected, cases("12", "a 12", "12ab", "1 12"))
-    found = diagnose(wrong, Facts(expected), report.results, encoder=actual, budget=Budget(120)).diagnosis
+    found = diagnose(wrong, Opened(expected), report.results, encoder=actual, budget=Budget(120)).diagnosis
     best = found.explanations[0]
     assert best.sentence == "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre), and turning add_eos off"
     assert (best.unexplained, found.stopped_early) == ((), False)
@@ -138,7 +139,7 @@ def test_flags_are_added_to_the_best_change_even_if_the_budget_is_spent():
 def test_the_broken_sample_is_diagnosed():
     encoder, found = load_gguf(SAMPLE / "sample-broken.gguf"), open_reference(SAMPLE / "sample.tokenizer.model")
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    result = diagnose(encoder.spec, Facts(found.tokenizer, found.path), report.results, encoder=encoder)
+    result = diagnose(encoder.spec, Opened(found.tokenizer, found.path), report.results, encoder=encoder)
     best = result.diagnosis.explanations[0]
     assert best.sentence.startswith("setting the type of 30 tokens (ids 4-33, runs of spaces, runs of tabs")
     assert best.sentence.endswith(" to USER_DEFINED")
@@ -154,7 +155,7 @@ def test_the_broken_sample_is_diagnosed():
 def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds: set[str], unexplained: int):
     encoder, found = load_gguf(vocabs / f"{name}.gguf"), open_reference(vocabs / (name + end))
     report = verify_tokenizers(encoder, found.tokenizer, load_cases())
-    facts = Facts(found.tokenizer, found.path)
+    facts = Opened(found.tokenizer, found.path)
     result = diagnose(encoder.spec, facts, report.results, encoder=encoder, budget=Budget(3_000_000))
     best = result.diagnosis.explanations[0]
     assert set(best.kind.split("+")) == kinds

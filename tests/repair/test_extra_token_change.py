@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import CONTROL, spm_spec, unigram_spec
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.extra_token_change import extra_tokens
-from tokverify.repair.facts import Facts
 from tokverify.repair.token_patch import TokenPatch, patch_tokens
 from tokverify.spec import TokenType
 
@@ -24,7 +24,7 @@ WRONG = replace(
 
 
 def evidence(spec, reference=RIGHT) -> Evidence:
-    return Evidence(spec, None, Facts(Encoder(reference, "right")), ())
+    return Evidence(spec, None, Opened(Encoder(reference, "right")), ())
 
 
 def test_scores_types_and_roles_are_cut_with_the_tokens():
@@ -59,7 +59,7 @@ def test_nothing_is_removed_from_a_vocabulary_that_is_not_larger():
 
 def test_changes_of_types_do_not_concern_tokens_that_are_removed():
     wrong = replace(WRONG, types=[*WRONG.types[:-3], TokenType.NORMAL.value, *WRONG.types[-2:]])
-    removal, *others = declared_changes(wrong, None, Facts(Encoder(RIGHT, "right")))
+    removal, *others = declared_changes(wrong, None, Opened(Encoder(RIGHT, "right")))
     assert removal.kind == "added"
     assert [change.sentence for change in others] == [f'setting the type of token {SIZE - 1} "<x>" to CONTROL']
 

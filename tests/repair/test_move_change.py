@@ -11,8 +11,9 @@ from support.new_faults import inserted
 from support.seventh_faults import extra_ids_first, reordered
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.move_change import moves
 from tokverify.spec import TokenizerSpec
@@ -30,7 +31,7 @@ def test_tokens_move_back_with_types_and_scores(order, bare: bool):
     right = unigram()
     wrong = reordered(order)(right)
     expected = Encoder(right, "right")
-    facts, actual = Facts(Bare(expected) if bare else expected), Encoder(wrong)
+    facts, actual = Opened(Bare(expected) if bare else expected), Encoder(wrong)
     result = diagnose(wrong, facts, verify_tokenizers(actual, expected, load_cases()).results, encoder=actual)
     best = result.diagnosis.explanations[0]
     assert (best.kind, best.unexplained) == ("shift", ())
@@ -44,7 +45,7 @@ def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors
     right = plamo()
     wrong = reordered(lambda spec: [*range(60), *range(61, len(spec.tokens)), 60])(right)
     assert [right.tokens[60], "8" in right.tokens] == ["<0x38>", True]
-    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right))), ()))
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Opened(Bare(Encoder(right))), ()))
     assert change.transform(wrong) == right
 
 
@@ -55,7 +56,7 @@ def test_tokens_move_back_even_if_some_of_them_have_other_texts(bare: bool):
     moved = reordered(last_half_first)(right)
     texts = [f"{text}~{id}" if id in {100, 700} else text for id, text in enumerate(moved.tokens)]
     wrong = replace(moved, tokens=texts)
-    (change,) = moves(Evidence(wrong, Encoder(wrong), Facts(Bare(Encoder(right)) if bare else Encoder(right)), ()))
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Opened(Bare(Encoder(right)) if bare else Encoder(right)), ()))
     fixed = change.transform(wrong)
     assert sum(left != right for left, right in zip(fixed.tokens, right.tokens, strict=True)) == 2
     assert (fixed.types, fixed.scores) == (list(right.types), list(right.scores))
@@ -64,10 +65,10 @@ def test_tokens_move_back_even_if_some_of_them_have_other_texts(bare: bool):
 def test_tokens_without_other_values_are_only_rewritten():
     right = bpe()
     wrong = reordered(lambda spec: [*range(100, 200), *range(100), *range(200, len(spec.tokens))])(right)
-    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))) == []
+    assert list(moves(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))) == []
 
 
 @pytest.mark.parametrize("fault", [swapped(("▁the", "▁and")), inserted(5, "<new>")])
 def test_few_tokens_and_other_ones_do_not_move(fault):
     wrong = fault(unigram())
-    assert list(moves(Evidence(wrong, Encoder(wrong), Facts(Encoder(unigram())), ()))) == []
+    assert list(moves(Evidence(wrong, Encoder(wrong), Opened(Encoder(unigram())), ()))) == []

@@ -10,8 +10,8 @@ from support.bare_tokenizer import Bare
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
 from support.spec_maker import CONTROL, bpe_spec, spec_of
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.other_model import find_other_model, is_of_other_model
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -35,23 +35,23 @@ def shuffled(old: list[str]) -> list[str]:
     ],
 )
 def test_a_reference_of_another_model_has_other_tokens(ours: str, theirs: str, expected: bool):
-    assert is_of_other_model(made(ours), Facts(Encoder(made(theirs)))) is expected
+    assert is_of_other_model(made(ours), Opened(Encoder(made(theirs)))) is expected
 
 
 def test_bytes_alone_do_not_show_that_a_reference_belongs_to_another_model():
-    assert not is_of_other_model(made("made-bpe"), Facts(Bare(Encoder(made("made-wordpiece")))))
+    assert not is_of_other_model(made("made-bpe"), Opened(Bare(Encoder(made("made-wordpiece")))))
 
 
 @pytest.mark.parametrize("fault", [tokens(shuffled), respelled(str.upper), respelled("Ġ{}".format)])
 def test_a_fault_that_changes_all_tokens_does_not_make_another_model(fault):
     right = made("made-bpe")
-    assert not is_of_other_model(fault(right), Facts(Encoder(right)))
+    assert not is_of_other_model(fault(right), Opened(Encoder(right)))
 
 
 def test_a_token_inserted_at_the_beginning_does_not_make_another_model():
     right = made("made-unigram")
     wrong = replace(right, tokens=["<new>", *right.tokens])
-    assert not is_of_other_model(wrong, Facts(Encoder(right)))
+    assert not is_of_other_model(wrong, Opened(Encoder(right)))
 
 
 MANY = 32_000
@@ -103,29 +103,29 @@ CASED = [cased for token in many()[:24_000] for cased in ((token, token.upper())
     ],
 )
 def test_the_order_of_shared_tokens_tells_a_sibling_from_moved_tokens(tokens: list[str], expected: bool):
-    assert is_of_other_model(large(tokens), Facts(Encoder(large(many())))) is expected
+    assert is_of_other_model(large(tokens), Opened(Encoder(large(many())))) is expected
 
 
 @pytest.mark.parametrize("keeps_last", [True, False])
 def test_ids_from_a_case_insensitive_table_do_not_make_another_model(keeps_last: bool):
     wrong = large(case_insensitive(CASED, keeps_last=keeps_last))
     assert len(wrong.tokens) < 0.9 * len(CASED)
-    assert not is_of_other_model(wrong, Facts(Encoder(large(CASED))))
+    assert not is_of_other_model(wrong, Opened(Encoder(large(CASED))))
 
 
 def test_a_permutation_of_a_few_tokens_is_a_fault():
     tokens = [*shuffled(many()[:500]), *many()[500:]]
-    assert not is_of_other_model(large(tokens), Facts(Encoder(large(many()))))
+    assert not is_of_other_model(large(tokens), Opened(Encoder(large(many()))))
 
 
 def test_texts_that_moved_without_their_types_are_a_fault():
     wrong = replace(right := large(many()), tokens=shuffled(right.tokens))
-    assert not is_of_other_model(wrong, Facts(Encoder(right)))
+    assert not is_of_other_model(wrong, Opened(Encoder(right)))
 
 
 def test_real_vocabularies_of_similar_models_are_told_apart(spec_of):
-    assert is_of_other_model(spec_of("mpt"), Facts(Encoder(spec_of("gpt-2"))))
-    assert not is_of_other_model(spec_of("gemma-3"), Facts(Encoder(spec_of("gemma-4"))))
+    assert is_of_other_model(spec_of("mpt"), Opened(Encoder(spec_of("gpt-2"))))
+    assert not is_of_other_model(spec_of("gemma-3"), Opened(Encoder(spec_of("gemma-4"))))
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,6 @@ def test_real_vocabularies_of_similar_models_are_told_apart(spec_of):
 )
 def test_markers_that_only_the_file_has_show_another_version(ours, theirs, template, expected):
     spec, reference = (bpe_spec((), {text: CONTROL}) for text in (ours, theirs))
-    found = find_other_model(replace(spec, chat_template=template), Facts(Encoder(reference)))
+    found = find_other_model(replace(spec, chat_template=template), Opened(Encoder(reference)))
     assert bool(found) is expected
     assert (f'it lacks 256 "{ours}", which is a marker here' in found) is expected

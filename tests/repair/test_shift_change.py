@@ -9,8 +9,9 @@ from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.shift_change import Shift, find_shift, shifts
 from tokverify.spec import TokenizerSpec
@@ -75,7 +76,7 @@ def test_a_shift_is_named_as_one_cause(damage: Callable[[TokenizerSpec], Tokeniz
     expected = Bare(right) if bare else right
     cases = [Case(id=text, suite="s", text=text) for text in TEXTS]
     results = verify_tokenizers(Encoder(wrong), expected, cases).results
-    found = diagnose(wrong, Facts(expected), results, encoder=Encoder(wrong))
+    found = diagnose(wrong, Opened(expected), results, encoder=Encoder(wrong))
     best = found.diagnosis.explanations[0]
     assert (best.kind, best.unexplained) == ("shift", ())
     new = found.changes[0].transform(wrong)
@@ -88,6 +89,6 @@ def test_the_ids_of_special_tokens_move_only_if_they_are_the_references_then(mov
     eos = len(SPM.tokens) - 2
     right = replace(SPM, special_ids={"eos": eos})
     wrong = replace(deleted(right), special_ids={"eos": eos - moved})
-    (change,) = shifts(Evidence(wrong, Encoder(wrong), Facts(Encoder(right)), ()))
+    (change,) = shifts(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
     assert change.sentence.endswith(ending)
     assert change.transform(wrong).special_ids == right.special_ids

@@ -17,8 +17,9 @@ from support.stand_in import StandIn
 from support.third_faults import THIRD
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import OpenedReference, open_model, open_subject
+from tokverify.commands.tasks.opening import open_model, open_subject
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.opened import OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.run import run_exit_code

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.facts import Facts
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
 from tokverify.report.run import Report
@@ -25,7 +25,7 @@ def verify(
         for parse_special in (True, False)
     ]
     found = open_reference(path)
-    facts = Facts(found.tokenizer, found.path)
+    facts = Opened(found.tokenizer, found.path)
     return verify_tokenizers(Encoder(spec), found.tokenizer, cases, fail_on=(), facts=facts, strict=strict)
 
 

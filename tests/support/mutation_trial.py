@@ -22,11 +22,11 @@ from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.fuzz.trial import Trial
 from tokverify.compare.fuzz.worker import Worker
+from tokverify.compare.opened import Opened
 from tokverify.compare.subject import Subject
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.fixing import Plan, make_plan, write_fixed
 from tokverify.report.diagnosis import Explanation
 from tokverify.report.finding import Severity
@@ -147,12 +147,12 @@ def cases() -> list[Case]:
 
 
 @cache
-def facts(vocabulary: str, reference: str | None) -> Facts:
+def facts(vocabulary: str, reference: str | None) -> Opened:
     """Return the available facts about the reference of a mutation."""
     if reference is None:
-        return Facts(Encoder(read_spec(intact(vocabulary)), "intact"))
+        return Opened(Encoder(read_spec(intact(vocabulary)), "intact"))
     found = open_reference(intact(vocabulary).with_name(vocabulary + reference))
-    return Facts(found.tokenizer, found.path)
+    return Opened(found.tokenizer, found.path)
 
 
 def write_mutant(mutation: Mutation, target: Path) -> None:
@@ -179,7 +179,7 @@ def _findings(path: Path) -> list[tuple[str, str]]:
 @cache
 def _usual_decoding(vocabulary: str, reference: str | None) -> int:
     """Return how many cases the intact file decodes differently from its reference."""
-    expected = facts(vocabulary, reference).expected
+    expected = facts(vocabulary, reference).tokenizer
     return count_decode_differences(verify_tokenizers(load_gguf(intact(vocabulary)), expected, cases()))
 
 
@@ -198,11 +198,11 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
         _fuzz(path, known) if with_fuzz and plan.before.encoder else None,
         _best(plan),
         _is_repaired(mutation, path, fixed, plan),
-        _best(_plan(path, Facts(Bare(known.expected)))) if with_bare else None,
+        _best(_plan(path, Opened(Bare(known.expected)))) if with_bare else None,
     )
 
 
-def _plan(path: Path, known: Facts) -> Plan:
+def _plan(path: Path, known: Opened) -> Plan:
     return make_plan(path, read_declaration(path), known, cases())
 
 
@@ -210,7 +210,7 @@ def _best(plan: Plan) -> Explanation | None:
     return plan.diagnosis.explanations[0] if plan.diagnosis and plan.diagnosis.explanations else None
 
 
-def _fuzz(path: Path, known: Facts) -> Fuzzed:
+def _fuzz(path: Path, known: Opened) -> Fuzzed:
     """Fuzz until a difference is found or time is up, without grouping or shrinking."""
     trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
     start = time.process_time()

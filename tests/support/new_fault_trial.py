@@ -9,7 +9,7 @@ from support.judge import judge
 from support.mutation import Mutation
 from support.mutation_trial import cases, explains_all, intact, names, new_findings, write_mutant
 from tokverify.commands.tasks.fix import fix_model
-from tokverify.commands.tasks.opening import OpenedReference
+from tokverify.compare.opened import OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import FoundReference, open_reference
@@ -74,9 +74,9 @@ def reference_of(mutation: Mutation, *, bare: bool) -> OpenedReference:
     """Open the vocabulary's own reference, by default llama.cpp with the intact file; or one that returns only ids."""
     path = intact(mutation.vocabulary)
     if bare:
-        return OpenedReference(found=FoundReference(Bare(Encoder(read_spec(path), "intact")), source="ids"))
+        return OpenedReference(FoundReference(Bare(Encoder(read_spec(path), "intact")), source="ids"))
     location = path.with_name(mutation.vocabulary + mutation.reference) if mutation.reference else f"llama.cpp:{path}"
-    return OpenedReference(found=open_reference(location))
+    return OpenedReference(open_reference(location))
 
 
 def try_fault(mutation: Mutation, directory: Path, *, bare: bool) -> Trial:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from support.spec_maker import bpe_spec, spm_spec
 from tokverify.compare.checks import RULES
+from tokverify.compare.opened import OpenedReference
 from tokverify.compare.subject import Subject
 from tokverify.references import open_reference
 from tokverify.report.finding import Finding
@@ -85,4 +86,4 @@ def against(spec: TokenizerSpec, document: Mapping[str, object], directory: Path
     path.write_text(json.dumps(document))
     for name, content in beside.items():
         (directory / f"{name}.json").write_text(json.dumps(content))
-    return Subject(Declaration(spec=spec), open_reference(path), "test")
+    return Subject(Declaration(spec=spec), OpenedReference(open_reference(path)), "test")

@@ -23,8 +23,8 @@ from tokverify.tokenizer import Tokenizer, pairs_for_display
 
 if TYPE_CHECKING:
     from tokverify.compare.baseline import Baseline
-    from tokverify.compare.facts import Facts
     from tokverify.compare.limits.explaining import Explainer
+    from tokverify.compare.opened import Opened
 
 
 def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
@@ -37,7 +37,7 @@ def verify_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     max_failures: int | None = None,
     fail_on: Sequence[str] = FAIL_ON,
     strict: bool = False,
-    facts: Facts | None = None,
+    facts: Opened | None = None,
     explain: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -110,7 +110,7 @@ class _LazyExplainer:
     """Explains results by limits; their table is loaded for the first result that differs."""
 
     actual: Tokenizer
-    facts: Facts | None
+    facts: Opened | None
     expected: Tokenizer | None
 
     def explain(self, result: CaseResult) -> CaseResult:
@@ -123,14 +123,14 @@ class _LazyExplainer:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        from tokverify.compare.facts import Facts
         from tokverify.compare.limits.explaining import explainer_of
+        from tokverify.compare.opened import Opened
 
-        return explainer_of(self.actual, self.facts or Facts(self.expected))
+        return explainer_of(self.actual, self.facts or Opened(self.expected))
 
 
 def compare_beyond_texts(
-    report: Report, actual: Tokenizer, expected: Tokenizer | None, facts: Facts | None = None
+    report: Report, actual: Tokenizer, expected: Tokenizer | None, facts: Opened | None = None
 ) -> Report:
     """Add to a report how the tokenizers differ in more than the ids of texts; `facts` are those of `expected`."""
     if expected is None:
@@ -139,9 +139,9 @@ def compare_beyond_texts(
     differences, decoding = [*compared.differences], describe_decoding(report.results)
     if has_failing_case(report) or decoding:
         from tokverify.compare.damage import blame_decoder, find_lost_tokens
-        from tokverify.compare.facts import Facts
+        from tokverify.compare.opened import Opened
 
-        facts = facts or Facts(expected)
+        facts = facts or Opened(expected)
         differences += find_lost_tokens(actual, facts) if has_failing_case(report) else ()
         differences += [blame_decoder(decoding, actual, facts)] if decoding else []
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))

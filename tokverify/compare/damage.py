@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
-from tokverify.compare.facts import Facts
+from tokverify.compare.opened import Opened
 from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.text.sequence import thin_out
@@ -37,7 +37,7 @@ _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 
 
-def find_lost_tokens(actual: Tokenizer, facts: Facts) -> Iterator[TokenizerDifference]:
+def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that the reference splits many of its own tokens, which come back as themselves in the model.
 
     A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
@@ -45,10 +45,10 @@ def find_lost_tokens(actual: Tokenizer, facts: Facts) -> Iterator[TokenizerDiffe
     tokenizer.json that splits texts as GPT-2 does is put to this test: elsewhere, a space before each text, or types of
     tokens, have the same effect, and they are faults of either side.
     """
-    if facts.expected is None or not _splits_into_words(facts):
+    if facts.tokenizer is None or not _splits_into_words(facts):
         return
-    texts = _texts_of_tokens(actual, facts.expected, facts)
-    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.expected))
+    texts = _texts_of_tokens(actual, facts.tokenizer, facts)
+    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
     lost, gained = sorted(ours - theirs), theirs - ours
     reason = _explain_splits(facts)
     share = _SUSPICIOUS_SHARE if reason else _LEAST_SHARE
@@ -63,14 +63,14 @@ def find_lost_tokens(actual: Tokenizer, facts: Facts) -> Iterator[TokenizerDiffe
     yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
 
 
-def _splits_into_words(facts: Facts) -> bool:
+def _splits_into_words(facts: Opened) -> bool:
     """Whether the reference is a tokenizer.json of byte-level BPE that does not add a space before a text."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     byte_level = [stage for stage in stages if stage["type"] == "ByteLevel"]
     return bool(byte_level) and not any(stage.get("add_prefix_space") for stage in byte_level)
 
 
-def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Facts) -> dict[int, str]:
+def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened) -> dict[int, str]:
     """Return the texts of a sample of the tokens that the two sides share, those of one character left out."""
     added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
     found: dict[int, str] = {}
@@ -87,7 +87,7 @@ def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
     return {id for id, ids in zip(texts, encoded, strict=True) if ids_or_none(ids) == (id,)}
 
 
-def _explain_splits(facts: Facts) -> str:
+def _explain_splits(facts: Opened) -> str:
     """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     types = [stage["type"] for stage in stages]
@@ -101,9 +101,9 @@ def _explain_splits(facts: Facts) -> str:
     )
 
 
-def find_broken_decoder(actual: Tokenizer, facts: Facts) -> str:
+def find_broken_decoder(actual: Tokenizer, facts: Opened) -> str:
     """Say that the reference does not decode plain texts to themselves, although the model does; empty if it does."""
-    expected = facts.expected
+    expected = facts.tokenizer
     if expected is None:
         return ""
     encoded = [ids_or_none(ids) for ids in encode_all(expected, _TEXTS, [_MODE] * len(_TEXTS))]
@@ -121,7 +121,7 @@ def find_broken_decoder(actual: Tokenizer, facts: Facts) -> str:
     )
 
 
-def _explain_decoder(facts: Facts) -> str:
+def _explain_decoder(facts: Opened) -> str:
     if facts.document is None:
         return "its decoder does not undo what its encoder does"
     decoder = facts.document.outline.get("decoder")
@@ -133,7 +133,7 @@ def _explain_decoder(facts: Facts) -> str:
     return f"the decoder of its tokenizer.json ({names}) does not undo what is done to a text ({', '.join(before)})"
 
 
-def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Facts) -> TokenizerDifference:
+def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Opened) -> TokenizerDifference:
     """Return a difference in decoding, with the reference as its origin if its decoder is broken."""
     reason = find_broken_decoder(actual, facts)
     if not reason:

@@ -14,13 +14,13 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import truncate
 from tokverify.texts.mode import Modes
-from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer
+from tokverify.tokenizer import Declaring, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.compare.limits.explaining import Explainer
     from tokverify.compare.marker import TemplateMarkers
+    from tokverify.compare.opened import OpenedReference
     from tokverify.engine.encoder import Encoder
-    from tokverify.references import FoundReference
     from tokverify.sources.gguf.declaration import Declaration
     from tokverify.sources.huggingface.document import Document
 
@@ -38,7 +38,7 @@ class Subject:
     """
 
     declaration: Declaration
-    found: FoundReference | None = None
+    given: OpenedReference | None = None
     name: str = ""
     """The name of our side, for reports."""
 
@@ -92,13 +92,13 @@ class Subject:
         return read_template(self.spec.chat_template)
 
     @property
-    def reference(self) -> FoundReference:
+    def reference(self) -> OpenedReference:
         """The reference."""
-        if self.found is None:
+        if self.given is None:
             raise NotEvaluatedError("no reference was given; name one with -r")
-        if self.found.is_rebuilt:
+        if self.given.found.is_rebuilt:
             raise NotEvaluatedError("the reference is rebuilt from the file's own data, so it cannot differ from it")
-        return self.found
+        return self.given
 
     @property
     def expected(self) -> Tokenizer:
@@ -113,17 +113,15 @@ class Subject:
     @cached_property
     def explainer(self) -> Explainer:
         """Explains texts that are encoded differently by limits of llama.cpp."""
-        from tokverify.compare.facts import Facts
         from tokverify.compare.limits.explaining import explainer_of
 
-        return explainer_of(self.encoder, Facts(self.expected, self.reference.path))
+        return explainer_of(self.encoder, self.reference)
 
     @property
     def original(self) -> Tokenizer | None:
         """The reference's tokenizer if it was read from another file and recognizes special tokens, else None."""
-        if self.found is None or self.found.path is None or not self.found.tokenizer.parses_special:
-            return None
-        return self.found.tokenizer
+        given = self.given
+        return given.tokenizer if given and given.path and given.parses_special else None
 
     @property
     def path(self) -> Path:
@@ -135,17 +133,10 @@ class Subject:
     @cached_property
     def document(self) -> Document:
         """The reference's tokenizer.json, parsed."""
-        from tokverify.sources.config import special_texts
-        from tokverify.sources.huggingface.document import parse
-
-        if not isinstance(self.expected, DocumentHolding):
+        document = self.reference.read_document()
+        if document is None:
             raise NotEvaluatedError("the reference is not a tokenizer.json")
-        path = self.reference.path
-        try:
-            texts = special_texts(path) if path else {}
-            return parse(self.expected.tokenizer_json(), str(path or self.reference.source), texts)
-        except TokverifyError as error:
-            raise NotEvaluatedError(str(error)) from error
+        return document
 
     @cached_property
     def includes_stages(self) -> bool:
@@ -160,10 +151,7 @@ class Subject:
         """What a GGUF file with the reference's tokenizer would declare, as far as the reference itself knows."""
         if not isinstance(self.expected, Declaring):
             raise NotEvaluatedError("the reference does not expose scores, types and flags")
-        try:
-            return self.expected.declared_spec()
-        except TokverifyError as error:
-            raise NotEvaluatedError(str(error)) from error
+        return self.expected.declared_spec()
 
     @cached_property
     def config(self) -> Mapping[str, Any]:

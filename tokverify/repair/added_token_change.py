@@ -18,8 +18,8 @@ from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_converted_control, is_filler
 
 if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
     from tokverify.repair.evidence import Evidence
-    from tokverify.repair.facts import Facts
 
 _PADDING_SCORE = -10_000.0
 """So low that a model that looks for the best sum of scores never uses a padding token for its own text."""
@@ -49,14 +49,14 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
         )
 
 
-def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Facts) -> TokenizerSpec:
+def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
     types = converted_types(reference, map(TokenType, types_of(reference)), facts)
     return _append(spec, reference.tokens[start:], types[start:], scores)
 
 
-def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Facts) -> dict[int, TokenPatch]:
+def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> dict[int, TokenPatch]:
     types, expected_types = types_of(spec), converted_types(reference, map(TokenType, types_of(reference)), facts)
     patches: dict[int, TokenPatch] = {}
     for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):

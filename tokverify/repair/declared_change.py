@@ -16,9 +16,9 @@ from tokverify.repair.extra_token_change import extra_tokens
 from tokverify.repair.shift_change import shifts
 
 if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
     from tokverify.engine.encoder import Encoder
     from tokverify.repair.change import TokenizerChange
-    from tokverify.repair.facts import Facts
     from tokverify.spec import TokenizerSpec
 
     _Generator = Callable[[Evidence], Iterator[TokenizerChange]]
@@ -45,7 +45,7 @@ _GENERATORS: tuple[_Generator, ...] = (
 )
 
 
-def declared_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> list[TokenizerChange]:
+def declared_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened) -> list[TokenizerChange]:
     """Return one change for each way in which the reference declares something else.
 
     Args:

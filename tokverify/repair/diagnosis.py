@@ -2,7 +2,6 @@
 
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.declared_change import declared_changes
-from tokverify.repair.facts import Facts
 from tokverify.repair.search import DiagnosisResult, diagnose
 
-__all__ = ["DiagnosisResult", "Facts", "TokenizerChange", "declared_changes", "diagnose"]
+__all__ = ["DiagnosisResult", "TokenizerChange", "declared_changes", "diagnose"]

@@ -13,8 +13,8 @@ from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
     from tokverify.engine.encoder import Encoder
-    from tokverify.repair.facts import Facts
 
 
 class Goal(Protocol):
@@ -93,7 +93,7 @@ class Evidence:
     spec: TokenizerSpec
     encoder: Encoder | None
     """None if llama.cpp refuses the tokenizer."""
-    facts: Facts
+    facts: Opened
     targets: Sequence[Target]
     """The failing texts."""
 
@@ -146,7 +146,7 @@ class DecodingEvidence:
 
     spec: TokenizerSpec
     encoder: Encoder
-    facts: Facts
+    facts: Opened
     targets: Sequence[DecodingTarget]
 
     @cached_property

@@ -22,7 +22,7 @@ from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
 
 if TYPE_CHECKING:
-    from tokverify.repair.facts import Facts
+    from tokverify.compare.opened import Opened
 
 _MARKS = "▁Ġ# "
 """How families mark tokens that begin or continue a word."""
@@ -46,7 +46,7 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 
-def find_other_model(spec: TokenizerSpec, facts: Facts) -> str:
+def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     """Say why a reference belongs to another model, or to another version of it, and what to do; empty if it does not.
 
     What the file itself says speaks for it: no fault writes markers in place of tokens that stand for nothing, or those
@@ -79,7 +79,7 @@ def _lost_markers(spec: TokenizerSpec, reference: Sequence[str]) -> list[int]:
     ]
 
 
-def is_of_other_model(spec: TokenizerSpec, facts: Facts) -> bool:
+def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     """Whether a reference belongs to another model, or to another version of the model with other ids.
 
     Case, compatibility forms and the marks of words do not count, because faults change them.

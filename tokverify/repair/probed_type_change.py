@@ -1,22 +1,43 @@
-"""Generate changes to the types that probing a reference reveals, if it declares none."""
+"""Changes to the types of tokens that a reference does not declare: they are found out by encoding texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from tokverify.compare.opened import Opened
+from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.token_text import is_converted_control
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
-    from tokverify.repair.facts import Facts
+
+_MOST_PROBES = 6
+"""A probe takes thousands of encodings; beyond the limit the last result is used."""
+_SETTINGS = (
+    "model",
+    "pre",
+    "charsmap",
+    "add_space_prefix",
+    "remove_extra_whitespaces",
+    "lowercase",
+    "strip_accents",
+    "nfc",
+)
+"""What a probe depends on besides the arrays."""
+_MOST_MATCHED = 0.5
+"""If more of the tokens seem to be matched in texts, the guess is too wrong to tell them from ordinary ones."""
+_MATCHED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
 
 
 def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -29,7 +50,7 @@ def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     yield from _undecided_types(evidence)
 
 
-def extended_by_probing(change: TokenizerChange, spec: TokenizerSpec, facts: Facts) -> TokenizerChange | None:
+def extended_by_probing(change: TokenizerChange, spec: TokenizerSpec, facts: Opened) -> TokenizerChange | None:
     """Extend a change of types to all tokens of the same kinds, with the types that probing the reference reveals.
 
     A diagnosis sees only the tokens in failing texts, and guesses their types.
@@ -61,7 +82,7 @@ def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec, facts = evidence.spec, evidence.facts
     if _declares_types(facts):
         return
-    candidates, types = facts.probing.undecided(spec).intersection(evidence.missing), types_of(spec)
+    candidates, types = probing_of(facts).undecided(spec).intersection(evidence.missing), types_of(spec)
     plain = (id for id in sorted(candidates) if id < len(types) and types[id] == TokenType.NORMAL)
     ids = [id for id in plain if not is_converted_control(spec.tokens[id])]
     if ids:
@@ -69,25 +90,91 @@ def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield set_type(spec, patches, TokenType.USER_DEFINED, cost.SEVERAL_TYPES)
 
 
-def patches_by_probing(facts: Facts, spec: TokenizerSpec) -> dict[int, TokenPatch]:
+def patches_by_probing(facts: Opened, spec: TokenizerSpec) -> dict[int, TokenPatch]:
     """Return patches for the tokens that the reference matches under other conditions, if it declares no types."""
     return {id: TokenPatch(type=type) for id, type, is_same in _probed(facts, spec) if not is_same}
 
 
-def confirmed_by_probing(facts: Facts, spec: TokenizerSpec) -> frozenset[int]:
+def confirmed_by_probing(facts: Opened, spec: TokenizerSpec) -> frozenset[int]:
     """Return the ids of the tokens that have a type with the same effect in the reference, if it declares no types."""
     same = frozenset(id for id, _, is_same in _probed(facts, spec) if is_same)
-    return same - facts.probing.undecided(spec) if same else same
+    return same - probing_of(facts).undecided(spec) if same else same
 
 
-def _probed(facts: Facts, spec: TokenizerSpec) -> Iterator[tuple[int, int, bool]]:
+def _probed(facts: Opened, spec: TokenizerSpec) -> Iterator[tuple[int, int, bool]]:
     """Yield each id with the type that probing reveals, and whether ours has the same effect."""
     if _declares_types(facts):
         return
-    pairs = zip(types_of(spec), converted_types(spec, facts.probing.types(spec) or (), facts), strict=False)
+    pairs = zip(types_of(spec), converted_types(spec, probing_of(facts).types(spec) or (), facts), strict=False)
     for id, (ours, theirs) in enumerate(pairs):
         yield id, theirs, type_effect(ours, spec) == type_effect(theirs, spec)
 
 
-def _declares_types(facts: Facts) -> bool:
+def _declares_types(facts: Opened) -> bool:
     return facts.spec is not None or facts.added_tokens is not None
+
+
+def probing_of(reference: Opened) -> Probing:
+    """Return what finds out what a reference does not declare; it remembers its answers."""
+    return _PROBINGS.setdefault(reference, Probing(reference.tokenizer))
+
+
+class Probing:
+    """Probes one reference, each time that our side has other tokens, merges or scores."""
+
+    def __init__(self, reference: Tokenizer | None) -> None:
+        self._reference = reference
+        self._results: dict[tuple[object, ...], ProbedTokens | None] = {}
+
+    def types(self, spec: TokenizerSpec) -> Sequence[TokenType] | None:
+        """Return the type of each of our tokens in the reference; our own type where ids do not tell.
+
+        Args:
+            spec: What our side declares. Apart from the types, it must be roughly right.
+        """
+        probed = self._probe(spec)
+        if probed is None or sum(type in _MATCHED for type in probed.types) > _MOST_MATCHED * len(probed.types):
+            return None
+        ours = [TokenType(type) for type in spec.types or [TokenType.NORMAL.value] * len(spec.tokens)]
+        return [
+            self._choose(own, TokenType(probed.types[id]), id, probed) if id < len(probed.types) else own
+            for id, own in enumerate(ours)
+        ]
+
+    def undecided(self, spec: TokenizerSpec) -> frozenset[int]:
+        """Return the tokens that may be NORMAL or USER_DEFINED: in the texts of the probe, both have the same ids."""
+        probed = self._probe(spec)
+        return probed.undecided if probed else frozenset()
+
+    def _choose(self, own: TokenType, found: TokenType, id: int, probed: ProbedTokens) -> TokenType:
+        if id in probed.undecided or probed.vocabulary.texts[id] is None:
+            return own
+        if found in _MATCHED:
+            # The two are matched alike, and only a text that nothing matches tells which of them it is.
+            return own if {own, found} <= {TokenType.CONTROL, TokenType.UNKNOWN} else found
+        can_tell = self._reference is not None and self._reference.parses_special
+        if own is TokenType.USER_DEFINED or (own is TokenType.CONTROL and can_tell):
+            return TokenType.BYTE if id in probed.byte_ids else TokenType.NORMAL
+        return own
+
+    def _probe(self, spec: TokenizerSpec) -> ProbedTokens | None:
+        arrays = (tuple(values or ()) for values in (spec.tokens, spec.merges, spec.scores))
+        key = (*(getattr(spec, name) for name in _SETTINGS), *map(hash, arrays))
+        if key not in self._results:
+            if self._reference is None:
+                return None
+            if len(self._results) >= _MOST_PROBES:
+                return list(self._results.values())[-1]
+            self._results[key] = self._ask(self._reference, spec)
+        return self._results[key]
+
+    def _ask(self, reference: Tokenizer, spec: TokenizerSpec) -> ProbedTokens | None:
+        try:
+            return probe_tokens(reference, spec)
+        except GoneError:
+            raise
+        except TokverifyError:
+            return None
+
+
+_PROBINGS: WeakKeyDictionary[Opened, Probing] = WeakKeyDictionary()

@@ -18,7 +18,7 @@ from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.repair.facts import Facts
+    from tokverify.compare.opened import Opened
 
 _Goal = TypeVar("_Goal", bound=Goal)
 Changes: TypeAlias = "Mapping[str, Iterator[TokenizerChange]]"
@@ -44,17 +44,17 @@ class Problem(Generic[_Goal]):
 
 
 def id_problem(
-    spec: TokenizerSpec, encoder: Encoder | None, results: Sequence[CaseResult], facts: Facts
+    spec: TokenizerSpec, encoder: Encoder | None, results: Sequence[CaseResult], facts: Opened
 ) -> Problem[Target] | None:
     """Return the cases whose ids differ; None if there is none that a change on our side could fix."""
-    failing, matching = _targets(results, facts.expected)
+    failing, matching = _targets(results, facts.tokenizer)
     if not failing:
         return None
     declared = declared_changes(spec, encoder, facts)
     return Problem(failing, matching, partial(_id_changes, facts), tuple(declared))
 
 
-def _id_changes(facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Changes:
+def _id_changes(facts: Opened, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Changes:
     evidence = Evidence(spec, encoder, facts, left)
     return {name: generate(evidence) for name, generate in COUNTERFACTUALS.items()}
 
@@ -91,9 +91,9 @@ def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...]
     return tuple(ids)
 
 
-def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encoder) -> Problem[DecodingTarget] | None:
+def decoding_problem(results: Sequence[CaseResult], facts: Opened, encoder: Encoder) -> Problem[DecodingTarget] | None:
     """Return the cases that decode differently although all ids are equal; None if there is none."""
-    clean_up = facts.expected is not None and facts.expected.decodes_as_llama_cpp
+    clean_up = facts.tokenizer is not None and facts.tokenizer.decodes_as_llama_cpp
     failing: list[DecodingTarget] = []
     controls: list[Goal] = []
     for result in results:
@@ -111,7 +111,7 @@ def decoding_problem(results: Sequence[CaseResult], facts: Facts, encoder: Encod
 
 
 def _decoding_changes(
-    facts: Facts, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[DecodingTarget]
+    facts: Opened, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[DecodingTarget]
 ) -> Changes:
     if encoder is None:
         return {}

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.compare.contradiction import drop_blamed, explain_blame
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.references.location import EXPECT
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.facts import Facts
 from tokverify.repair.fix.fixing import Plan, make_plan
 from tokverify.repair.fix.measure import Measure
 from tokverify.repair.other_model import find_other_model
@@ -36,7 +36,7 @@ _NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")
 
 
 def find_repair(
-    report: Report, declaration: Declaration, encoder: Encoder, facts: Facts, *, encodings: int = ENCODINGS
+    report: Report, declaration: Declaration, encoder: Encoder, facts: Opened, *, encodings: int = ENCODINGS
 ) -> Report:
     """Record in a report why it fails, and the change that `tokverify fix` would write.
 
@@ -59,7 +59,7 @@ def find_repair(
     if found is None and len(results) < len(report.results) and is_reference_at_fault:
         return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing_differences(report)
-    if facts.expected is None or not is_failing or not _is_file_suspected(report, found):
+    if facts.tokenizer is None or not is_failing or not _is_file_suspected(report, found):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
     try:

@@ -23,7 +23,7 @@ from tokverify.report.run import CaseResult
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from tokverify.repair.facts import Facts
+    from tokverify.compare.opened import Opened
 
 
 _Goal = TypeVar("_Goal", bound=Goal)
@@ -52,7 +52,7 @@ class DiagnosisResult:
 
 def diagnose(
     spec: TokenizerSpec,
-    facts: Facts,
+    facts: Opened,
     results: Iterable[CaseResult],
     *,
     encoder: Encoder | None = None,
@@ -104,7 +104,7 @@ class _Search(Generic[_Goal]):
         spec: TokenizerSpec,
         encoder: Encoder | None,
         problem: Problem[_Goal],
-        facts: Facts,
+        facts: Opened,
         budget: Budget,
         least: int = 1,
     ) -> None:

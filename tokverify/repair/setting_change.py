@@ -111,7 +111,7 @@ def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Give EOT or EOM to tokens that end a generation in the reference only, and take it from those that do not."""
-    expected = evidence.facts.expected
+    expected = evidence.facts.tokenizer
     if evidence.encoder is None or evidence.facts.gguf_spec is not None or not isinstance(expected, EndListing):
         return
     ends, settings = expected.generation_ends(), evidence.encoder.settings

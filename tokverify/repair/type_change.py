@@ -26,8 +26,8 @@ from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
     from tokverify.repair.evidence import Evidence
-    from tokverify.repair.facts import Facts
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
@@ -216,7 +216,7 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
     return is_control and type == TokenType.USER_DEFINED and not evidence.facts.parses_special
 
 
-def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Facts) -> list[TokenType]:
+def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Opened) -> list[TokenType]:
     """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
 
     As user-defined tokens, they would also be matched in what the users of a model write, who could forge them.

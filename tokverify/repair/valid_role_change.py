@@ -11,10 +11,10 @@ from tokverify.repair.token_patch import types_of
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.repair.facts import Facts
+    from tokverify.compare.opened import Opened
 
 
-def valid_roles(spec: TokenizerSpec, facts: Facts) -> list[TokenizerChange]:
+def valid_roles(spec: TokenizerSpec, facts: Opened) -> list[TokenizerChange]:
     """Return one change for each role whose id is out of range; llama.cpp ignores such an id.
 
     The role goes to the token that the reference declares or, if it declares none, that a name suggests.
@@ -22,7 +22,7 @@ def valid_roles(spec: TokenizerSpec, facts: Facts) -> list[TokenizerChange]:
     return [_valid_role(spec, role, facts) for role, id in spec.special_ids.items() if id >= len(spec.tokens)]
 
 
-def _valid_role(spec: TokenizerSpec, role: str, facts: Facts) -> TokenizerChange:
+def _valid_role(spec: TokenizerSpec, role: str, facts: Opened) -> TokenizerChange:
     is_declared = role in facts.special_ids or facts.gguf_spec is not None
     id = facts.special_ids.get(role) if is_declared else _suggest_id(spec, role)
     if id is None or id >= len(spec.tokens):

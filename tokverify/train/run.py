@@ -14,10 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.compare.convert import convert
+from tokverify.compare.opened import OpenedReference
 from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.errors import TokverifyError
 from tokverify.references.file import open_file
-from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.repair import add_repairs
 from tokverify.report.run import Report, count_decode_differences, run_exit_code
 from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
@@ -105,8 +106,7 @@ def _diagnose(report: Report, trained: Path, converted: Path) -> Report:
     if not run_exit_code(report) and not count_decode_differences(report):
         return report
     encoder, found = load_gguf(converted), open_file(trained)
-    facts = Facts(found.tokenizer, found.path)
-    result = diagnose(encoder.spec, facts, report.results, encoder=encoder)
+    result = diagnose(encoder.spec, OpenedReference(found), report.results, encoder=encoder)
     return replace(report, diagnosis=result.diagnosis) if result else report
 
 

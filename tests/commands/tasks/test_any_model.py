@@ -14,9 +14,10 @@ from support.paths import ROOT, SAMPLE
 from support.server_stand_ins import VllmStandIn
 from support.stand_in import StandIn
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import OpenedReference, open_subject
+from tokverify.commands.tasks.opening import open_subject
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
+from tokverify.compare.opened import OpenedReference
 from tokverify.report.run import FAILING, Report, Status, count_status, failing_differences, run_exit_code
 from tokverify.sources.load import load_gguf
 

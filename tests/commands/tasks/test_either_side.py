@@ -12,7 +12,8 @@ from support.paths import ROOT, SAMPLE
 from support.stand_in import StandIn
 from tokverify import convert_tokenizer, load_gguf, open_model, verify_model
 from tokverify.commands.cli import main
-from tokverify.commands.tasks.opening import OpenedReference, open_reference, open_subject
+from tokverify.commands.tasks.opening import open_reference, open_subject
+from tokverify.compare.opened import OpenedReference
 from tokverify.errors import TokverifyError
 
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))

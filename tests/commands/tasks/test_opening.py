@@ -102,7 +102,7 @@ def test_an_opened_reference_is_used_as_it_is():
 
 
 def test_the_side_of_a_large_model_has_no_digest(monkeypatch):
-    monkeypatch.setattr("tokverify.commands.tasks.opening._MAX_HASHED_BYTES", 10)
+    monkeypatch.setattr("tokverify.compare.opened._MAX_HASHED_BYTES", 10)
     assert tokverify.open_model(MODEL).description.sha256 is None
 
 

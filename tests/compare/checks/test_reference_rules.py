@@ -9,6 +9,7 @@ import pytest
 from support.rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
+from tokverify.compare.opened import OpenedReference
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
@@ -283,7 +284,7 @@ def test_every_rule_is_triggered():
 @pytest.mark.parametrize("code", [code for code in RULES if code > "TV200"])
 @pytest.mark.parametrize("location", [None, "rebuilt"])
 def test_a_real_reference_is_required(code, location):
-    found = location and open_reference(location, spec=BPE)
+    found = OpenedReference(open_reference(location, spec=BPE)) if location else None
     with pytest.raises(NotEvaluatedError, match=r"name one with -r|rebuilt from the file"):
         findings(code, Subject(Declaration(spec=BPE), found))
 
@@ -324,7 +325,7 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
     assert (found.severity, "here and in the reference" in found.message) == (INFO, True)
     [alone] = findings("TV112", replace(BPE, chat_template=template))
     assert alone.severity == ERROR
-    rebuilt = Subject(subject.declaration, open_reference("rebuilt", spec=subject.spec))
+    rebuilt = Subject(subject.declaration, OpenedReference(open_reference("rebuilt", spec=subject.spec)))
     assert findings("TV112", rebuilt)[0].severity == ERROR
 
 

@@ -14,11 +14,12 @@ from support.limits import added, assert_different, assert_limit, explained, ver
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import Facts, diagnose
+from tokverify.repair.diagnosis import diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.tokenizer_file import read_spec as read_spec_of
@@ -226,7 +227,7 @@ def test_a_fault_of_the_file_is_found_in_a_case_that_needs_a_limit_too(tmp_path:
     wrong = replace(spec, merges=["Ã ©", "b c", "a b"])
     report = verify(wrong, path, ("abc e\u0301", "e\u0301", "x"))
     found = open_reference(path)
-    result = diagnose(wrong, Facts(found.tokenizer, found.path), report.results, encoder=Encoder(wrong))
+    result = diagnose(wrong, Opened(found.tokenizer, found.path), report.results, encoder=Encoder(wrong))
     assert result is not None
     best = result.diagnosis.explanations[0]
     assert (best.failing, best.unexplained) == (2, ())

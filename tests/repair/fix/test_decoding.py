@@ -9,8 +9,8 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, spm_spec
 from tokverify.case import Case
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.fixing import make_plan, to_report
 from tokverify.report.fix import fix_exit_code
 from tokverify.sources.gguf.declaration import Declaration
@@ -38,7 +38,7 @@ class Broken(Bare):
 
 def test_byte_tokens_of_another_type_are_repaired_by_decoding_alone():
     types = [TokenType.NORMAL.value if type == BYTE else type for type in SPM.types]
-    facts = Facts(Bare(Encoder(SPM)))
+    facts = Opened(Bare(Encoder(SPM)))
     plan = make_plan(Path("model.gguf"), Declaration(spec=replace(SPM, types=types)), facts, CASES)
     assert plan.before.verification().fail == 0
     assert plan.change.transform(SPM).types == SPM.types
@@ -46,12 +46,12 @@ def test_byte_tokens_of_another_type_are_repaired_by_decoding_alone():
 
 
 def test_decoding_that_nothing_explains_prevents_success():
-    plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Facts(Garbling(Encoder(SPM))), CASES)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Opened(Garbling(Encoder(SPM))), CASES)
     assert plan.before.verification().fail == 0
     assert fix_exit_code(to_report(plan)) == 1
 
 
 def test_a_decoder_that_restores_no_plain_text_is_not_the_fault_of_the_file():
-    plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Facts(Broken(Encoder(SPM))), CASES)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=SPM), Opened(Broken(Encoder(SPM))), CASES)
     assert plan.change is None
     assert fix_exit_code(to_report(plan)) == 0

@@ -10,12 +10,12 @@ from support.fifth_faults import one_score
 from support.made_vocabulary import unigram
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.references.huggingface import from_json
 from tokverify.references.rebuilt import build
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import type_ranges
 from tokverify.repair.fix.fixing import Plan, make_plan, to_report
@@ -42,7 +42,7 @@ CASES = [
 
 def planned(wrong: TokenizerSpec, right: TokenizerSpec, *, bare: bool = False) -> Plan:
     expected = Encoder(right, "right")
-    facts = Facts(Bare(expected) if bare else expected)
+    facts = Opened(Bare(expected) if bare else expected)
     return make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
 
 
@@ -141,7 +141,7 @@ def test_bos_stays_on_if_the_template_adds_it_too():
             self.adds_special = False
 
     spec = replace(typed(SPM, "new word", NORMAL), add_bos=True, chat_template="<s>{{ messages }}")
-    plan = make_plan(Path("model.gguf"), Declaration(spec=spec), Facts(Silent(SPM)), CASES)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=spec), Opened(Silent(SPM)), CASES)
     assert plan.change.transform(spec).types == SPM.types
     assert "add_bos" not in plan.change.sentence
 
@@ -149,7 +149,7 @@ def test_bos_stays_on_if_the_template_adds_it_too():
 def test_a_file_that_llama_cpp_refuses_is_repaired():
     wrong = replace(BPE, merges=None)
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("there are no merges"))
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE)), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(BPE)), CASES)
     assert plan.before.verification().refusal == "there are no merges"
     assert plan.change.transform(wrong).merges == BPE.merges
     assert fix_exit_code(written(plan)) == 0
@@ -202,7 +202,7 @@ def test_no_success_is_claimed_if_the_reference_cannot_show_why_bos_is_off(add_b
     expected = Bare(Encoder(right, "right"))
     expected.adds_special = False
     wrong = replace(right, add_space_prefix=False, add_bos=add_bos)
-    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(expected), CASES)
     assert plan.repair.kind == "add_space_prefix"
     assert fix_exit_code(written(plan)) == code
     assert [check.name for check in remaining(written(plan))] == ([] if add_bos else [AFFIXES])
@@ -219,7 +219,7 @@ def test_a_merge_that_only_one_token_needs_is_restored():
 
 def test_a_repair_that_reaches_its_limit_says_so():
     wrong = replace(BPE, pre="qwen2", merges=BPE.merges[1:])
-    facts = Facts(Bare(Encoder(BPE)))
+    facts = Opened(Bare(Encoder(BPE)))
     limited = to_report(make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES, encodings=1))
     assert (limited.stopped_early, fix_exit_code(limited)) == (True, 1)
     assert not to_report(planned(wrong, BPE, bare=True)).stopped_early
@@ -227,7 +227,7 @@ def test_a_repair_that_reaches_its_limit_says_so():
 
 def test_a_repair_that_is_complete_does_not_say_that_it_reached_its_limit():
     wrong = replace(BPE, pre="qwen2")
-    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(Encoder(BPE)), CASES, encodings=1)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(Encoder(BPE)), CASES, encodings=1)
     assert plan.change is not None
     assert not to_report(plan).stopped_early
 
@@ -280,7 +280,7 @@ def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str
     right = bpe_spec(["a b", "ab c"], {"<|end|>": CONTROL})
     right = replace(right, special_ids={"eos": len(right.tokens) - 1})
     document = build(right, resolve(right)).to_str().encode()
-    facts = Facts(from_json(document, source="right", special_texts=declared, is_file=True).tokenizer)
+    facts = Opened(from_json(document, source="right", special_texts=declared, is_file=True).tokenizer)
     wrong = appended(right, "<|im_end|>", eos=len(right.tokens))
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     fixed = plan.change.transform(wrong)
@@ -292,7 +292,7 @@ def test_tokens_with_embeddings_are_replaced_by_padding():
     size = len(BPE.tokens)
     wrong = appended(BPE, "<|pad|>")
     declaration = Declaration(spec=wrong, embedding_rows=size + 1, vocab_size=size + 1)
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(BPE, "right")), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(BPE, "right")), CASES)
     fixed = plan.change.transform(wrong)
     assert fixed.tokens[size:] == [f"[PAD{size}]"]
     assert fixed.types[size:] == [TokenType.UNUSED.value]
@@ -304,7 +304,7 @@ def test_tokens_with_embeddings_are_replaced_by_padding():
 
 def planned_with_embeddings(wrong: TokenizerSpec, right: TokenizerSpec, rows: int, **fields: object) -> Plan:
     declaration = Declaration(spec=wrong, embedding_rows=rows, vocab_size=rows, **fields)
-    return make_plan(Path("model.gguf"), declaration, Facts(Encoder(right, "right")), CASES)
+    return make_plan(Path("model.gguf"), declaration, Opened(Encoder(right, "right")), CASES)
 
 
 def test_tokens_with_embeddings_are_replaced_by_padding_together_with_other_faults():
@@ -342,7 +342,7 @@ def test_tokens_added_to_a_sentencepiece_model_are_kept():
     expected = Encoder(SPM, "right")
     expected.parses_special = False
     wrong = replace(appended(SPM, "<|pad|>"), scores=[*SPM.scores, 0.0])
-    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Facts(expected), CASES)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(expected), CASES)
     assert plan.change is None or len(plan.change.transform(wrong).tokens) == len(wrong.tokens)
 
 
@@ -355,7 +355,7 @@ def test_special_ids_out_of_range_are_corrected(bare: bool):
     refusal = BrokenFileError("out of range")
     expected = Encoder(right, "right")
     declaration = Declaration(spec=wrong, refusal=refusal)
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(expected) if bare else expected), CASES)
     assert plan.repair.kind == "bos_id+eos_id+pad_id"
     assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
     assert fix_exit_code(written(plan)) == 0
@@ -365,7 +365,7 @@ def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> t
     wrong = replace(right, special_ids={**right.special_ids, **roles})
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
     expected = Encoder(right, "right")
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(expected) if bare else expected), CASES)
     return plan, plan.change.transform(wrong)
 
 
@@ -398,14 +398,14 @@ def test_a_role_out_of_range_is_not_exchanged_with_another():
 
 def test_roles_out_of_range_are_corrected_after_another_role():
     wrong = replace(SPM, special_ids={"bos": 2, "eos": 2, "unk": 0, "pad": len(SPM.tokens)})
-    (change,) = certain_changes(wrong, None, Facts(None))
+    (change,) = certain_changes(wrong, None, Opened(None))
     other = replace(wrong, special_ids={**wrong.special_ids, "bos": 1})
     assert change.transform(other).special_ids == {"bos": 1, "eos": 2, "unk": 0}
 
 
 def test_byte_tokens_are_typed_after_another_change():
     wrong = replace(SPM, types=[NORMAL if type == BYTE else type for type in SPM.types])
-    (change,) = certain_changes(wrong, None, Facts(None))
+    (change,) = certain_changes(wrong, None, Opened(None))
     other = typed(wrong, "new word", NORMAL)
     assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
 
@@ -426,7 +426,7 @@ def test_a_type_that_a_tokenizer_json_lists_is_repaired_even_if_no_text_shows_it
     right = spm_spec({"a": -1, "\t": -2, **dict.fromkeys(runs, -3)}, dict.fromkeys(runs, USER_DEFINED))
     wrong = typed(typed(right, runs[0], CONTROL), runs[1], CONTROL)
     document = build(right, resolve(right)).to_str().encode()
-    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    facts = Opened(from_json(document, source="tokenizer.json").tokenizer)
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     assert plan.before.counts[TYPES] == 2
     assert "types of tokens" not in to_report(plan).not_compared
@@ -437,7 +437,7 @@ def test_a_type_that_a_tokenizer_json_lists_is_repaired_even_if_no_text_shows_it
 def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
     wrong = replace(SPM, types=SPM.types[:50], special_ids={**SPM.special_ids, **roles})
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has 50 elements"))
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(SPM, "right")), CASES)
     fixed = plan.change.transform(wrong)
     assert (fixed.types, fixed.special_ids) == (SPM.types, SPM.special_ids)
     assert fix_exit_code(written(plan)) == 0
@@ -449,7 +449,7 @@ def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool
     wrong = replace(SPM, **{name: [*getattr(SPM, name), 1, 1]})
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
     expected = Encoder(SPM, "right")
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(expected) if bare else expected), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(expected) if bare else expected), CASES)
     fixed = plan.change.transform(wrong)
     assert (fixed.types, fixed.scores) == (SPM.types, SPM.scores)
     assert plan.change.kind == name
@@ -460,14 +460,14 @@ def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool
 def test_missing_scores_are_counted_as_differing():
     wrong = replace(SPM, scores=SPM.scores[:-3])
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too few elements"))
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(SPM, "right")), CASES)
     assert plan.change.sentence == "using the reference's scores (3 differ)"
 
 
 def test_tokens_that_are_missing_next_to_scores_that_are_not_are_added():
     wrong = replace(SPM, tokens=SPM.tokens[:-2])
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Encoder(SPM, "right")), CASES)
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(SPM, "right")), CASES)
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types, fixed.scores) == (SPM.tokens, SPM.types, SPM.scores)
     assert fix_exit_code(written(plan)) == 0
@@ -477,7 +477,7 @@ def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
     wrong = appended(BPE, "ab 12", pad=len(BPE.tokens) + 1)
     wrong = replace(wrong, types=[*BPE.types, USER_DEFINED])
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
-    plan = make_plan(Path("model.gguf"), declaration, Facts(Bare(Encoder(BPE, "right"))), [])
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(Encoder(BPE, "right"))), [])
     left, right = Encoder(plan.change.transform(wrong)), Encoder(BPE)
     text = "ab 12"
     assert left.encode(text) == right.encode(text)
@@ -496,7 +496,7 @@ def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
 def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
     right = ended(BPE)
     document = build(right, resolve(right)).to_str().encode()
-    facts = Facts(from_json(document, source="tokenizer.json").tokenizer)
+    facts = Opened(from_json(document, source="tokenizer.json").tokenizer)
     wrong = pruned(right, "abc", "12")
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     fixed = plan.change.transform(wrong)

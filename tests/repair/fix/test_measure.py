@@ -5,11 +5,11 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import bpe_spec
 from tokverify.case import Case
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, NATIVE, PYTHON, available_engine
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.measure import Measuring
 from tokverify.sources.gguf.declaration import Declaration
 
@@ -18,7 +18,7 @@ def cost(*texts: str) -> int:
     spec, budget = bpe_spec(["a b"]), Budget()
     before = budget.left
     cases = [Case(id=str(index), suite="s", text=text) for index, text in enumerate(texts)]
-    Measuring(Declaration(spec=spec), "m", Facts(Bare(Encoder(spec))), cases, budget).measure(spec)
+    Measuring(Declaration(spec=spec), "m", Opened(Bare(Encoder(spec))), cases, budget).measure(spec)
     return before - budget.left
 
 

@@ -7,9 +7,10 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.spec_maker import bpe_spec
 from tokverify.case import Case
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import Facts, TokenizerChange
+from tokverify.repair.diagnosis import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
 from tokverify.repair.fix.repair_search import prune
 from tokverify.sources.gguf.declaration import Declaration
@@ -38,7 +39,7 @@ DIGITS = set_fields("pre", pre="qwen2")  # splits 12, which no case contains
 )
 def test_what_changes_no_case_is_dropped_if_it_is_not_needed(parts: list[TokenizerChange], kinds: list[str]):
     expected = Bare(Encoder(RIGHT))
-    measuring = Measuring(Declaration(spec=WRONG), "m", Facts(expected), CASES, Budget())
+    measuring = Measuring(Declaration(spec=WRONG), "m", Opened(expected), CASES, Budget())
     assert [part.kind for part in prune(measuring, WRONG, parts, expected)] == kinds
 
 
@@ -46,12 +47,12 @@ def test_a_part_that_only_other_texts_need_is_kept():
     wrong = replace(WRONG, pre="qwen2")
     back = set_fields("pre", pre=RIGHT.pre)
     expected = Bare(Encoder(RIGHT))
-    measuring = Measuring(Declaration(spec=wrong), "m", Facts(expected), CASES, Budget())
+    measuring = Measuring(Declaration(spec=wrong), "m", Opened(expected), CASES, Budget())
     assert prune(measuring, wrong, [MERGES, back], expected) == [MERGES, back]
     assert not measuring.measure(RIGHT).counts["generated texts"]
 
 
 def test_nothing_is_dropped_when_the_budget_is_spent():
     expected = Bare(Encoder(RIGHT))
-    measuring = Measuring(Declaration(spec=WRONG), "m", Facts(expected), CASES, Budget(0))
+    measuring = Measuring(Declaration(spec=WRONG), "m", Opened(expected), CASES, Budget(0))
     assert prune(measuring, WRONG, [DIGITS, MERGES], expected) == [DIGITS, MERGES]

@@ -6,9 +6,9 @@ import pytest
 
 from support.bare_tokenizer import Bare
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.probe import probe_tokens
 from tokverify.repair.probe.ids_only import IdsOnly
 from tokverify.repair.probed_type_change import patches_by_probing
@@ -99,7 +99,7 @@ def test_a_reference_that_lists_only_some_of_its_tokens_reveals_no_types(spec):
     reference = Bare(Encoder(spec))
     reference.vocab_size = 1
     assert reference.encode("\ua66e", add_special=False, parse_special=False)[-1] >= reference.vocab_size
-    assert patches_by_probing(Facts(reference), plain(spec)) == {}
+    assert patches_by_probing(Opened(reference), plain(spec)) == {}
 
 
 def test_a_reference_that_lists_no_tokens_cannot_be_probed():
@@ -108,7 +108,7 @@ def test_a_reference_that_lists_no_tokens_cannot_be_probed():
     for hiding in (reference, IdsOnly(reference)):
         with pytest.raises(UnsupportedError, match="bare lists none"):
             probe_tokens(hiding, plain(SPM))
-    assert patches_by_probing(Facts(reference), plain(SPM)) == {}
+    assert patches_by_probing(Opened(reference), plain(SPM)) == {}
 
 
 def test_a_byte_token_without_bytes_is_no_byte_token():
@@ -177,4 +177,4 @@ def test_a_single_character_whose_runs_are_matched_is_undecided():
     probed = probe_tokens(Bare(Encoder(spec)), plain(spec))
     assert single in probed.undecided
     assert probed.types[single] == USER_DEFINED
-    assert not patches_by_probing(Facts(Bare(Encoder(spec))), spec)
+    assert not patches_by_probing(Opened(Bare(Encoder(spec))), spec)

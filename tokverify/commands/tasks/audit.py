@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.commands.tasks.declaration import ModelLocation, open_declaration
-from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource, engine_version, open_reference
+from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
+from tokverify.compare.opened import OpenedReference, engine_version
 from tokverify.compare.repair import add_remedies
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
@@ -50,7 +51,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     rules = _select_rules(tuple(select), tuple(ignore))
     accepted = read_waivers(Path(waivers), RULES) if waivers is not None else []
     opened = open_declaration(model, "gguf")
-    found = None if reference is None else open_reference(opened, reference).found
+    found = None if reference is None else open_reference(opened, reference)
     subject = Subject(opened.declaration, found, opened.file.name)
     report = replace(
         audit(subject, rules, accepted),
@@ -58,13 +59,13 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         fail_on=fail_on,
         fingerprint=subject.fingerprint,
         reference=found.source if found else None,
-        reference_sha256=found.sha256 if found else None,
-        caveat=found.caveat if found else "",
+        reference_sha256=found.found.sha256 if found else None,
+        caveat=found.found.caveat if found else "",
         options=dict(options or {}),
-        versions={"tokverify": __version__, **engine_version(), **(found.versions if found else {})},
+        versions={"tokverify": __version__, **engine_version(), **(found.found.versions if found else {})},
     )
-    location = (reference.path or reference.found.source) if isinstance(reference, OpenedReference) else reference
-    repairs_with = None if found is None or found.reads_model else str(location)
+    location = (reference.path or reference.source) if isinstance(reference, OpenedReference) else reference
+    repairs_with = None if found is None or found.found.reads_model else str(location)
     return add_remedies(report, repairs_with)
 
 

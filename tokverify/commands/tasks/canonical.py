@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tokverify.case import Case
-from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference, python_version
+from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
 from tokverify.compare.canonical import CanonicalCheck, FoundDeviation
+from tokverify.compare.opened import python_version
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, DeviationCount
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.sources.sequence_log import LoggedSequence, read_log

@@ -9,15 +9,8 @@ from pathlib import Path
 
 from tokverify.chat.conversation import load_conversations, read_content
 from tokverify.chat.trial import ChatReference, try_templates
-from tokverify.commands.tasks.opening import (
-    ModelSource,
-    OpenedModel,
-    OpenedReference,
-    ReferenceSource,
-    engine_version,
-    open_model,
-    open_reference,
-)
+from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
+from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import TokverifyError
 from tokverify.report.chat import ChatReport
 from tokverify.report.finding import Severity

@@ -13,11 +13,12 @@ from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, engine_version, open_model, open_reference
+from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.commands.tasks.run import OnProgress, expectation_side, names_expected, verify_model
 from tokverify.commands.tasks.several import perform_each
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.baseline_writer import render_baseline
+from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.location import Location
 from tokverify.report.audit import AuditReport

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tokverify.commands.tasks.opening import (
-    OpenedModel,
-    OpenedReference,
-    engine_version,
-    open_model,
-    open_reference,
-    python_version,
-)
-from tokverify.compare.facts import Facts
+from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.compare.limits.explaining import Explainer, explainer_of
+from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version, python_version
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.check import Checker, TokenizerChecker
 from tokverify.corpus.example import Comparison
@@ -105,7 +98,7 @@ class Opened:
         return TokenizerChecker(encoder, expected, self.mode, classifier.classify, self._limits())
 
     def _limits(self) -> Explainer:
-        return explainer_of(self.model.encoder, Facts(self.reference.tokenizer)) if self.reference else Explainer()
+        return explainer_of(self.model.encoder, self.reference) if self.reference else Explainer()
 
     def _describe_reference(self) -> str:
         if self.reference is None:

@@ -9,11 +9,12 @@ from tempfile import TemporaryDirectory
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_tokenizer
+from tokverify.commands.tasks.opening import open_tokenizer
 from tokverify.compare.diff.compare import compare_versions
 from tokverify.compare.diff.revision import path_here, revision_of
 from tokverify.compare.diff.version import Version
 from tokverify.compare.fuzz.plan import FuzzPlan
+from tokverify.compare.opened import OpenedModel, engine_version
 from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
 from tokverify.report.consequence import Level

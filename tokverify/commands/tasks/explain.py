@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from tokverify.commands.tasks.encode import find_end
 from tokverify.commands.tasks.opening import (
     ModelSource,
-    OpenedReference,
     ReferenceSource,
     SubjectSource,
     open_model,
     open_reference,
     open_subject,
 )
+from tokverify.compare.opened import OpenedReference
 from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
 from tokverify.explain.stages import explain_exposed
@@ -48,7 +48,7 @@ def explain_text(
     expected = None if reference is None else open_reference(opened, reference).tokenizer
     if isinstance(opened, OpenedReference):
         options = {"add_special": add_special, "parse_special": parse_special}
-        return explain_exposed(opened.tokenizer, opened.found.source, text, expected, **options)
+        return explain_exposed(opened.tokenizer, opened.source, text, expected, **options)
     return explain(opened.encoder, text, expected, add_special=add_special, parse_special=parse_special)
 
 

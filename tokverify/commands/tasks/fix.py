@@ -8,13 +8,13 @@ from pathlib import Path
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.declaration import OpenedDeclaration, open_declaration
-from tokverify.commands.tasks.opening import OpenedReference, ReferenceSource, open_reference
+from tokverify.commands.tasks.declaration import open_declaration
+from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import TokverifyError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.other_reference import compare_with_others
 from tokverify.repair.other_model import find_other_model
@@ -60,11 +60,10 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
-    facts = Facts(found.tokenizer, found.path)
-    _require_same_model(path, opened.spec, facts)
+    _require_same_model(path, opened.spec, found)
     encodings = THOROUGH if thorough else ENCODINGS
-    plan = make_plan(path, opened.declaration, facts, cases, encodings=encodings)
-    _require_sound_reference(path, plan, facts)
+    plan = make_plan(path, opened.declaration, found, cases, encodings=encodings)
+    _require_sound_reference(path, plan, found)
     others = tuple(_compare_with_others(opened, found, plan, cases))
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
@@ -78,21 +77,21 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     )
 
 
-def _require_same_model(model: Path, spec: TokenizerSpec, facts: Facts) -> None:
-    if doubt := find_other_model(spec, facts):
+def _require_same_model(model: Path, spec: TokenizerSpec, reference: OpenedReference) -> None:
+    if doubt := find_other_model(spec, reference):
         raise TokverifyError(f"{model}: {doubt}")
 
 
-def _require_sound_reference(model: Path, plan: Plan, facts: Facts) -> None:
+def _require_sound_reference(model: Path, plan: Plan, reference: OpenedReference) -> None:
     """Do not leave it at "not repaired" if it is the reference that should be."""
-    if plan.change is None and plan.after.encoder and facts.expected:
-        blame = find_blame(plan.after.encoder, facts.expected)
+    if plan.change is None and plan.after.encoder:
+        blame = find_blame(plan.after.encoder, reference.tokenizer)
         if blame:
             raise TokverifyError(f"{model}: not repaired: {blame}")
 
 
 def _compare_with_others(
-    model: OpenedDeclaration, reference: OpenedReference, plan: Plan, cases: Sequence[Case]
+    model: OpenedModel, reference: OpenedReference, plan: Plan, cases: Sequence[Case]
 ) -> Iterator[OtherReference]:
     """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
     if plan.after.encoder:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import OpenedModel, OpenedReference, open_reference, open_subject, open_tokenizers
+from tokverify.commands.tasks.opening import open_reference, open_subject, open_tokenizers
 from tokverify.commands.tasks.own_rules import add_rule_findings
 from tokverify.commands.tasks.run import explain_missing_diagnosis
 from tokverify.compare.comparison import compare_beyond_texts, verify_tokenizers
@@ -19,6 +19,7 @@ from tokverify.compare.fuzz.earlier import EarlierFailures
 from tokverify.compare.fuzz.explained import Explained, ExplainingChange
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport, Stop
 from tokverify.report.run import CaseResult, Report, Status
@@ -136,14 +137,13 @@ def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[
 
 def explain_results(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
     """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
-    from tokverify.repair.diagnosis import Facts, diagnose
+    from tokverify.repair.diagnosis import diagnose
 
     shipped = verify_tokenizers(model.encoder, reference.tokenizer, load_cases())
     if shipped.gone:
         raise GoneError(shipped.gone)
     matching = [result for result in shipped.results if result.status is Status.MATCH]
-    facts = Facts(reference.tokenizer, reference.path)
-    found = diagnose(model.spec, facts, [*results, *matching], encoder=model.encoder)
+    found = diagnose(model.spec, reference, [*results, *matching], encoder=model.encoder)
     if found is None:
         return Explained(None)
     changes = [

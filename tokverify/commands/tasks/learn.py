@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokverify.commands.tasks.opening import python_version
 from tokverify.compare.convert.special_tokens import warn_of_ends
+from tokverify.compare.opened import python_version
 from tokverify.compare.side import reference_side
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError

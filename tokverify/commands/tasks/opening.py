@@ -2,116 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
 from tokverify import references
-from tokverify.commands.tasks.declaration import ModelLocation, OpenedDeclaration, open_declaration
-from tokverify.compare.side import reference_side, side_of
+from tokverify.commands.tasks.declaration import ModelLocation, open_declaration
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.references import FoundReference
-from tokverify.report.run import Side
-from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.location import find_existing, suggest_file
 from tokverify.sources.stores.location import is_stored, locate
-from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import name_of_page
-from tokverify.sources.tokenizer_file import file_of, kind_of_model
-from tokverify.spec import TokenizerSpec
-from tokverify.system.quick_exit import keep_until_exit
+from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.tokenizer import Tokenizer
 
-# Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
-_MAX_HASHED_BYTES = 256 * 2**20
 _FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken", ".txt")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenedModel:
-    """A tokenizer file that has been read, ready to encode."""
-
-    file: ModelFile
-    """The file and where it came from; for a tiktoken file, the path ends in `:PATTERN`."""
-
-    kind: str
-    """The format of the file, such as `gguf` or `sentencepiece`."""
-
-    declaration: Declaration
-    """What the file declares."""
-
-    encoder: Encoder
-    """The same tokenizer as llama.cpp uses it."""
-
-    def __post_init__(self) -> None:
-        keep_until_exit(self.encoder)
-
-    @property
-    def spec(self) -> TokenizerSpec:
-        """The tokenizer as the file declares it."""
-        return self.declaration.spec
-
-    @property
-    def tokenizer(self) -> Encoder:
-        """The tokenizer to compare."""
-        return self.encoder
-
-    @property
-    def path(self) -> Path:
-        """The file on this machine."""
-        return self.file.path
-
-    @cached_property
-    def description(self) -> Side:
-        """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
-        caveat = "; ".join(self.spec.left_out)
-        return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The engine that encodes."""
-        return engine_version(self.encoder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedReference:
-    """A tokenizer that has been loaded by its own library, server or program, with its provenance.
-
-    It is usually the reference, but can be on either side of a comparison.
-    """
-
-    found: FoundReference
-    """The reference as its adapter loaded it."""
-
-    def __post_init__(self) -> None:
-        keep_until_exit(self.found)
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer to compare."""
-        return self.found.tokenizer
-
-    @property
-    def description(self) -> Side:
-        """The description of the reference in reports."""
-        return reference_side(self.found)
-
-    @property
-    def path(self) -> Path | None:
-        """The file it was read from, if any."""
-        return self.found.path
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The versions of Python and of the libraries that load it."""
-        return {**python_version(), **self.found.versions}
 
 
 ModelSource: TypeAlias = "ModelLocation | OpenedModel"
@@ -139,13 +46,8 @@ def open_model(model: ModelSource) -> OpenedModel:
     if other := _other_tokenizer(model):
         raise TokverifyError(f"{other.text}: not a file; this command needs a GGUF file or another tokenizer file")
     opened = open_declaration(model)
-    if opened.declaration.refusal:
-        raise opened.declaration.refusal
-    file = opened.file
-    with file.prefixed_to_errors():
-        encoder = Encoder(opened.spec, file.name, in_background=True)
-    require_requested(encoder.engine)
-    return OpenedModel(file=file, kind=opened.kind, declaration=opened.declaration, encoder=encoder)
+    opened.encoder  # noqa: B018 - raises if llama.cpp refuses the file
+    return opened
 
 
 def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
@@ -161,7 +63,7 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     if isinstance(model, OpenedReference):
         return model
     if other := _other_tokenizer(model):
-        return OpenedReference(found=references.open_location(other))
+        return OpenedReference(references.open_location(other))
     return open_model(model)
 
 
@@ -181,9 +83,7 @@ def _other_tokenizer(model: ModelSource) -> Location | None:
     return location
 
 
-def open_reference(
-    model: OpenedModel | OpenedDeclaration | OpenedReference, reference: ReferenceSource = None
-) -> OpenedReference:
+def open_reference(model: OpenedModel | OpenedReference, reference: ReferenceSource = None) -> OpenedReference:
     """Load the reference of a model, looking for one if none is given.
 
     Args:
@@ -200,19 +100,17 @@ def open_reference(
         _require_existing(reference.text)
     if isinstance(model, OpenedReference):
         if reference is None:
-            raise TokverifyError(
-                f"{model.found.source}: a reference is looked for only if MODEL is a file; name one with -r"
-            )
+            raise TokverifyError(f"{model.source}: a reference is looked for only if MODEL is a file; name one with -r")
         found = references.open_location(reference, model=model.path)
     else:
-        settings = model.encoder.settings if isinstance(model, OpenedModel) else None
+        settings = model.encoder.settings if model.is_loaded else None
         if reference is None:
             from tokverify.references.discovery import find_reference
 
-            return OpenedReference(found=find_reference(model.file, model.spec, settings))
+            return OpenedReference(find_reference(model.file, model.spec, settings))
         found = references.open_location(reference, spec=model.spec, settings=settings, model=model.path)
     _require_another(model, found)
-    return OpenedReference(found=found)
+    return OpenedReference(found)
 
 
 def _require_existing(location: str) -> None:
@@ -221,10 +119,10 @@ def _require_existing(location: str) -> None:
         raise TokverifyError(f"{location}: no such file; {suggest_file(Path(location))}")
 
 
-def _require_another(model: OpenedModel | OpenedDeclaration | OpenedReference, found: FoundReference) -> None:
+def _require_another(model: OpenedModel | OpenedReference, found: FoundReference) -> None:
     """Reject a comparison of a tokenizer with itself, in which nothing could differ."""
     if isinstance(model, OpenedReference):
-        is_same = (model.tokenizer.name, model.found.source) == (found.tokenizer.name, found.source)
+        is_same = (model.tokenizer.name, model.source) == (found.tokenizer.name, found.source)
     else:
         is_same = isinstance(found.tokenizer, Encoder) and found.path is not None and found.path.samefile(model.path)
     if is_same:
@@ -248,7 +146,7 @@ def open_tokenizer(written: str | Location) -> OpenedModel | OpenedReference:
         path = Path(location)
     if path and not path.is_dir() and kind_of_model(path) == "gguf":
         return open_model(location.at(str(path)))
-    return OpenedReference(found=references.open_location(location))
+    return OpenedReference(references.open_location(location))
 
 
 def open_tokenizers(
@@ -257,28 +155,3 @@ def open_tokenizers(
     """Open a model and its reference in another process, which cannot receive them from this one."""
     opened = open_subject(model)
     return opened.tokenizer, open_reference(opened, reference).tokenizer
-
-
-def python_version() -> dict[str, str]:
-    """Name the running Python in the form used by the `versions` of a report."""
-    return {"python": platform.python_version()}
-
-
-def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
-    """Name the engine that encodes in the form used by the `versions` of a report, and why it is not the native one.
-
-    Without an encoder, it is the engine for any tokenizer that does not prevent it.
-    """
-    choice = encoder.engine if encoder else available_engine()
-    return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
-
-
-def _sha256_of(file: ModelFile) -> str | None:
-    """Return the SHA-256 digest of a model's complete file; None if it is not known and would take long to compute."""
-    if file.sha256 or file.is_partial:
-        return file.sha256
-    path = file_of(file.path)
-    if path.stat().st_size > _MAX_HASHED_BYTES:
-        return None
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -17,7 +17,7 @@ from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 if TYPE_CHECKING:
-    from tokverify.commands.tasks.opening import OpenedModel
+    from tokverify.compare.opened import OpenedModel
 
 
 def add_rule_findings(report: Report, model: OpenedModel) -> Report:

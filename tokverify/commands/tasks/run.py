@@ -12,18 +12,11 @@ from tokverify.case import Case, SuiteSource
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import (
-    OpenedModel,
-    OpenedReference,
-    ReferenceSource,
-    SubjectSource,
-    open_reference,
-    open_subject,
-    python_version,
-)
+from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource, open_reference, open_subject
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
+from tokverify.compare.opened import Opened, OpenedModel, OpenedReference, python_version
 from tokverify.errors import GoneError
 from tokverify.location import Location
 from tokverify.references.location import EXPECT
@@ -32,7 +25,6 @@ from tokverify.report.tokenizer_difference import FAIL_ON
 
 if TYPE_CHECKING:
     from tokverify.commands.project.configuration import ConfiguredModel
-    from tokverify.compare.facts import Facts
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""
@@ -102,7 +94,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         report = compare(
             expected=found.tokenizer,
             sides=(opened.description, found.description),
-            facts=_facts_of(found),
+            facts=found,
         )
         if found.found.is_rebuilt and isinstance(opened, OpenedModel):
             from tokverify.commands.tasks.own_rules import add_rule_findings
@@ -132,12 +124,6 @@ def _show_in_notebook(report: Report) -> str:
 setattr(Report, "_repr_html_", _show_in_notebook)  # noqa: B010 - the class does not declare it
 
 
-def _facts_of(reference: OpenedReference) -> Facts:
-    from tokverify.compare.facts import Facts
-
-    return Facts(reference.tokenizer, reference.path)
-
-
 def explain_missing_diagnosis(model: OpenedReference) -> str:
     """Say why failures of this tokenizer cannot be diagnosed."""
     return (
@@ -149,10 +135,9 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the change that repairs it."""
     from tokverify.repair.budget import ENCODINGS, THOROUGH
-    from tokverify.repair.facts import Facts
     from tokverify.repair.repair import find_repair
 
-    facts = Facts(reference.tokenizer, reference.path) if reference else Facts(None)
+    facts = reference or Opened(None)
     return find_repair(report, model.declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.commands.tasks.opening import OpenedModel, engine_version, open_tokenizer, python_version
+from tokverify.commands.tasks.opening import open_tokenizer
+from tokverify.compare.opened import OpenedModel, engine_version, python_version
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError

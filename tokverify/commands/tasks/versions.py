@@ -7,15 +7,9 @@ from dataclasses import replace
 
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.opening import (
-    OpenedModel,
-    OpenedReference,
-    SubjectSource,
-    engine_version,
-    open_reference,
-    open_subject,
-)
+from tokverify.commands.tasks.opening import SubjectSource, open_reference, open_subject
 from tokverify.commands.tasks.run import OnProgress, verify_model
+from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.report.versions import TriedVersion, VersionsReport

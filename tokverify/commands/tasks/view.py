@@ -12,15 +12,9 @@ from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.cases.suite_writer import render_suite
 from tokverify.commands.tasks.demo import BROKEN, REFERENCE, SAMPLE_DIRECTORY
-from tokverify.commands.tasks.opening import (
-    ModelSource,
-    OpenedModel,
-    OpenedReference,
-    ReferenceSource,
-    open_model,
-    open_reference,
-)
+from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
 from tokverify.compare.comparison import compare_case, compare_cases
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import TokverifyError
 from tokverify.explain.explanation import explain
 from tokverify.render.explain.table import render as draw_explanation

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
-from tokverify.compare.facts import Facts
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, WARNING, Finding
@@ -36,7 +35,6 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         huggingface/transformers#45920, allenai/open-instruct#1896, meta-pytorch/tokenizers#198, mzau/mlx-knife#49,
         huggingface/swift-transformers#345
     """
-    facts = Facts(subject.expected, subject.reference.path)
-    yield from map(to_finding, find_lost_tokens(subject.encoder, facts))
-    if reason := find_broken_decoder(subject.encoder, facts):
+    yield from map(to_finding, find_lost_tokens(subject.encoder, subject.reference))
+    if reason := find_broken_decoder(subject.encoder, subject.reference):
         yield Finding(WARNING, reason)

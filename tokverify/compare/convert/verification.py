@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.facts import Facts
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.limits.explaining import Explainer as LimitExplainer
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.limits.limit import Text
+from tokverify.compare.opened import Opened
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import CaseResult, Report, Side, Status
@@ -137,7 +137,7 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
         raise GoneError(report.gone)
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
-    explainer.limits = explainer_of(trial.actual, Facts(trial.expected))
+    explainer.limits = explainer_of(trial.actual, Opened(trial.expected))
     unexplained = [outcome for outcome in explainer.unexplained(differing) if not explainer.find_limits(outcome)]
     causes = _causes(trial, _select_outcomes(generated, unexplained), explainer)
     return Verification(

@@ -13,13 +13,13 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tokverify.compare.facts import Facts
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.explained import Explain, Explained, MergedCauses, merge_explained
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.fuzz.worker import BatchResult, Worker, start_worker, work_on_batch
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.limits.limit import Text
+from tokverify.compare.opened import Opened
 from tokverify.compare.side import side_of
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import (
@@ -132,7 +132,7 @@ class _Run:
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
         self._causes = Causes(self._trial)
-        self._limits = explainer_of(actual, Facts(expected))
+        self._limits = explainer_of(actual, Opened(expected))
         self._explained: list[tuple[str, ...]] = []
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain, combinations
 
-from tokverify.compare.facts import Facts
 from tokverify.compare.limits import LIMITS
 from tokverify.compare.limits.limit import Counterfactual, Limit, Text
 from tokverify.compare.limits.sides import Sides
+from tokverify.compare.opened import Opened
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
@@ -31,9 +31,9 @@ class _Candidate:
     counterfactual: Counterfactual
 
 
-def explainer_of(actual: Tokenizer, facts: Facts) -> Explainer:
+def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:
     """Return what explains cases; it explains none unless our side is a file for llama.cpp, and the other is not."""
-    expected = facts.expected
+    expected = facts.tokenizer
     # What another GGUF file or llama.cpp itself does is no limit.
     is_llama_cpp = expected is None or isinstance(expected, Encoder) or expected.decodes_as_llama_cpp
     if is_llama_cpp or not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:

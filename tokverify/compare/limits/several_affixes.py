@@ -31,7 +31,7 @@ def several_affixes(sides: Sides) -> Iterator[Counterfactual]:
         A side on which the reference adds one token or none; and a file that adds another token than those of the
         reference.
     """
-    expected = sides.facts.expected
+    expected = sides.facts.tokenizer
     if expected is None or sides.settings.family.splits_words:
         return
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokverify.compare.facts import Facts
+from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
@@ -29,7 +29,7 @@ class Sides:
     """A file and its reference; everything is computed on first use."""
 
     encoder: Encoder
-    facts: Facts
+    facts: Opened
 
     @property
     def settings(self) -> Settings:
@@ -124,7 +124,7 @@ class Sides:
     @cached_property
     def _merges_suffice(self) -> bool:
         """Whether it makes no difference that a reference with ranks looks up whole pre-tokens first."""
-        if not isinstance(self.facts.expected, PatternHolding):
+        if not isinstance(self.facts.tokenizer, PatternHolding):
             return False
         listed = zip(self.spec.tokens, self.spec.types or (), strict=False)
         ranks = {from_byte_level(piece): id for id, (piece, type) in enumerate(listed) if type == TokenType.NORMAL}

@@ -103,9 +103,13 @@ class Plamo2:
         if self._is_hiding(text):
             yield self._trace_part(text, start, self._reaches(text))
             return
-        for part in split_parts(text, adjacent_pairs(self._tokens)):
+        for part in split_parts(text, self._pairs):
             yield self._trace_part(part, start, range(len(part), 0, -1))
             start += len(part.encode())
+
+    @cached_property
+    def _pairs(self) -> set[str]:
+        return adjacent_pairs(self._tokens)
 
     def _trace_part(self, part: str, shift: int, reaches: Sequence[int]) -> Word:
         places = list(accumulate((len(character.encode()) for character in part), initial=shift))

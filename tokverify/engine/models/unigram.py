@@ -18,6 +18,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate, chain
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ class Unigram:
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
         # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.
         is_finite = all(isfinite(score) for _, score in [self._unknown, *self._tokens.values()])
-        parts = split_parts(symbols, adjacent_pairs(self._tokens)) if is_finite else [symbols]
+        parts = split_parts(symbols, self._pairs) if is_finite else [symbols]
         tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
         words: list[Word] = []
         total, start = 0.0, 0
@@ -99,6 +100,10 @@ class Unigram:
         """
         text = cut_to_nfc(text) if self._nfc else text
         return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
+
+    @cached_property
+    def _pairs(self) -> set[str]:
+        return adjacent_pairs(self._tokens)
 
     def _encode_symbols(self, symbols: str) -> list[int]:
         """Find the best segmentation."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import reduce
 
 from tokverify.compare.marker import read_template
+from tokverify.compare.opened import Opened
 from tokverify.compare.role_name import ROLES_BY_NAME, suggest_id
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.repair.diagnosis import Facts, TokenizerChange
+from tokverify.repair.diagnosis import TokenizerChange
 from tokverify.repair.setting_change import assign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles
@@ -21,7 +22,7 @@ _BYTES = 256
 _COST = 1.0
 
 
-def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Facts) -> Iterator[TokenizerChange]:
+def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened) -> Iterator[TokenizerChange]:
     """Yield the repairs of faults that show in the file itself."""
     if roles := valid_roles(spec, facts):
         yield reduce(TokenizerChange.then, roles)

@@ -14,7 +14,7 @@ from tokverify.spec import TokenizerSpec
 from tokverify.texts.target_text import ids_in
 
 if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import Facts
+    from tokverify.compare.opened import Opened
     from tokverify.repair.fix.measure import Measure
 
 
@@ -32,14 +32,14 @@ def _differing(old: Sequence[object], new: Sequence[object]) -> list[int]:
     return [id for id, (before, after) in enumerate(zip_longest(old, new)) if before != after]
 
 
-def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> list[int]:
+def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> list[int]:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
     changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
     verified = _declared_ids(new, facts) | _shown_ids(after) | _known_bytes(old, new, facts, after)
     return sorted(id for id in changed - verified if id < len(new.tokens))
 
 
-def _declared_ids(new: TokenizerSpec, facts: Facts) -> set[int]:
+def _declared_ids(new: TokenizerSpec, facts: Opened) -> set[int]:
     """Return the ids whose text and type are what the reference declares."""
     reference = facts.spec
     if reference is None:
@@ -58,7 +58,7 @@ def _shown_ids(after: Measure) -> set[int]:
     return ids_in(result.case for result in after.results) - ids_in(failing)
 
 
-def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Facts, after: Measure) -> set[int]:
+def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> set[int]:
     """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
 
     That is so for tokens that no text can contain, such as padding after the reference's last token, for those that

@@ -8,9 +8,10 @@ from functools import reduce
 from pathlib import Path
 
 from tokverify.case import Case
+from tokverify.compare.opened import Opened
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
-from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange
+from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
@@ -87,7 +88,7 @@ def require_fixable(model: Path) -> None:
 def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     model: Path,
     declaration: Declaration,
-    facts: Facts,
+    facts: Opened,
     cases: Sequence[Case],
     *,
     encodings: int = ENCODINGS,
@@ -111,7 +112,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
     blame = search.candidates.blame(after)
-    if facts.expected is None or not facts.expected.decodes_as_llama_cpp:
+    if facts.tokenizer is None or not facts.tokenizer.decodes_as_llama_cpp:
         after = after.judging_decoding(is_required=not search.candidates.is_foreign_decoding(search.current, after))
     result = search.candidates.diagnosis
     diagnosis = result.diagnosis if result else None

@@ -14,6 +14,7 @@ from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.subject import Subject
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
@@ -23,7 +24,6 @@ from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import require_loadable
-from tokverify.repair.diagnosis import Facts
 from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.report.finding import Finding, Severity
@@ -159,7 +159,7 @@ class Measuring:
         self,
         declaration: Declaration,
         name: str,
-        facts: Facts,
+        facts: Opened,
         cases: Sequence[Case],
         budget: Budget,
         *,
@@ -201,7 +201,7 @@ class Measuring:
             encoder = Encoder(spec, self._name)
         except TokverifyError as error:
             return self._refused(str(error), len(spec.tokens))
-        expected = self._facts.expected
+        expected = self._facts.tokenizer
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results: Sequence[CaseResult] = compare_cases(encoder, expected, self._cases, self._known)
         results = self._explain(encoder, results, is_original=is_original, exactly=exactly)
@@ -265,7 +265,7 @@ class Measuring:
 
     def _compare(self, encoder: Encoder) -> Sequence[TokenizerDifference]:
         """Return the differences between the tokenizers themselves, as `run` does."""
-        expected = self._facts.expected
+        expected = self._facts.tokenizer
         if expected is None:
             return ()
         vocabulary = compare_vocabularies(encoder, expected)
@@ -276,7 +276,7 @@ class Measuring:
 
     def _count_unknown_affixes(self, encoder: Encoder) -> int:
         """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
-        if self._facts.expected is None or self._facts.expected.adds_special:
+        if self._facts.tokenizer is None or self._facts.tokenizer.adds_special:
             return 0
         default = resolve(replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None))
         differing = {name for name in _AFFIX_FLAGS if getattr(encoder.settings, name) != getattr(default, name)}
@@ -286,7 +286,7 @@ class Measuring:
     @property
     def _optional(self) -> frozenset[str]:
         # Other libraries decode special tokens and spaces in their own way.
-        decodes_alike = self._facts.expected is not None and self._facts.expected.decodes_as_llama_cpp
+        decodes_alike = self._facts.tokenizer is not None and self._facts.tokenizer.decodes_as_llama_cpp
         decoding = frozenset() if decodes_alike or self.token_list.settings else frozenset({DECODING, DECODING_TEXTS})
         # Many intact files have some; they must only not become more.
         return decoding | {FINDINGS, MINOR_ROLES}
@@ -328,8 +328,8 @@ def _roles_of(differences: Iterable[TokenizerDifference]) -> set[str]:
     return roles | {"eog"} if ends and not roles else roles
 
 
-def _error_result(case: Case, message: str, facts: Facts) -> CaseResult:
-    expected = facts.expected
+def _error_result(case: Case, message: str, facts: Opened) -> CaseResult:
+    expected = facts.tokenizer
     return CaseResult(
         case,
         Status.ERROR,

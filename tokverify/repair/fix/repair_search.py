@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.compare.contradiction import explain_blame
 from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import TokverifyError
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, Facts, TokenizerChange, declared_changes, diagnose
+from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange, declared_changes, diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
@@ -55,7 +56,7 @@ class RepairSearch:
     def __init__(  # noqa: PLR0913 - the optional ones are keywords
         self,
         declaration: Declaration,
-        facts: Facts,
+        facts: Opened,
         measuring: Measuring,
         encodings: int,
         diagnosed: DiagnosisResult | None = None,
@@ -66,7 +67,7 @@ class RepairSearch:
         self._spec = declaration.spec
         self._facts = facts
         self._measuring = measuring
-        self._every_token = EveryToken(facts.expected, facts.spec) if facts.expected and not is_quick else None
+        self._every_token = EveryToken(facts.tokenizer, facts.spec) if facts.tokenizer and not is_quick else None
         self._rejected: set[str] = set()
         self._was_loaded = self._add_first_cases()
         self.candidates = Candidates(facts, measuring, encodings, diagnosed)
@@ -82,7 +83,7 @@ class RepairSearch:
         encoder = self._measuring.measure(self._spec).encoder
         if damage := list(find_lost_tokens(encoder, self._facts)) if encoder else []:
             raise TokverifyError(f"not repaired: {explain_blame(damage)}")
-        self._measuring.add_cases(general_cases(encoder, self._facts.expected))
+        self._measuring.add_cases(general_cases(encoder, self._facts.tokenizer))
         self._measuring.add_cases(self._differing_tokens(encoder))
         return encoder is not None
 
@@ -91,7 +92,7 @@ class RepairSearch:
         while self._goes_on() and (found := self._next_change()):
             self._take(*found)
         if self.parts:
-            self.parts = self._completed(prune(self._measuring, self._spec, self.parts, self._facts.expected))
+            self.parts = self._completed(prune(self._measuring, self._spec, self.parts, self._facts.tokenizer))
             self.current = reduce(TokenizerChange.then, self.parts).transform(self._spec)
             self.measure = self._measure_unverified()
             self.before = self._measuring.measure(self._spec, exactly=True)
@@ -128,10 +129,10 @@ class RepairSearch:
             self.current, self.measure = previous, last
 
     def _changed_token_cases(self) -> list[Case]:
-        cases = target_cases(changed_ids(self._spec, self.current), self.measure.encoder, self._facts.expected)
+        cases = target_cases(changed_ids(self._spec, self.current), self.measure.encoder, self._facts.tokenizer)
         if not self._was_loaded:
             # Only now is it known which texts our side matches.
-            cases += general_cases(self.measure.encoder, self._facts.expected)
+            cases += general_cases(self.measure.encoder, self._facts.tokenizer)
         return [*cases, *self._differing_tokens(self.measure.encoder)]
 
     def _differing_tokens(self, encoder: Encoder | None) -> list[Case]:
@@ -142,7 +143,7 @@ class RepairSearch:
         measure = self._measuring.measure(self.current, exactly=True)
         for _ in range(_VERIFICATIONS):
             ids = unverified_ids(self._spec, self.current, self._facts, measure) if measure.is_clean else []
-            if not self._measuring.add_cases(target_cases(ids, measure.encoder, self._facts.expected)):
+            if not self._measuring.add_cases(target_cases(ids, measure.encoder, self._facts.tokenizer)):
                 break
             measure = self._measuring.measure(self.current, exactly=True)
         return measure
@@ -158,7 +159,7 @@ class Candidates:
     """Generates the changes to try for one reference, and keeps the first diagnosis."""
 
     def __init__(
-        self, facts: Facts, measuring: Measuring, encodings: int, diagnosed: DiagnosisResult | None = None
+        self, facts: Opened, measuring: Measuring, encodings: int, diagnosed: DiagnosisResult | None = None
     ) -> None:
         self._known = diagnosed
         self._facts = facts

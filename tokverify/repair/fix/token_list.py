@@ -21,7 +21,7 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import Facts
+    from tokverify.compare.opened import Opened
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
@@ -32,7 +32,7 @@ ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
 class TokenList:
     """What a reference tells about all of its tokens."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Opened) -> None:
         self._facts = facts
         self._bytes = _TokenBytes()
 

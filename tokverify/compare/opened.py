@@ -1,18 +1,26 @@
-"""Facts: what a reference declares about itself besides the ids it returns."""
+"""Opened: what a reference declares about itself besides the ids it returns."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.reference_ranking import read_ranking
+from tokverify.compare.side import reference_side, side_of
+from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
+from tokverify.report.run import Side
+from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.stores.model_file import ModelFile
+from tokverify.sources.tokenizer_file import file_of
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.system.library_error import raised_as
+from tokverify.system.quick_exit import keep_until_exit
 from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
@@ -24,42 +32,64 @@ from tokverify.tokenizer import (
 )
 
 if TYPE_CHECKING:
+    from tokverify.compare.contradiction import Contradiction
+    from tokverify.engine.encoder import Encoder
+    from tokverify.references import FoundReference
     from tokverify.sources.huggingface.document import Document
 
 _MOST_SECONDS = 2
+# Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
+_MAX_HASHED_BYTES = 256 * 2**20
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a reference declares; a property is None or empty if it declares nothing, or there is no reference.
+class Opened:
+    """A tokenizer and what it declares, each part computed on first use.
+
+    A property is None or empty if the tokenizer declares nothing about it, or if there is no tokenizer.
 
     Raises:
         GoneError: By every property, if the reference has stopped answering: what it declares is then not known.
     """
 
-    expected: Tokenizer | None
-    path: Path | None = None
-    """The file that the reference was read from, if any."""
+    def __init__(self, tokenizer: Tokenizer | None, path: Path | None = None) -> None:
+        """Take a tokenizer, and the file that it was read from, if any."""
+        self._tokenizer = tokenizer
+        self._path = path
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """What encodes and decodes."""
+        return self._tokenizer
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was read from, if any."""
+        return self._path
 
     @property
     def name(self) -> str:
-        """The name of the reference."""
-        return self.expected.name if self.expected else ""
+        """The name of the tokenizer."""
+        return self.tokenizer.name if self.tokenizer else ""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+        return str(self.path or self.name)
 
     @property
     def size(self) -> int:
         """The number of tokens."""
-        return self.expected.vocab_size if self.expected else 0
+        return self.tokenizer.vocab_size if self.tokenizer else 0
 
     @property
     def parses_special(self) -> bool:
         """Whether the reference can recognize its control tokens in a text."""
-        return self.expected is not None and self.expected.parses_special
+        return self.tokenizer is not None and self.tokenizer.parses_special
 
     @cached_property
     def special_ids(self) -> Mapping[str, int]:
         """The ids of the special tokens, by role."""
-        declared = dict(self.expected.special_ids) if self.expected else {}
+        declared = dict(self.tokenizer.special_ids) if self.tokenizer else {}
         if "cls" in declared:
             declared.setdefault("bos", declared["cls"])
         return {**(self.spec.special_ids if self.spec else {}), **declared}
@@ -67,11 +97,13 @@ class Facts:
     @property
     def gguf_spec(self) -> TokenizerSpec | None:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
-        return self.spec if isinstance(self.expected, Declaring) else None
+        return self.spec if isinstance(self.tokenizer, Declaring) else None
 
     @cached_property
     def _contradictions(self) -> Sequence[Contradiction]:
-        return contradictions_of(self.expected) if self.expected else ()
+        from tokverify.compare.contradiction import contradictions_of
+
+        return contradictions_of(self.tokenizer) if self.tokenizer else ()
 
     def is_contradicted(self, subject: str) -> bool:
         """Whether the files of the reference contradict each other about a subject, so that it confirms nothing."""
@@ -80,18 +112,20 @@ class Facts:
     @cached_property
     def contradicted_tokens(self) -> frozenset[int]:
         """The added tokens of which the files of the reference say both that they are special and that they are not."""
+        from tokverify.compare.contradiction import ADDED_TOKENS
+
         return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
 
     @property
     def is_gguf(self) -> bool:
         """Whether the reference is a GGUF file, so that its types are those that a converter wrote."""
-        return isinstance(self.expected, Declaring) and isinstance(self.expected, TypeListing)
+        return isinstance(self.tokenizer, Declaring) and isinstance(self.tokenizer, TypeListing)
 
     @cached_property
     def pieces(self) -> Sequence[str]:
         """The stored strings, by id."""
         try:
-            return pieces_of(self.expected) if self.expected else ()
+            return pieces_of(self.tokenizer) if self.tokenizer else ()
         except GoneError:
             raise
         except TokverifyError:
@@ -100,7 +134,7 @@ class Facts:
     @cached_property
     def token_bytes(self) -> Sequence[bytes]:
         """The bytes that tokens represent, by id."""
-        expected = self.expected
+        expected = self.tokenizer
         try:
             return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
         except GoneError:
@@ -110,10 +144,10 @@ class Facts:
 
     def decode_alone(self, id: int) -> bytes | None:
         """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
-        if self.expected is None:
+        if self.tokenizer is None:
             return None
         try:
-            once, twice = self.expected.decode([id]), self.expected.decode([id, id])
+            once, twice = self.tokenizer.decode([id]), self.tokenizer.decode([id, id])
         except GoneError:
             raise
         except TokverifyError:
@@ -122,24 +156,32 @@ class Facts:
 
     @cached_property
     def document(self) -> Document | None:
-        """The tokenizer.json."""
-        if not isinstance(self.expected, DocumentHolding):
+        """The tokenizer.json; None if there is none, or it cannot be read."""
+        try:
+            return self.read_document()
+        except TokverifyError:
+            return None
+
+    def read_document(self) -> Document | None:
+        """Parse the tokenizer.json; None if the tokenizer was not made from one.
+
+        Raises:
+            TokverifyError: If it cannot be read.
+        """
+        if not isinstance(self.tokenizer, DocumentHolding):
             return None
         from tokverify.sources.config import special_texts
         from tokverify.sources.huggingface.document import parse
 
         texts = special_texts(self.path) if self.path else {}
-        try:
-            return parse(self.expected.tokenizer_json(), str(self.path or self.name), texts)
-        except TokverifyError:
-            return None
+        return parse(self.tokenizer.tokenizer_json(), str(self.path or self.source), texts)
 
     @cached_property
     def spec(self) -> TokenizerSpec | None:
         """What an equivalent GGUF file would declare, without what GGUF cannot express."""
         try:
-            if isinstance(self.expected, Declaring):
-                return self.expected.declared_spec()
+            if isinstance(self.tokenizer, Declaring):
+                return self.tokenizer.declared_spec()
             return _convert(self.document) if self.document else None
         except GoneError:
             raise
@@ -149,7 +191,7 @@ class Facts:
     @cached_property
     def ranking(self) -> TokenizerSpec | None:
         """A specification with the scores or merges by which the reference ranks pieces."""
-        return read_ranking(self.expected) if self.expected else None
+        return read_ranking(self.tokenizer) if self.tokenizer else None
 
     @cached_property
     def lists_all_tokens(self) -> bool:
@@ -180,8 +222,8 @@ class Facts:
     def types(self) -> Sequence[int] | None:
         """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""
         try:
-            if isinstance(self.expected, TypeListing):
-                return self.expected.token_types()
+            if isinstance(self.tokenizer, TypeListing):
+                return self.tokenizer.token_types()
         except GoneError:
             raise
         except TokverifyError:
@@ -192,8 +234,8 @@ class Facts:
     def added_tokens(self) -> Mapping[int, AddedToken] | None:
         """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
         try:
-            if isinstance(self.expected, MatchListing):
-                return self.expected.added_tokens()
+            if isinstance(self.tokenizer, MatchListing):
+                return self.tokenizer.added_tokens()
         except GoneError:
             raise
         except TokverifyError:
@@ -254,8 +296,8 @@ class Facts:
     @cached_property
     def split(self) -> Callable[[str], list[str]] | None:
         """A function that splits a text into the pre-tokens of byte-level BPE, before anything else is done to them."""
-        if isinstance(self.expected, PatternHolding):
-            return _split_by(self.expected.split_pattern)
+        if isinstance(self.tokenizer, PatternHolding):
+            return _split_by(self.tokenizer.split_pattern)
         document = self.document
         if document is None or not any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
             return None
@@ -266,7 +308,7 @@ class Facts:
     @property
     def ignore_merges(self) -> bool | None:
         """Whether a pre-token that is a piece becomes one token without merging; None if that is not known."""
-        if isinstance(self.expected, PatternHolding):
+        if isinstance(self.tokenizer, PatternHolding):
             return True
         return bool(self.document.model.get("ignore_merges")) if self.document else None
 
@@ -280,6 +322,124 @@ class Facts:
     def fuses_unknown(self) -> bool | None:
         """Whether a run of characters outside the vocabulary becomes one unknown token."""
         return bool(self.document.model.get("fuse_unk")) if self.document else None
+
+
+class OpenedReference(Opened):
+    """A tokenizer that its own library, server or program has loaded, with its provenance.
+
+    It is usually the reference, but can be on either side of a comparison.
+    """
+
+    def __init__(self, found: FoundReference) -> None:
+        """Take the reference as its adapter loaded it."""
+        super().__init__(found.tokenizer, found.path)
+        self.found = found
+        keep_until_exit(found)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer to compare."""
+        return self.found.tokenizer
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, as its adapter says."""
+        return self.found.source
+
+    @property
+    def description(self) -> Side:
+        """The description of the reference in reports."""
+        return reference_side(self.found)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of Python and of the libraries that load it."""
+        return {**python_version(), **self.found.versions}
+
+
+class OpenedModel(Opened):
+    """A tokenizer file that has been read, and that tokverify encodes with as llama.cpp does."""
+
+    def __init__(self, *, file: ModelFile, kind: str, declaration: Declaration) -> None:
+        self.file = file
+        """The file and where it came from; for a tiktoken file, the path ends in `:PATTERN`."""
+        self.kind = kind
+        """The format of the file, such as `gguf` or `sentencepiece`."""
+        self.declaration = declaration
+        """What the file declares, with the reason if llama.cpp refuses it."""
+
+    @property
+    def spec(self) -> TokenizerSpec:
+        """The tokenizer as the file declares it, which may contradict itself."""
+        return self.declaration.spec
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The same tokenizer as llama.cpp uses it.
+
+        Raises:
+            TokverifyError: If llama.cpp refuses the file, or the requested engine cannot encode with it.
+        """
+        from tokverify.engine.encoder import Encoder
+
+        if self.declaration.refusal:
+            raise self.declaration.refusal
+        with self.file.prefixed_to_errors():
+            encoder = Encoder(self.spec, self.file.name, in_background=True)
+        require_requested(encoder.engine)
+        keep_until_exit(encoder)
+        return encoder
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the encoder has been made."""
+        return "encoder" in vars(self)
+
+    @property
+    def tokenizer(self) -> Encoder:
+        """The tokenizer to compare."""
+        return self.encoder
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return self.file.path
+
+    @cached_property
+    def description(self) -> Side:
+        """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
+        caveat = "; ".join(self.spec.left_out)
+        return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The engine that encodes."""
+        return engine_version(self.encoder)
+
+
+def python_version() -> dict[str, str]:
+    """Name the running Python in the form used by the `versions` of a report."""
+    return {"python": platform.python_version()}
+
+
+def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
+    """Name the engine that encodes in the form used by the `versions` of a report, and why it is not the native one.
+
+    Without an encoder, it is the engine for any tokenizer that does not prevent it.
+    """
+    choice = encoder.engine if encoder else available_engine()
+    return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
+
+
+def _sha256_of(file: ModelFile) -> str | None:
+    """Return the SHA-256 digest of a model's complete file; None if it is not known and would take long to compute."""
+    if file.sha256 or file.is_partial:
+        return file.sha256
+    path = file_of(file.path)
+    if path.stat().st_size > _MAX_HASHED_BYTES:
+        return None
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _split_by(pattern: str) -> Callable[[str], list[str]] | None:
