@@ -12,6 +12,7 @@ from support.spec_maker import bpe_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.convert.json_writer import write_json
 from tokverify.errors import TokverifyError
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
@@ -60,6 +61,20 @@ def test_a_reference_that_splits_its_own_tokens_is_at_fault(tmp_path, pre_tokeni
     assert report.undiagnosed.endswith("leave the model as it is")
     with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
+
+
+def test_no_limit_hides_that_a_reference_splits_its_own_tokens(tmp_path):
+    spec = bpe_spec(MERGES, pre="llama-bpe")
+    write_gguf(tmp_path / "model.gguf", spec)
+    write_json(tmp_path / "tokenizer.json", spec)
+    document = json.loads((tmp_path / "tokenizer.json").read_text())
+    for stage in document["pre_tokenizer"]["pretokenizers"]:
+        stage["use_regex"] = stage["type"] == "ByteLevel"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", CASES, diagnose=True)
+    assert report.results[0].explained_by == ()
+    assert [each.aspect for each in report.differences if each.origin is Origin.REFERENCE] == [Aspect.SPLITTING]
+    assert not report.ok
 
 
 def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):

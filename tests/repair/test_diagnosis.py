@@ -17,6 +17,8 @@ from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.repair.budget import Budget
 from tokverify.repair.diagnosis import DiagnosisResult, diagnose
+from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.setting_change import special_ids
 from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -44,6 +46,24 @@ def retyped(spec: TokenizerSpec, text: str, type: TokenType) -> TokenizerSpec:
     return replace(
         spec, types=[type.value if token == text else old for token, old in zip(spec.tokens, spec.types, strict=True)]
     )
+
+
+def test_a_role_is_not_given_to_another_token_that_has_the_same_number():
+    def insert(values, value):
+        return [*values[:1], value, *values[1:]]
+
+    moved = replace(
+        SPM,
+        tokens=insert(SPM.tokens, "new"),
+        types=insert(list(SPM.types), TokenType.NORMAL.value),
+        scores=insert(SPM.scores, 0.0),
+        special_ids={"bos": 0},
+    )
+    target = Target("s/one", "a", add_special=True, parse_special=True, expected=(1, 260))
+    changes = special_ids(Evidence(moved, Encoder(moved), Opened(Encoder(SPM)), [target]))
+    assert [change.sentence for change in changes if "bos" in change.sentence] == [
+        'making token 2 "<s>" the bos token (tokenizer.ggml.bos_token_id)'
+    ]
 
 
 def test_the_reference_of_another_model_is_not_diagnosed():

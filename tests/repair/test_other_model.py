@@ -137,6 +137,7 @@ def test_real_vocabularies_of_similar_models_are_told_apart(spec_of):
         ("<|turn|>", "<|im_start|>", "<|turn|>x", True),
         ("<|turn|>", "<|im_start|>", "<|im_start|>x", False),
         ("<|turn|>", "<|turn|>", "<|turn|>x", False),
+        ("<end_of_turn>", "<turn|>", None, True),
         ("word", "[PAD260]", None, False),
     ],
 )

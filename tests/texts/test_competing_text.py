@@ -101,3 +101,9 @@ def test_a_separator_keeps_a_text_away_from_the_space_before_it():
     assert "~abc" in competing_texts(Encoder(wrong), right)
     assert Encoder(wrong).encode("abc") == Encoder(right).encode("abc")
     assert Encoder(wrong).encode("~abc") != Encoder(right).encode("~abc")
+
+
+def test_a_piece_that_only_one_side_has_competes_on_that_side():
+    one = unigram_spec({"▁": -3, "a": -2, "b": -2, "ab": -1, "c": -5})
+    other = unigram_spec({"▁": -3, "a": -2, "c": -1, "ac": -3, "b": -2})
+    assert CompetingTexts(other).make_around(Encoder(one), {"ab", "ac"}) == []

@@ -14,7 +14,7 @@ from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.errors import GoneError
-from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status, has_failing_case
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Known
@@ -137,12 +137,13 @@ def compare_beyond_texts(
         return report
     compared = compare_tokenizers(actual, expected, report.vocabulary)
     differences, decoding = [*compared.differences], describe_decoding(report.results)
-    if has_failing_case(report) or decoding:
+    differs = any(result.actual != result.expected for result in report.results)
+    if differs or decoding:
         from tokverify.compare.damage import blame_decoder, find_lost_tokens
         from tokverify.compare.opened import Opened
 
         facts = facts or Opened(expected)
-        differences += find_lost_tokens(actual, facts) if has_failing_case(report) else ()
+        differences += find_lost_tokens(actual, facts) if differs else ()
         differences += [blame_decoder(decoding, actual, facts)] if decoding else []
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 

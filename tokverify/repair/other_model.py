@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import read_template
-from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
@@ -66,8 +66,11 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
 
 
 def _lost_markers(spec: TokenizerSpec, reference: Sequence[str]) -> list[int]:
-    """Return the markers that the reference has nowhere, and for which it has a filler or our template speaks."""
-    known, used = set(reference), read_template(spec.chat_template or "").strong
+    """Return the markers that the reference has nowhere, if something speaks for them.
+
+    That is a filler in their place, our template, or the name that another model has for the same end.
+    """
+    known, used, here = set(reference), read_template(spec.chat_template or "").strong, set(spec.tokens)
     return [
         id
         for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False))
@@ -75,8 +78,13 @@ def _lost_markers(spec: TokenizerSpec, reference: Sequence[str]) -> list[int]:
         and is_marker(ours)
         and not is_filler(ours)
         and ours not in known
-        and (is_filler(theirs) or (is_marker(theirs) and ours in used))
+        and (is_filler(theirs) or (is_marker(theirs) and (ours in used or _are_ends(ours, theirs, here))))
     ]
+
+
+def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:
+    """Whether two models end a generation with these texts, of which the file has only its own."""
+    return {ours, theirs} <= set(EOG_TEXTS) and theirs not in here
 
 
 def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:

@@ -154,12 +154,21 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     yield from _lost_affixes(evidence, current)
     for role, observed in _observed_ids(evidence).items():
         if role in declared:
-            candidates = [declared[role]]
+            candidates = [_id_here(evidence, declared[role])]
         else:
             candidates = [id for id, _ in evidence.missing.most_common(_GUESSES) if id in observed]
         for id in candidates:
             if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
                 yield assign_role(evidence.spec, role, id, confirmed=role in declared)
+
+
+def _id_here(evidence: Evidence, id: int) -> int:
+    """Return the id that the file has for a token of the reference, which is another one if ids are shifted."""
+    tokens, pieces = evidence.spec.tokens, evidence.facts.pieces
+    piece = pieces[id] if id < len(pieces) else None
+    if piece is None or (id < len(tokens) and tokens[id] == piece) or piece not in tokens:
+        return id
+    return list(tokens).index(piece)
 
 
 def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:

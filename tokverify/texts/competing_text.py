@@ -205,7 +205,8 @@ def _joins_of_scores(scores: Mapping[str, float], pieces: Iterable[str], *, is_s
     """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts."""
     joins: dict[_Join, _Ranks] = {}
     for piece in pieces:
-        score = scores[piece]
+        if (score := scores.get(piece)) is None:
+            continue
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
             left, right = scores.get(piece[:at]), scores.get(piece[at:])
             if left is not None and right is not None:

@@ -54,6 +54,11 @@ def test_a_tokenizer_beside_the_model_that_disagrees_is_reported(tmp_path: Path,
     assert verdict(report).endswith(f"; {path} disagrees")
 
 
+def test_an_unrelated_tokenizer_in_the_same_folder_is_not_mentioned(tmp_path: Path):
+    unrelated = replace(BPE, tokens=[*BPE.tokens[1:256], BPE.tokens[0], *BPE.tokens[256:]])
+    assert fix(tmp_path, OTHER, beside_model=unrelated).others == ()
+
+
 def test_a_tokenizer_beside_the_reference_counts_too(tmp_path: Path):
     (tmp_path / "publisher").mkdir()
     for name, spec in (("tokenizer.json", BPE), ("model.tokenizer.json", OTHER)):
