@@ -13,7 +13,8 @@ import pytest
 from support.corpus_maker import WRITERS, corpus_file, json_lines, overwrite_row_group, write_json_lines, write_parquet
 from tokverify.corpus.document import Columns, Document, Unreadable
 from tokverify.corpus.files import UnreadableFileError
-from tokverify.corpus.source import SOURCES, lines
+from tokverify.corpus.source import SOURCES, arrow_column, lines
+from tokverify.corpus.source import parquet as parquet_source
 from tokverify.corpus.source.source import Column
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import MissingLibraryError
@@ -365,3 +366,34 @@ def test_columns_inside_others(tmp_path):
     columns = SOURCES["parquet"].columns(str(tmp_path / "a.parquet"))
     assert columns[0] == Column("m.a", "string", has_text=True, has_ids=False, in_lists=False)
     assert (columns[1].path, columns[1].has_ids) == ("m.ids", True)
+
+
+def test_a_row_that_is_too_long_is_located_and_the_rest_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_column, "MAX_TEXT_BYTES", 1000)
+    texts = ["a", "é" * 501, "c"]
+    write_parquet(tmp_path / "a.parquet", texts)
+    write_rows(tmp_path / "a.feather", [{"text": text} for text in texts])
+    for name in ("a.parquet", "a.feather"):
+        assert read(tmp_path / name) == [
+            Document(0, "a"),
+            Unreadable(1, "the text is longer than 64 MiB"),
+            Document(2, "c"),
+        ]
+    monkeypatch.setattr(parquet_source, "MAX_TEXT_BYTES", 1000)
+    write_parquet(tmp_path / "b.parquet", ["d" * 2000])
+    assert read(tmp_path / "b.parquet") == [Unreadable(0, "the text is longer than 64 MiB")]
+
+
+def test_a_value_that_a_dictionary_repeats_is_decoded_a_few_rows_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_source, "_MAX_BATCH_BYTES", 1 << 20)
+    pa.parquet.write_table(pa.table({"text": ["x" * 300_000] * 64}), tmp_path / "a.parquet")
+    sizes = []
+    original = parquet_source.read_batch
+
+    def measure(batch, *arguments):
+        sizes.append(batch.num_rows)
+        return original(batch, *arguments)
+
+    monkeypatch.setattr(parquet_source, "read_batch", measure)
+    assert len(read(tmp_path / "a.parquet")) == 64
+    assert max(sizes) == 3

@@ -8,7 +8,7 @@ from support.make_golden import hostile_report
 from support.paths import SAMPLE
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import open_model, open_reference
-from tokverify.commands.tasks.view import MAX_TEXT, View
+from tokverify.commands.tasks.view import MAX_EXPLAINED, MAX_TEXT, View
 from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode
 from tokverify.report.run import Status
@@ -69,6 +69,7 @@ def test_a_saved_report_is_shown_under_a_path_of_its_own(view: View):
         ("tokens", b"[]", "the request has no text"),
         ("tokens", b'{"text": 5}', "the request has no text"),
         ("tokens", json.dumps({"text": "a" * (MAX_TEXT + 1)}).encode(), "the page shows at most 100,000"),
+        ("stages", json.dumps({"text": "a" * (MAX_EXPLAINED + 1)}).encode(), "the page explains at most 2,000"),
         ("stages", b'{"text": "\\ud800"}', "surrogate"),
         ("report", b"{}", "the report: \\$.kind: "),
         ("report", b"\xff", "the report is not JSON: "),

@@ -30,6 +30,8 @@ from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import pairs_for_display
 from tokverify.version import __version__
 
+MAX_EXPLAINED = 2_000
+"""In characters; a trace of more takes long, and nothing else is answered meanwhile."""
 MAX_TEXT = 100_000
 """In characters; longer texts are rejected, since nobody could read the result."""
 
@@ -54,8 +56,7 @@ class View:
         Raises:
             TokverifyError: If the text is too long.
         """
-        if len(text) > MAX_TEXT:
-            raise TokverifyError(f"the text has {len(text):,} characters; the page shows at most {MAX_TEXT:,}")
+        _require_short(text, MAX_TEXT, "the page shows")
         case = Case(id="text", suite="live", text=text, add_special=add_special, parse_special=parse_special)
         actual, expected = self._model.encoder, self._reference.tokenizer
         with self._lock:
@@ -71,8 +72,9 @@ class View:
         """Explain how a text becomes tokens on both sides, as a table, with the options of the comparison.
 
         Raises:
-            TokverifyError: If one side cannot encode it.
+            TokverifyError: If the text is too long, or one side cannot encode it.
         """
+        _require_short(text, MAX_EXPLAINED, "the page explains")
         mode = self._modes.choose(text, Mode(add_special, parse_special))
         with self._lock:
             explained = explain(self._model.encoder, text, self._reference.tokenizer, **mode._asdict())
@@ -170,6 +172,11 @@ def _parse_request(body: bytes) -> tuple[str, dict[str, bool]]:
         raise TokverifyError("the request has no text")
     options = {name: request.get(name) is True for name in ("add_special", "parse_special")}
     return request["text"], options
+
+
+def _require_short(text: str, limit: int, what: str) -> None:
+    if len(text) > limit:
+        raise TokverifyError(f"the text has {len(text):,} characters; {what} at most {limit:,}")
 
 
 def _parse(data: bytes, what: str) -> object:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 128
 """Few, because a row can be a book."""
+MAX_TEXT_BYTES = 1 << 26
+TOO_LONG = "the text is longer than 64 MiB"
+"""The reason why such a row is not read."""
 
 
 def require_arrow(path: str) -> None:
@@ -93,6 +96,11 @@ def _root(schema: pa.Schema, path: str) -> str:
     return path if path in schema.names else path.partition(".")[0]
 
 
+def is_too_long(text: str) -> bool:
+    """Whether a text takes up more than `MAX_TEXT_BYTES` in UTF-8."""
+    return 4 * len(text) > MAX_TEXT_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES
+
+
 def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Reading:
     """Yield the documents of a record batch."""
     texts = [[None]] * batch.num_rows if columns.text is None else _texts_by_row(batch, columns.text)
@@ -104,6 +112,8 @@ def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Readi
         for text in texts_of_row or ():
             if isinstance(text, UnicodeDecodeError):
                 yield Unreadable(row, "the text is not UTF-8")
+            elif text and is_too_long(text):
+                yield Unreadable(row, TOO_LONG)
             elif ids is None:
                 yield Document(row, text)
             else:

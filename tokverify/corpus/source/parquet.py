@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 
 from tokverify.corpus.document import Columns, Reading, Unreadable
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
-from tokverify.corpus.source.arrow_column import BATCH_ROWS, list_columns, read_batch, require_arrow, require_columns
+from tokverify.corpus.source.arrow_column import (
+    BATCH_ROWS,
+    MAX_TEXT_BYTES,
+    TOO_LONG,
+    list_columns,
+    read_batch,
+    require_arrow,
+    require_columns,
+)
 from tokverify.corpus.source.source import Column, Source
 from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+_MAX_BATCH_BYTES = 1 << 27
 # The errors of pyarrow do not tell which of the two it is.
 _UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
 
@@ -61,13 +70,35 @@ def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, p
     end = row + table.metadata.row_group(group).num_rows
     try:
         with explained():
-            for batch in table.iter_batches(BATCH_ROWS, [group], columns=paths, use_threads=False):
+            rows = _choose_rows(table.metadata.row_group(group), paths)
+            if not rows:
+                yield Unreadable(row, TOO_LONG, max(1, end - row))
+                return
+            for batch in table.iter_batches(rows, [group], columns=paths, use_threads=False):
                 yield from read_batch(batch, columns, row)
                 row += batch.num_rows
     except UnreadableFileError as error:
         if not _is_undecodable(error.__cause__):
             raise
         yield Unreadable(row, _UNDECODABLE, max(1, end - row))
+
+
+def _choose_rows(group: pq.RowGroupMetaData, paths: list[str]) -> int:
+    """Return how many rows to decode at once, so that they take up a bounded space; 0 if a row is too long.
+
+    subtle: a value in a dictionary can be repeated in each row, so a few kilobytes can decode to gigabytes.
+    """
+    rows = BATCH_ROWS
+    for column in map(group.column, range(group.num_columns)):
+        if not any(column.path_in_schema == path or column.path_in_schema.startswith(f"{path}.") for path in paths):
+            continue
+        size = column.total_uncompressed_size
+        average = size // max(1, group.num_rows)
+        if average > MAX_TEXT_BYTES:
+            return 0
+        largest = size if column.has_dictionary_page else average
+        rows = min(rows, max(1, _MAX_BATCH_BYTES // max(1, largest)))
+    return rows
 
 
 def _is_undecodable(error: BaseException | None) -> bool:
