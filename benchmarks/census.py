@@ -22,6 +22,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,11 @@ def download(package: str, cache: Path) -> Path:
 
 
 def read_member(archive: Path, name: str) -> bytes:
+    """Return a file of an archive; `a.zip!b` is the file b of the archive a in it."""
+    name, _, inner = name.partition("!")
+    if inner:
+        with zipfile.ZipFile(BytesIO(read_member(archive, name))) as opened:
+            return opened.read(inner)
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as opened:
             return opened.read(name)
