@@ -184,7 +184,7 @@ class _Search(Generic[_Goal]):
                     best = found
 
     def _is_explained(self) -> bool:
-        return any(len(trial.explained) == len(self._failing) and not trial.broken for trial in self._trials)
+        return any(trial.solved == len(self._failing) and not trial.broken for trial in self._trials)
 
     def _try(self, parts: tuple[TokenizerChange, ...], before: Trial | None) -> Trial | None:
         """Return what changes together explain; None if that is no more than before, or more speaks against them."""
@@ -205,8 +205,18 @@ class _Search(Generic[_Goal]):
         if explained and len(self._sample) < len(self._failing):
             self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
-        broken = self._broken(encoder, len(explained))
-        return None if broken is None else Trial(parts, encoder, frozenset(explained), broken, sum(distances))
+        limited = self._limited(encoder, explained)
+        broken = self._broken(encoder, len(explained) + len(limited))
+        return None if broken is None else Trial(parts, encoder, frozenset(explained), limited, broken, sum(distances))
+
+    def _limited(self, encoder: Encoder, explained: Collection[str]) -> frozenset[str]:
+        """Return the names of the few cases that still fail, if limits of llama.cpp explain all of them."""
+        left = [goal for goal in self._failing if goal.name not in explained]
+        if self._problem.decoding or not left or len(left) > len(explained) // BROKEN_WEIGHT:
+            return frozenset()
+        explainer = explainer_of(encoder, self._facts)
+        is_explained = all(isinstance(goal, Target) and explainer.find(goal.as_text()) for goal in left)
+        return frozenset(goal.name for goal in left) if is_explained else frozenset()
 
     def _distances(self, encoder: Encoder | None) -> list[int]:
         """Return how far each result of the sample is from the expected one."""
@@ -246,7 +256,7 @@ class _Search(Generic[_Goal]):
         return kept[:_LISTED]
 
     def _explanation(self, trial: Trial) -> Explanation:
-        left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained)
+        left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained | trial.limited)
         change = trial.change
         parts = change.split()
         return Explanation(
@@ -281,6 +291,8 @@ class Trial:
     encoder: Encoder
     explained: frozenset[str]
     """The names of the failing cases that match with them."""
+    limited: frozenset[str]
+    """The names of those that then fail only because of limits of llama.cpp."""
     broken: frozenset[str]
     """The names of the matching cases that fail with them."""
     distance: int
@@ -292,9 +304,14 @@ class Trial:
         return reduce(TokenizerChange.then, self.parts)
 
     @property
+    def solved(self) -> int:
+        """How many of the failing cases need no other change to the file."""
+        return len(self.explained) + len(self.limited)
+
+    @property
     def weight(self) -> int:
         """The evidence for the changes, less the evidence against them."""
-        return len(self.explained) - BROKEN_WEIGHT * len(self.broken)
+        return self.solved - BROKEN_WEIGHT * len(self.broken)
 
     @property
     def rank(self) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
+from tokverify.engine.build import known_since
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
@@ -248,9 +249,11 @@ def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def set_pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
     """Return the change that names a pre-tokenizer."""
+    since = known_since("pre_tokenizers").get(name, 0)
+    needs = f", known to llama.cpp since b{since}" if since else ""
     return TokenizerChange(
         kind="pre",
-        sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre)",
+        sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre{needs})",
         cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
         transform=partial(replace, pre=name),
         gguf_command=pre_tokenizer_command(name),
