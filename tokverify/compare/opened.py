@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.compare.side import reference_side, side_of
+from tokverify.engine.build import newest_build, requested_build
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.report.run import Side
@@ -408,7 +409,9 @@ class OpenedModel(Opened):
     @cached_property
     def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
-        caveat = "; ".join(self.spec.left_out)
+        build = self.encoder.settings.build
+        other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
+        caveat = "; ".join([*self.spec.left_out, *other])
         return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
 
     @property
@@ -428,7 +431,8 @@ def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
     Without an encoder, it is the engine for any tokenizer that does not prevent it.
     """
     choice = encoder.engine if encoder else available_engine()
-    return {"engine": f"{choice.name} ({choice.reason})" if choice.reason else choice.name}
+    name = f"{choice.name} ({choice.reason})" if choice.reason else choice.name
+    return {"engine": name, "llama.cpp": f"b{requested_build()}"}
 
 
 def _sha256_of(file: ModelFile) -> str | None:

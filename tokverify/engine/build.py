@@ -7,11 +7,17 @@ one and the build before it, nobody knows.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tokverify.errors import TokverifyError
+
+VARIABLE = "TOKVERIFY_LLAMA_CPP"
+"""The environment variable that selects the build; the option `--llama-cpp` sets it, also for child processes."""
 TABLE = Path(__file__).with_name("builds.json")
 
 
@@ -27,8 +33,29 @@ def builds() -> list[int]:
 
 
 def newest_build() -> int:
-    """Return the newest build, which the encoder equals."""
+    """Return the newest build, which the encoder equals by default."""
     return builds()[-1]
+
+
+def requested_build() -> int:
+    """Return the build that the encoder is to equal.
+
+    Raises:
+        TokverifyError: If the variable has another form than `b9190`.
+    """
+    written = os.environ.get(VARIABLE, "")
+    return parse_build(written) if written else newest_build()
+
+
+def parse_build(written: str) -> int:
+    """Return the number of a build such as `b9190`.
+
+    Raises:
+        TokverifyError: If it has another form.
+    """
+    if not re.fullmatch(r"b?[1-9][0-9]{0,8}", written, re.ASCII):
+        raise TokverifyError(f"{written!r} is not a build of llama.cpp; write one like b9190")
+    return int(written.removeprefix("b"))
 
 
 def known_since(section: str) -> Mapping[str, int]:

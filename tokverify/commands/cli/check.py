@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tokverify.case import SuiteSource
+from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
     cases_option,
@@ -19,7 +20,13 @@ from tokverify.commands.cli.case_options import (
 )
 from tokverify.commands.cli.configured import choose_models, override_settings
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
+from tokverify.commands.cli.options import (
+    ModelCommand,
+    jobs_option,
+    models_argument,
+    reference_option,
+    report_options,
+)
 from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.cli.several import check_several
 from tokverify.commands.project.trust import OPTION
@@ -48,6 +55,7 @@ class CheckOptions(ReportOptions):
 @reference_option("to compare with")
 @cases_option
 @click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
+@llama_cpp_option
 @waivers_option
 @fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
 @strict_option

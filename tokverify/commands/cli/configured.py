@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
+from tokverify.commands.cli.build_option import select_build
 from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
+from tokverify.engine.build import VARIABLE
 from tokverify.location import Location
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import find_models, locate
@@ -28,7 +31,7 @@ def find_configured(model: Path | str | Location, *, allow_outside: bool = False
     Raises:
         TokverifyError: If the configuration is not valid.
     """
-    configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
+    configuration = _find_configuration(allow_outside=allow_outside)
     return _select_model(configuration, locate(model)) if configuration else None
 
 
@@ -45,7 +48,7 @@ def choose_models(
         UsageError: If none is named and none is configured.
         TokverifyError: If the configuration is not valid, or a file is missing.
     """
-    configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
+    configuration = _find_configuration(allow_outside=allow_outside)
     if models:
         return [
             _find_model(configuration, name, model) for name, model in find_models(map(locate, models)).items()
@@ -53,6 +56,14 @@ def choose_models(
     if configuration is None:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
     return configuration.models, configuration
+
+
+def _find_configuration(*, allow_outside: bool) -> Configuration | None:
+    """Return the configuration, and let the encoder equal the build that it names, unless the user names one."""
+    configuration = find_configuration(Path.cwd(), allow_outside=allow_outside)
+    if configuration and configuration.llama_cpp and not os.environ.get(VARIABLE):
+        select_build(click.get_current_context(), configuration.llama_cpp)
+    return configuration
 
 
 def _find_model(configuration: Configuration | None, name: str, model: Location) -> ConfiguredModel:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.json_lines import map_lines, text_of
 from tokverify.commands.cli.options import (
     TextCommand,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @model_argument
 @click.argument("text", required=False)
 @file_option
+@llama_cpp_option
 @add_special_option
 @parse_special_option
 @click.option("--bos", is_flag=True, help="Add BOS even if the file does not declare that it is added.")

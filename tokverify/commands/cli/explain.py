@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.options import (
     TextCommand,
     add_special_option,
@@ -29,6 +30,7 @@ from tokverify.commands.cli.stream import render_options, write_text
 @reference_option("whose stages to show as well")
 @click.option("--decode", metavar="IDS", help="Explain how these ids become a text, such as '818 5279'.")
 @stop_at_eos_option
+@llama_cpp_option
 @add_special_option
 @parse_special_option
 @click.option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import ASPECTS_HELP, fail_on_option
 from tokverify.commands.cli.locations import PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
@@ -80,6 +81,7 @@ class FuzzOptions(ReportOptions):
     metavar="TIME",
     help="Fuzz for this time, such as 90s or 5m, then stop (default: 60s, unless --texts is given).",
 )
+@llama_cpp_option
 @texts_option(None, least=1)
 @click.option(
     "--until-coverage",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tokverify.commands.cli.baseline import baseline_options
+from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
     cases_option,
@@ -79,6 +80,7 @@ _SECTIONS = {
 @click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
 @cases_option
 @selection_options
+@llama_cpp_option
 @last_failed_option
 @max_failures_options
 @fail_on_option("differences between the tokenizers", ASPECTS_HELP)

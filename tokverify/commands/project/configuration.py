@@ -116,3 +116,6 @@ class Configuration:
 
     jobs: int = 1
     """The number of models to verify at a time."""
+
+    llama_cpp: str = ""
+    """The build of llama.cpp that encodes, such as `b9190`; empty for the newest known one."""

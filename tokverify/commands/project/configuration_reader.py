@@ -16,6 +16,7 @@ from tokverify.commands.project.configuration import Configuration, ConfiguredMo
 from tokverify.commands.project.configuration_file import PROJECT, find_file, parse_document, project_table
 from tokverify.commands.project.trust import OPTION, repository_of
 from tokverify.compare.fail_on import parse_fail_on
+from tokverify.engine.build import parse_build
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
 from tokverify.sources.location import find_existing
@@ -79,7 +80,11 @@ class _Reader:
         models = [replace(model, fail_on=default) if model.fail_on is None else model for model in values["models"]]
         models = [replace(model, strict=model.strict or values.get("strict", False)) for model in models]
         return Configuration(
-            source=self.path, models=tuple(models), reports=values.get("reports", ()), jobs=values.get("jobs", 1)
+            source=self.path,
+            models=tuple(models),
+            reports=values.get("reports", ()),
+            jobs=values.get("jobs", 1),
+            llama_cpp=values.get("llama_cpp", ""),
         )
 
     def models(self, value: object, key: str) -> tuple[ConfiguredModel, ...]:
@@ -167,6 +172,12 @@ class _Reader:
             raise self._error(key, "must be a positive integer")
         return value
 
+    def build(self, value: object, key: str) -> str:
+        try:
+            return f"b{parse_build(self.string(value, key))}"
+        except TokverifyError as error:
+            raise self._error(key, f"is invalid: {error}") from None
+
     def flag(self, value: object, key: str) -> bool:
         if not isinstance(value, bool):
             raise self._error(key, "must be true or false")
@@ -217,4 +228,5 @@ _CONFIGURATION: Mapping[str, Callable[..., Any]] = {
     "fail_on": _Reader.fail_on,
     "strict": _Reader.flag,
     "jobs": _Reader.count,
+    "llama_cpp": _Reader.build,
 }
