@@ -41,9 +41,9 @@ Generated from `tokverify/engine/builds.json` by `python benchmarks/builds.py --
 
 llama.cpp changes: a build knows only some of the names that a GGUF file can contain, and reads only some of its keys.
 The encoder equals b{newest}, the newest build in the tables. `tokverify inspect MODEL` says which build a file needs,
-and `tokverify run MODEL -r llama.cpp@b9014 -r llama.cpp@b11549` what several builds make of it. `--llama-cpp b9190` lets
-`run`, `check`, `encode`, `explain` and `fuzz` encode as that build does, and `llama_cpp` in the [configuration](configuration.md)
-for a repository.
+and `tokverify run MODEL -r llama.cpp@b9014 -r llama.cpp@b11549` what several builds make of it.
+`--llama-cpp b9190` lets `run`, `check`, `encode`, `explain` and `fuzz` encode as that build does; for a repository,
+`llama_cpp` in the [configuration](configuration.md) does.
 
 ## What changed when
 

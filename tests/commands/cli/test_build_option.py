@@ -19,7 +19,8 @@ TEXT = "e\u0301"
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a model whose normalization to NFC only newer builds know."""
     write_gguf(tmp_path / "model.gguf", unigram_spec({"e": -1.0, "\u0301": -1.0, "é": -1.0}, nfc=True))
-    (tmp_path / "suite.yaml").write_text(json.dumps({"cases": [{"id": "one", "text": TEXT, "expect": {"model": ["é"]}}]}))
+    case = {"id": "one", "text": TEXT, "expect": {"model": ["é"]}}
+    (tmp_path / "suite.yaml").write_text(json.dumps({"cases": [case]}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
 
