@@ -319,11 +319,6 @@ class Staged(Protocol):
         """
 
 
-def decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
-    """Return how `tokenizer` decodes for a comparison with `other`: in the same way as `other`, if it can."""
-    return adapted_decoding_of(tokenizer, other) or tokenizer.decode
-
-
 def adapted_decoding_of(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes] | None:
     """Return how `tokenizer` decodes in the same way as `other`, besides its own way; None if it has no other."""
     if other.decodes_as_llama_cpp and isinstance(tokenizer, LlamaCppDecoding):

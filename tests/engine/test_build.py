@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import BYTE_ALPHABET, bpe_spec, unigram_spec
-from tokverify.engine.build import builds, known_since, newest_build, newest_values
+from tokverify.engine.build import builds, known_since, newest_build, values_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY
@@ -44,12 +44,12 @@ def test_new_names_have_the_build_that_brought_them():
 
 
 def test_a_token_with_each_text_has_the_type_of_the_newest_build():
-    for text, (attribute, ends) in newest_values("texts").items():
+    for text, (attribute, ends) in values_of("texts", newest_build()).items():
         tokens = [*BYTE_ALPHABET, "ab", text]
         spec = TokenizerSpec(model="gpt2", pre="gpt-2", tokens=tokens, merges=["a b"], special_ids={"bos": 0, "eos": 0})
         settings = resolve(spec)
         assert (settings.attributes[-1], len(tokens) - 1 in settings.eog_ids) == (attribute, ends), text
-    for pre, flags in newest_values("flags").items():
+    for pre, flags in values_of("flags", newest_build()).items():
         settings = resolve(TokenizerSpec(model="gpt2", pre=pre, tokens=[*BYTE_ALPHABET, "ab"], merges=["a b"]))
         assert [settings.add_bos, settings.add_eos, settings.add_sep] == flags, pre
 

@@ -67,13 +67,11 @@ def known_since(section: str) -> Mapping[str, int]:
     return since
 
 
-def newest_values(section: str) -> Mapping[str, Any]:
-    """Return what the newest build makes of a token's text (`texts`), or of a pre-tokenizer's name (`flags`)."""
-    return values_of(section, newest_build())
-
-
 @cache
 def values_of(section: str, build: int) -> Mapping[str, Any]:
-    """Return the same for a build; between two builds of the table, the value of the earlier one."""
+    """Return what a build makes of a token's text (`texts`), or of a pre-tokenizer's name (`flags`).
+
+    Between two builds of the table, it is what the earlier one makes of it.
+    """
     changes = _table()[section].items()
     return {name: [value for since, value in each if since <= build][-1] for name, each in changes}

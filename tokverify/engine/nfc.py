@@ -81,15 +81,6 @@ def canonical_class(character: str) -> int:
     return later if later is not None else 0 if is_unassigned(character) else combining(character)
 
 
-def decompose_once(character: str) -> str:
-    """Return the characters that a character other than a Hangul syllable consists of, which may consist of others."""
-    from unicodedata import decomposition
-
-    pair = DECOMPOSITIONS.get(character)
-    codes = "" if pair or is_unassigned(character) else decomposition(character)
-    return pair or "".join(chr(int(code, 16)) for code in codes.split() if "<" not in codes) or character
-
-
 def compose_pair(pair: str) -> str | None:
     """Return the character that two characters compose, if any."""
     later = _COMPOSITIONS.get(pair)

@@ -96,11 +96,6 @@ def configure_model(  # noqa: PLR0913 - the keys of a configured model
     )
 
 
-def _anchor(root: Path, reference: str) -> str:
-    """Return the location of a reference, whose path may be relative to `root`."""
-    return relative_path(root / reference) if (root / reference).exists() else reference
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """The configuration of a repository."""
