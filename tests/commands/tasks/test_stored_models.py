@@ -147,7 +147,7 @@ def test_a_refusal_and_a_web_page_mean_that_a_file_is_not_there(server, tmp_path
 @pytest.mark.parametrize("name", ["a%00b", "a" * 300])
 def test_a_name_that_no_file_can_have_is_not_looked_for(server, tmp_path, name):
     opened = open_model(f"{server.address}/sample.gguf")
-    opened = replace(opened, file=replace(opened.file, address=f"{server.address}/{name}.gguf"))
+    opened.file = replace(opened.file, address=f"{server.address}/{name}.gguf")
     (tmp_path / "served" / "tokenizer.model").write_bytes(REFERENCE.read_bytes())
     assert open_reference(opened).found.source == f"{server.address}/tokenizer.model"
 
