@@ -8,7 +8,9 @@ from hostile.items import Failure, Item
 from hostile.llama_cpp import REQUESTS, Answer, Ids
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
+from tokverify.engine.settings import resolve
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.references.llama_cpp_library import find_library
 from tokverify.sources.gguf.declaration import read_spec
 
 ENGINES = (AUTO, PYTHON)
@@ -44,7 +46,8 @@ def compare_with_llama_cpp(item: Item, theirs: Answer) -> list[Failure]:
 def _load(path: Path, engine: str) -> Encoder | TokverifyError:
     os.environ[VARIABLE] = engine
     try:
-        return Encoder(read_spec(path))
+        spec = read_spec(path)
+        return Encoder(spec, settings=resolve(spec, find_library().build))
     except TokverifyError as error:
         return error
 

@@ -53,6 +53,13 @@ def test_the_table_links_failures_to_their_explanations(conversion):
     assert "WARNING: check the special tokens - check [red]x[/]" in words
 
 
+@pytest.mark.parametrize("since", [0, 9445])
+def test_a_recent_pre_tokenizer_is_described_with_its_first_build(conversion, since):
+    named = replace(conversion, pre_tokenizer=PreTokenizerChoice("minicpm5", ("a",), 1, (), (), since))
+    words = " ".join(FORMATS["convert"]["table"](named, RenderOptions()).split())
+    assert (f"llama.cpp knows this name since b{since}" in words) == bool(since)
+
+
 def test_a_reason_shared_by_all_is_reported_once(conversion):
     one = replace(conversion, untransportable=("a loss",), explained=(1,))
     (found,) = (result for result in one.report.results if result.case.suite != "found" and result.difference)

@@ -111,6 +111,8 @@ def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Ite
     yield "pre-tokenizer", message(choice.name, Style.STRONG)
     probes = plural(len(choice.texts), "probe")
     yield "", message(f"it splits {probes} like the source, into {choice.pre_tokens:,} pre-tokens")
+    if choice.since:
+        yield "", message(f"llama.cpp knows this name since b{choice.since}")
     if choice.alike:
         count = plural(len(choice.alike), "other name")
         yield "", message(f"{count} would give the same ids: {', '.join(choice.alike)}")

@@ -24,6 +24,7 @@ from tokverify.compare.convert.target import Target, check_target, target_of
 from tokverify.compare.convert.verification import Explainer, Plan, Verification, verify_conversion
 from tokverify.compare.fuzz.trial import Trial
 from tokverify.compare.side import side_of
+from tokverify.engine.build import known_since
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
@@ -204,7 +205,9 @@ class _Job:
 
 
 def _describe_choice(name: str, pre_tokens: Sequence[Sequence[str]] | None) -> PreTokenizerChoice | None:
-    return PreTokenizerChoice(**asdict(find_match(name, pre_tokens))) if PRE_TOKENIZERS[name].byte_level else None
+    if not PRE_TOKENIZERS[name].byte_level:
+        return None
+    return PreTokenizerChoice(**asdict(find_match(name, pre_tokens)), since=known_since("pre_tokenizers")[name])
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:
