@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.reference_ranking import read_ranking
 from tokverify.compare.side import reference_side, side_of
-from tokverify.engine.build import newest_build, requested_build
+from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.report.run import Side
@@ -432,7 +432,7 @@ def engine_version(encoder: Encoder | None = None) -> dict[str, str]:
     """
     choice = encoder.engine if encoder else available_engine()
     name = f"{choice.name} ({choice.reason})" if choice.reason else choice.name
-    return {"engine": name, "llama.cpp": f"b{requested_build()}"}
+    return {"engine": name, "llama.cpp": f"b{selected_build() or newest_build()}"}
 
 
 def _sha256_of(file: ModelFile) -> str | None:

@@ -37,14 +37,14 @@ def newest_build() -> int:
     return builds()[-1]
 
 
-def requested_build() -> int:
-    """Return the build that the encoder is to equal.
+def selected_build() -> int | None:
+    """Return the build that the user selects; None if the encoder is to equal the newest one.
 
     Raises:
         TokverifyError: If the variable has another form than `b9190`.
     """
     written = os.environ.get(VARIABLE, "")
-    return parse_build(written) if written else newest_build()
+    return parse_build(written) if written else None
 
 
 def parse_build(written: str) -> int:

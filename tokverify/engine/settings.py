@@ -14,7 +14,7 @@ from functools import partial
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import Attribute, Attributes, find_all, find_ids
-from tokverify.engine.build import newest_build, requested_build
+from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, Family, Settings
 from tokverify.engine.joined_strings import JoinedStrings
@@ -31,7 +31,7 @@ KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 
 
 def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
-    """Derive the effective settings of `spec` in a build of llama.cpp, by default in the requested one.
+    """Derive the effective settings of `spec` in a build of llama.cpp, by default in the selected one.
 
     Raises:
         UnsupportedError: If tokverify, or that build, does not know the model, the pre-tokenizer or the architecture,
@@ -46,10 +46,10 @@ def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
             f"tokenizer.ggml.model is {short_repr(spec.model)}; {near_matches(spec.model, FAMILIES)}"
         )
     if build is None:
-        build = requested_build()
-    if build != newest_build():
+        build = selected_build()
+    if build is not None:
         spec = read_by(spec, build)
-    loader = _Loader(spec, family, build)
+    loader = _Loader(spec, family, newest_build() if build is None else build)
     _check_sizes(spec)
     return loader.settings()
 
