@@ -102,10 +102,12 @@ replaced by padding (lose). An empty cell means that the model has nothing like 
 FINDINGS = """
 ## What is still open
 
-- **neox20b**, **deepseek-litellm**: the tokenizer.json names no EOS, so llama.cpp takes its default, the id 11, which
-  is an ordinary token; `run` says so, and `convert` writes the file all the same.
-- **pix2tex**: `convert` writes no file, because 12 texts differ for no known reason. The vocabulary lacks some bytes.
-- **nepali-wordpiece**, **oromo-wordpiece**: refused for pre-tokenizers and normalizers other than BERT's.
+- **wiki-thai**, **wiki-tibetan**, **meranaw-bpe**, **burmese-bpe**: refused, because llama.cpp would abort on every
+  character that is no piece.
+- **nepali-wordpiece**, **oromo-wordpiece**, **unimernet**, **charylu-32k**, **tortoise**, **lao**: refused in one line, for
+  pre-tokenizers, normalizers or models that llama.cpp lacks.
+- Rows of other tokenizers with the pattern of GPT-4o are older than the case `scripts/latin-names`, in which llama.cpp splits
+  `ESPAÑA` (TL012: 1).
 - **gemma2**, **gemma3**: reversing the first 200 merges changes the ids of no text that was tried. They make runs of
   line feeds and spaces.
 - Results that the table shows as `different` for jurassic2, rwkv, mon and nepali-unigram, if any, are older than the

@@ -135,3 +135,10 @@ def test_the_docs_contain_all_examples():
         ("t5", "What ﬁ", " --steps"),
     ]
     assert [example[:2] for example in DECODED] == [("gpt-2", "15496 1917 0")]
+
+
+def test_steps_show_the_entries_of_earlier_words_too(encoder_of):
+    drawn = render(explain(encoder_of("t5"), "Hello wor"), RenderOptions(), steps=True)
+    last = " ".join(drawn[drawn.index("from 13\n") :].split())
+    assert "entries 3: 3 from 0 -2.01229286; 4: 454 from 0 -8.7361784; 5: 216 from 0" in last
+    assert "; 14: 52 from 13 -28.2025113; the others are as at first" in last

@@ -27,6 +27,7 @@ from tokverify.render.explain.part import (
     word_heading,
 )
 from tokverify.render.layout import DIM, exact, table
+from tokverify.report.explain import LatticeEntry
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         Candidate,
         Explanation,
         Lattice,
-        LatticeEntry,
         LatticeRow,
         LatticeStep,
         LatticeTrial,
@@ -307,13 +307,25 @@ def _draw_steps(stretch: Stretch, items: Sequence[WordGroup | Fold]) -> Iterator
     yield Text()
     if lattices[0].initial:
         yield _draw_initial(lattices[0].initial, len(stretch.normalized.encode("utf-8", "surrogateescape")))
+    reached = _entries_before(stretch)
     for item in items:
         if isinstance(item, Fold):
             yield note(item)
             continue
         for word in item.words:
             if word.lattice:
-                yield from _draw_lattice(word.lattice)
+                yield from _draw_lattice(word.lattice, reached[word.span])
+
+
+def _entries_before(stretch: Stretch) -> dict[tuple[int, int], list[LatticeEntry]]:
+    """Return the entries that are final before each word of a stretch, by the span of the word."""
+    entries: list[LatticeEntry] = []
+    found: dict[tuple[int, int], list[LatticeEntry]] = {}
+    for word in stretch.words:
+        found[word.span] = list(entries)
+        rows = word.lattice.rows if word.lattice else ()
+        entries += [LatticeEntry(row.best.span[1], row.best.id, row.best.span[0], row.best.total) for row in rows]
+    return found
 
 
 def _draw_initial(initial: LatticeEntry, size: int) -> Text:
@@ -324,13 +336,13 @@ def _draw_initial(initial: LatticeEntry, size: int) -> Text:
     )
 
 
-def _draw_lattice(lattice: Lattice) -> Iterator[RenderableType]:
+def _draw_lattice(lattice: Lattice, before: Sequence[LatticeEntry]) -> Iterator[RenderableType]:
     if not lattice.steps:
         yield Text("... a word that is too long to show its steps ...", DIM)
     for step in lattice.steps:
         yield Text.assemble("from ", (str(step.start), "bold"))
         yield indent(_draw_trials(step))
-        yield indent(_draw_entries(step.entries))
+        yield indent(_draw_entries([*before, *step.entries]))
 
 
 def _draw_trials(step: LatticeStep) -> RenderableType:
