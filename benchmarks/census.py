@@ -104,10 +104,10 @@ FINDINGS = """
 
 - **wiki-thai**, **wiki-tibetan**, **meranaw-bpe**, **burmese-bpe**: refused, because llama.cpp would abort on every
   character that is no piece.
-- **nepali-wordpiece**, **oromo-wordpiece**, **unimernet**, **charylu-32k**, **tortoise**, **lao**: refused in one line, for
-  pre-tokenizers, normalizers or models that llama.cpp lacks.
-- Rows of other tokenizers with the pattern of GPT-4o are older than the case `scripts/latin-names`, in which llama.cpp splits
-  `ESPAÑA` (TL012: 1).
+- **nepali-wordpiece**, **oromo-wordpiece**, **unimernet**, **charylu-32k**, **tortoise**, **lao**: refused in one line,
+  for pre-tokenizers, normalizers or models that llama.cpp lacks.
+- Rows of tokenizers with the pattern of GPT-4o are older than the case `scripts/latin-names`, in which llama.cpp
+  splits `ESPAÑA` (TL012: 1).
 - **gemma2**, **gemma3**: reversing the first 200 merges changes the ids of no text that was tried. They make runs of
   line feeds and spaces.
 - Results that the table shows as `different` for jurassic2, rwkv, mon and nepali-unigram, if any, are older than the
