@@ -103,6 +103,14 @@ def test_each_fault_is_found_where_it_is(ours, theirs, expected):
     assert {id for f in matching for id in f[2]} >= set(conversations)
 
 
+def test_look_alikes_and_what_is_invisible_are_findings_about_the_template():
+    all_found = found(encoder(GOOD.replace("<|im_end|>", "<|im_еnd|>") + "\u202e"))
+    kinds = {f[:2] for f in all_found}
+    assert kinds >= {("ERROR", "look-alike"), ("WARNING", "invisible"), ("ERROR", "split-marker")}
+    [split] = [f[3] for f in all_found if f[1] == "split-marker"]
+    assert '258 "<|im_end|>" is probably meant, without U+0435 CYRILLIC SMALL LETTER IE' in split
+
+
 def test_bos_from_both_is_a_hint():
     [(severity, kind, _, message)] = found(encoder("{{ bos_token }}" + GOOD, add_bos=True))
     assert (severity, kind) == ("INFO", "double-bos")
@@ -258,7 +266,7 @@ def test_every_check_has_a_test():
 
 
 def test_every_kind_is_explained_here_and_in_the_docs():
-    assert CHAT_KINDS.keys() == {*CHECKS, "missing", "injection"}
+    assert CHAT_KINDS.keys() == {*CHECKS, "missing", "injection", "look-alike", "invisible"}
     page = (ROOT / "docs" / "chat.md").read_text()
     for kind, about in CHAT_KINDS.items():
         assert f"| `{kind}` | {about.severity.name.lower()} |" in page, kind

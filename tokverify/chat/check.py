@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.chat.text_difference import Stretch, find_differences
+from tokverify.compare.look_alike import find_meant
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
@@ -250,7 +251,8 @@ def _explain_split(subject: ChatSubject, marker: str) -> str:
     pieces = subject.settings.pieces
     if marker in pieces:
         return f"token {pieces.index(marker)} has this text but is not matched"
-    return "no token has this text"
+    meant = find_meant(marker, subject.settings.added_tokens)
+    return f"no token has this text{f'; {meant}' if meant else ''}"
 
 
 def _is_plain(tokenizer: Tokenizer, marker: str) -> bool:

@@ -12,6 +12,7 @@ from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject,
 from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Task, render, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
+from tokverify.compare.look_alike import find_invisible, find_look_alikes
 from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.side import side_of
 from tokverify.errors import EncodeError, UnsupportedError
@@ -82,7 +83,7 @@ def try_templates(
             findings += trial.content_injections(subjects)
         else:
             findings += trial.findings(subjects, CHECKS)
-            findings += trial.injections()
+            findings += trial.template_findings()
     untried = ours.keys() - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
@@ -263,10 +264,16 @@ class _Trial:
 
         return InjectionSearch(self.encoder, read_template(self.source), render_here, self._comparable)
 
-    def injections(self) -> Iterator[ChatFinding]:
-        """Look for contents that become control tokens."""
-        for severity, message in self._injection_search.search():
-            yield ChatFinding(severity, "injection", self.name, message)
+    def template_findings(self) -> Iterator[ChatFinding]:
+        """Check the template as a whole."""
+        found = {
+            "injection": self._injection_search.search(),
+            "look-alike": find_look_alikes(self.encoder, read_template(self.source)),
+            "invisible": find_invisible(self.encoder, self.source),
+        }
+        for kind, problems in found.items():
+            for severity, message in problems:
+                yield ChatFinding(severity, kind, self.name, message)
 
     def content_injections(self, subjects: Iterable[ChatSubject]) -> Iterator[ChatFinding]:
         """Check whether these contents become control tokens."""

@@ -275,6 +275,12 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
         ERROR,
         f"{_FIX}; if no token has this text, the template belongs to another model",
     ),
+    "look-alike": ChatKind(
+        "A marker or a role of the template only looks like one, such as one with a letter of another script.",
+        ERROR,
+        _EDIT,
+    ),
+    "invisible": ChatKind("The template or an added token contains invisible characters.", WARNING, _EDIT),
     "turn-end": ChatKind(
         "No token after the assistant's turn ends the generation, so the model keeps generating.",
         ERROR,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tokverify.compare.look_alike import find_meant
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.errors import EncodeError
@@ -48,7 +49,9 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     if lost:
         # With all of them missing, the model may have been trained so.
         severity = ERROR if len(missing) < len(subject.markers.strong) else WARNING
-        message = f"the chat template contains {_texts(lost)}, for which there is no token"
+        meant = filter(None, (find_meant(text, subject.settings.added_tokens) for text in lost))
+        because = "".join(f"; {each}" for each in dict.fromkeys(meant))
+        message = f"the chat template contains {_texts(lost)}, for which there is no token{because}"
         yield Finding(severity, message, keys=(CHAT_TEMPLATE,))
 
 

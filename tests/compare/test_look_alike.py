@@ -1,0 +1,69 @@
+"""Characters in templates and tokens that a person cannot tell apart or cannot see."""
+
+import pytest
+
+from support.spec_maker import bpe_spec
+from tokverify.compare.look_alike import find_invisible, find_look_alikes, find_meant
+from tokverify.compare.marker import read_template
+from tokverify.engine.encoder import Encoder
+
+ADDED = {"<|im_start|>": 3, "<|im_end|>": 3, "<start_of_turn>": 3, "<｜tool▁end｜>": 3, "<x1>": 3, "<x2>": 3}
+
+
+def encoder(added: dict[str, int] | None = None) -> Encoder:
+    return Encoder(bpe_spec((), added or ADDED), "ours")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("<|im_еnd|>", '257 "<|im_end|>" is probably meant, without U+0435 CYRILLIC SMALL LETTER IE'),
+        ("<｜im_end｜>", '257 "<|im_end|>" is probably meant, without U+FF5C FULLWIDTH VERTICAL LINE'),
+        ("<|tool_end|>", '259 "<｜tool▁end｜>" is probably meant'),
+        ("<|IM_END|>", '257 "<|im_end|>" is probably meant'),
+        ("<|im_ end|>", '257 "<|im_end|>" is probably meant'),
+        ("<|im_end>", '257 "<|im_end|>" is probably meant'),
+        ("<|im_snd|>", '257 "<|im_end|>" is probably meant'),
+        ("<x3>", ""),
+        ("<|user|>", ""),
+    ],
+)
+def test_the_token_that_is_meant_is_named(text, meant):
+    assert find_meant(text, encoder().settings.added_tokens) == meant
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("<|im_start|>{{ m }}<|im_end|>", None),
+        ("Use <X1> and <tools> — “quoted”, 日本語 <｜tool▁end｜>", None),
+        (
+            "a\n<start_оf_turn>",
+            '"<start_оf_turn>" in line 2 looks like 258 "<start_of_turn>", but is none because of U+043E',
+        ),
+        ("＜|im_end|＞", "U+FF1C FULLWIDTH LESS-THAN SIGN, U+FF1E"),
+        ("<|im_e\u200bnd|>", "U+200B ZERO WIDTH SPACE"),
+        ("<|tool_end|>", '"<|tool_end|>" in line 1 looks like 259'),
+        ("{% if m.role == 'аssistant' %}", 'looks like "assistant", but has U+0430 CYRILLIC SMALL LETTER A'),
+        ("{% if m.role == 'assistant' %}", None),
+    ],
+)
+def test_look_alikes_in_a_template_are_found(template, words):
+    found = list(find_look_alikes(encoder(), read_template(template)))
+    assert [severity.name for severity, _ in found] == ["ERROR"] * (words is not None)
+    assert words is None or words in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("template", "added", "words"),
+    [
+        ("{{ m }} 👩\u200d💻 ❤\ufe0f می\u200cخواهم", ADDED, None),
+        ("{{ m }}", {**ADDED, "\u200c": 4, "\ufeff": 4, "👩\u200d💻": 4}, None),
+        ("{{ m }}\u202e", ADDED, "the template contains U+202E RIGHT-TO-LEFT OVERRIDE"),
+        ("{{ m }}", {**ADDED, "<|im\u2060_x|>": 3}, "U+2060 WORD JOINER"),
+    ],
+)
+def test_what_is_invisible_is_found(template, added, words):
+    found = list(find_invisible(encoder(added), template))
+    assert [severity.name for severity, _ in found] == ["WARNING"] * (words is not None)
+    assert words is None or words in found[0][1]
