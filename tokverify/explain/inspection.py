@@ -19,6 +19,7 @@ from tokverify.engine.override import Override, net_overrides
 from tokverify.engine.requirement import describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.explain.worst_case import find_worst_case
 from tokverify.report.inspect import (
     CategorySummary,
     EogToken,
@@ -96,6 +97,7 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         algorithm=settings.algorithm,
         pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
+        worst_case=find_worst_case(settings),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
             for role, id in settings.special_ids.items()

@@ -94,6 +94,10 @@ def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
         yield "needs", words(inspection.needs, "yellow")
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
     yield "sizes", words("; ".join(_sizes(inspection)))
+    if worst := inspection.worst_case:
+        example = f", as {', '.join(f'U+{ord(each):04X}' for each in worst.text)} needs" if worst.text else ""
+        most = f"at most {worst.per_byte} token per byte and {worst.per_character} per character{example}"
+        yield "worst case", Text(f"{most}; {worst.around} more for the whole text" if worst.around else most)
     if inspection.fingerprint:
         yield "fingerprint", Text(inspection.fingerprint, DIM)
     length = inspection.chat_template_length

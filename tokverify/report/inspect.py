@@ -91,6 +91,18 @@ class CategorySummary:
     """Its highest id."""
 
 
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """The most tokens that a text can need; a word has no limit, because it can have any length."""
+
+    per_byte: int
+    per_character: int
+    around: int
+    """How many more a text needs as a whole: those that `add_special` adds, and the one of a space before it."""
+    text: str
+    """A text that needs as many; empty if none was found."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
     """An overview of a tokenizer."""
@@ -120,6 +132,8 @@ class Inspection:
     categories: tuple[CategorySummary, ...] = ()
     """What kinds of things the tokens stand for; empty where the tokenizer knows no kinds."""
     added_tokens: int = 0
+    worst_case: WorstCase | None = None
+    """None where it is not proven."""
     special: tuple[SpecialToken, ...] = ()
     eog: tuple[EogToken, ...] = ()
     flags: tuple[Flag, ...] = ()
