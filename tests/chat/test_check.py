@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
+from support.limits import write_json
 from support.paths import ROOT
+from support.rule_maker import bpe_json
 from support.spec_maker import bpe_spec
 from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
 from tokverify.report.chat import CHAT_KINDS, ChatFinding, ChatReport, Conversation, chat_exit_code
 from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates, special_texts
@@ -258,6 +261,19 @@ def test_the_template_for_tools_is_used_only_with_tools():
         ("default", "<|im_start|>"),
         ("rag", "[{'text': 'x"),
     ]
+
+
+@pytest.mark.parametrize(("content", "kinds"), [("a", set()), ("a</s>", {"limit"}), ("a<x></s>", {"ids"})])
+def test_ids_that_only_limits_explain_are_no_error(tmp_path: Path, content: str, kinds: set[str]):
+    template = "{% for message in messages %}<|turn|>{{ message.content }}{% endfor %}"
+    # llama.cpp makes `</s>` a control token. That <x> is one is a fault of the file.
+    right = bpe_spec((), {"</s>": 1, "<x>": 1, "<|turn|>": 3}, chat_template=template)
+    spec = replace(right, types=[*right.types[:-2], 3, 3])
+    found = open_reference(write_json(tmp_path / "tokenizer.json", bpe_json(right, merges=())))
+    reference = ChatReference(found.tokenizer, {"default": template}, {}, found.path)
+    conversation = Conversation(id="one", messages=[{"role": "user", "content": content}])
+    report = try_templates(Encoder(spec), [conversation], reference)
+    assert {each.kind for each in report.findings if each.kind in {"ids", "limit"}} == kinds
 
 
 def test_every_check_has_a_test():

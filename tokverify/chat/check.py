@@ -87,11 +87,17 @@ def ids(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(ERROR, f"the text of the chat cannot be encoded: {truncate(rendered.actual_refusal)}")
     elif rendered.expected_refusal:
         yield Problem(ERROR, f"the reference cannot encode the text of the chat: {truncate(rendered.expected_refusal)}")
-    elif rendered.difference:
+    elif rendered.difference and not subject.limits:
         first = rendered.difference.first
         position = f"after {plural(first.token_index, 'token')}" if first.token_index else "at the start"
         tokens = f"{_describe_token(first.actual)}, where the reference has {_describe_token(first.expected)}"
         yield Problem(ERROR, f"the same text is encoded to different ids, first {position}: {tokens}", tokens)
+
+
+def _limit(subject: ChatSubject) -> Iterator[Problem]:
+    """Find equal texts that limits of llama.cpp encode to different ids."""
+    if subject.limits:
+        yield Problem(INFO, f"the same text is encoded to different ids: {subject.limits}", subject.limits)
 
 
 def double_bos(subject: ChatSubject) -> Iterator[Problem]:
@@ -215,6 +221,7 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "drift": drift,
     "white-space": _white_space,
     "ids": ids,
+    "limit": _limit,
     "double-bos": double_bos,
     "split-marker": _split_marker,
     "turn-end": _turn_end,
@@ -350,6 +357,9 @@ class ChatSubject:
 
     expected: Tokenizer | None = None
     """The reference, if it recognizes control tokens in a text."""
+
+    limits: str = ""
+    """The limits of llama.cpp that explain why the same text has different ids; empty if they do not."""
 
     differences: tuple[LineBlock, ...] = ()
     """The aligned texts of both sides; empty if they are equal or one is missing."""

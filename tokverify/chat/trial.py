@@ -6,14 +6,18 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes
 from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Task, render, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
+from tokverify.compare.limits.explaining import Explainer, explainer_of
+from tokverify.compare.limits.limit import Text
 from tokverify.compare.look_alike import find_invisible, find_look_alikes
 from tokverify.compare.marker import TemplateMarkers, read_template
+from tokverify.compare.opened import Opened
 from tokverify.compare.side import side_of
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import (
@@ -52,6 +56,9 @@ class ChatReference:
 
     special_texts: Mapping[str, str]
     """The texts of its special tokens by role (`bos`, `eos`, ...); those of other roles are the same as ours."""
+
+    path: Path | None = None
+    """The file that it was read from."""
 
 
 def try_templates(
@@ -216,16 +223,31 @@ class _Trial:
             expected=expected,
             text_difference=to_text_difference(blocks) if blocks else None,
         )
+        rendered = self._add_ids(rendered)
         return ChatSubject(
             conversation=conversation,
-            rendered=self._add_ids(rendered),
+            rendered=rendered,
             probes=probes,
             markers=markers,
             settings=self.encoder.settings,
             actual=self.encoder,
             expected=self._comparable,
+            limits=self._explain(rendered),
             differences=tuple(blocks),
         )
+
+    def _explain(self, rendered: RenderedConversation) -> str:
+        """Name the limits of llama.cpp that explain why the same text has different ids."""
+        if rendered.difference is None or self.reference is None:
+            return ""
+        text, expected = rendered.actual.text or "", rendered.expected_ids or ()
+        return self._explainer.describe(self._explainer.find(Text(text, False, True, expected)))
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        if self.reference is None:
+            return Explainer()
+        return explainer_of(self.encoder, Opened(self.reference.tokenizer, self.reference.path))
 
     @cached_property
     def _special_texts(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from tokverify.report.difference import Difference
 from tokverify.report.fields import Count
-from tokverify.report.finding import ERROR, WARNING, Severity
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import Side
 from tokverify.report.run_check import check_difference
 
@@ -266,6 +266,11 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
         "The template writes different white space than the reference's template.", WARNING, _USE_REFERENCE
     ),
     "missing": ChatKind("Only one side has a template with this name.", ERROR, _USE_REFERENCE),
+    "limit": ChatKind(
+        "llama.cpp encodes the text of a chat in another way than the reference, whatever the file contains.",
+        INFO,
+        "none; see docs/limits-of-gguf.md",
+    ),
     "ids": ChatKind(
         "The reference encodes the text of a chat to different ids, or one side cannot encode it.", ERROR, _FIX
     ),

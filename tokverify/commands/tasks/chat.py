@@ -92,4 +92,4 @@ def has_templates(model: OpenedModel, reference: OpenedReference | None) -> bool
 def _chat_reference(found: OpenedReference) -> ChatReference:
     if found.path is None:
         return ChatReference(found.tokenizer, {}, {})
-    return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path))
+    return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path), found.path)
