@@ -206,6 +206,7 @@ _METHODS = {
     "lists_role": _FLAG,
     "generation_ends": _Member("GenerationEnds", lambda value: isinstance(value, GenerationEnds)),
     "added_tokens": _Member("added tokens by id", _is_by_id),
+    "normalized_tokens": _Member("texts by id", lambda value: _is_by_id(value) and _are_texts([*value.values()])),
     "declared_spec": _Member("a TokenizerSpec", lambda value: isinstance(value, TokenizerSpec)),
     "tokenizer_json": _Member("bytes", _is_bytes),
     "stages": _Member("TokenizerStages", lambda value: isinstance(value, TokenizerStages), EncodeError),

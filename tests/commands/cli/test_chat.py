@@ -139,7 +139,7 @@ def test_the_report_records_what_was_compared(tmp):
     document = json.loads(result.stdout)
     chosen = {"model": model, "reference": reference, "conversations": own}
     assert document["options"] == {**chosen, "content": None, "fail_on": None}
-    assert document["versions"].keys() == {"tokverify", "engine", "python", "jinja2", "tokenizers"}
+    assert document["versions"].keys() == {"tokverify", "engine", "llama.cpp", "python", "jinja2", "tokenizers"}
     assert [len(document[side]["sha256"]) for side in ("actual", "expected")] == [64, 64]
     [template] = document["templates"]
     assert (template["name"], template["actual"]) == ("default", TEMPLATE)

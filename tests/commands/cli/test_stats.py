@@ -51,7 +51,7 @@ def test_saved_statistics_are_rendered_like_the_original(tmp_path):
     assert result.stderr.splitlines()[1].startswith("1 text, 12 bytes: 0.")
     document = json.loads(path.read_text())
     assert document["options"] == {"model": MODEL, "others": [REFERENCE], "files": [str(tmp_path / "a.txt")]}
-    assert document["versions"].keys() == {"tokverify", "engine", "python", "sentencepiece"}
+    assert document["versions"].keys() == {"tokverify", "engine", "llama.cpp", "python", "sentencepiece"}
     ours, theirs = document["tokenizers"]
     assert (ours["sha256"], theirs["fingerprint"]) == (None, None)
     assert len(ours["fingerprint"]) == len(theirs["sha256"]) == 64

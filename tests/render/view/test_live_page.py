@@ -236,8 +236,8 @@ def test_hostile_tokens_stay_text(open_page):
     spec = load_gguf(SAMPLE / "sample.gguf").spec
     model = open_model(SAMPLE / "sample.gguf")
     spec = replace(spec, tokens=[*spec.tokens[:-1], INJECTION], types=[*spec.types[:-1], TokenType.USER_DEFINED])
-    opened = replace(model, encoder=Encoder(spec, INJECTION))
-    server, thread = start(LocalServer(View(opened, open_reference(model, SAMPLE / "sample.tokenizer.model")).respond))
+    model.encoder = Encoder(spec, INJECTION)
+    server, thread = start(LocalServer(View(model, open_reference(model, SAMPLE / "sample.tokenizer.model")).respond))
     try:
         page = open_page(server.url)
         type_text(page, INJECTION, "Different")
