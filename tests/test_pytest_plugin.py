@@ -10,6 +10,7 @@ import pytest
 import yaml  # noqa: F401 - pytester unloads modules imported by a test, and its C part must not be loaded twice
 
 from support.paths import SAMPLE
+from support.selection import thinned
 
 pytest_plugins = ["pytester"]
 
@@ -109,7 +110,7 @@ def test_every_case_of_every_model_is_collected_from_anywhere(pytester, monkeypa
     result.stdout.fnmatch_lines([f"{above}{file}::sample-broken::own/spaces FAILED*"])
 
 
-@pytest.mark.parametrize("file", TABLES)
+@pytest.mark.parametrize("file", thinned(2, TABLES))
 def test_workers_of_xdist_collect_the_same(pytester, monkeypatch, file):
     pytest.importorskip("xdist")
     lay_out(pytester, file)

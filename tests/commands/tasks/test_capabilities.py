@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from support.paths import ROOT, SAMPLE
+from support.selection import slow_if
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.commands.tasks.view import View
@@ -61,7 +62,9 @@ def program(lacking: str) -> str:
 
 
 @pytest.mark.parametrize("lacking", [*HIDING, *LISTING, *WRONG])
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command != "fix"])
+@pytest.mark.parametrize(
+    "command", slow_if(lambda command: command == "conformance", [name for name in COMMANDS if name != "fix"])
+)
 def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lacking):
     result = invoke(command, lacking)
     assert "Traceback" not in result.stderr

@@ -27,6 +27,7 @@ from support.mutation import (
 )
 from support.paths import SAMPLE
 from support.real_data import SHARED
+from support.selection import thinned
 from support.spec_maker import bpe_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.commands.cli import main
@@ -171,7 +172,9 @@ def broken(report) -> str:
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize(("vocabulary", "change", "mutate", "levels"), CHANGES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("vocabulary", "change", "mutate", "levels"), thinned(4, CHANGES), ids=lambda value: str(value)[:40]
+)
 def test_a_change_of_a_real_vocabulary_breaks_exactly_the_expected_levels(vocabulary, change, mutate, levels):
     if not SHARED.is_dir():
         pytest.skip("the shared vocabularies are missing")

@@ -459,8 +459,14 @@ def test_equal_tokens_are_unfolded_on_request(open_page):
     assert run.locator(".token").first.is_visible()
 
 
-@pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
-@pytest.mark.parametrize("name", ["broken", *KINDS])
+@pytest.mark.parametrize(
+    ("name", "dark", "width"),
+    [
+        pytest.param("broken", True, 360, id="broken-dark-phone"),
+        *(pytest.param(name, False, 1000, id=f"{name}-light") for name in ("broken", *KINDS)),
+        *(pytest.param(name, True, 360, id=f"{name}-dark-phone", marks=pytest.mark.slow) for name in KINDS),
+    ],
+)
 def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(name, dark=dark, width=width)
