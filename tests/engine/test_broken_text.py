@@ -15,7 +15,8 @@ from support.selection import slow_if
 from support.spec_maker import bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.explain.explanation import explain
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library
 
@@ -129,6 +130,21 @@ def test_llama_cpp_agrees(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokeni
         asked = omit_most_errors(encoder, data, kept=10, **options)
         for text, ids in zip(asked, reference.encode_many(asked, **options), strict=True):
             assert_agrees(encoder, text, ids, **options)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_explained_are_the_ids_of_the_encoder(family: str):
+    choose = random.Random(family)  # noqa: S311 - texts, not secrets
+    encoder = Encoder(with_parts(FAMILIES[family](choose), []))
+    traced = 0
+    for text in omit_most_errors(encoder, texts(choose, 50), kept=0):
+        try:
+            assert list(explain(encoder, text).ids) == encoder.encode(text)
+            traced += 1
+        except UnsupportedError:
+            # Surrogates, which most models encode like characters.
+            assert b"\xed" in text or family == "hybriddna"
+    assert traced
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -9,7 +9,6 @@ from support.broken_vocabulary import FAMILIES, PARTS, with_parts
 from support.charsmap_maker import make_charsmap
 from support.spec_maker import BYTE_ALPHABET, bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import UnsupportedError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 
 
@@ -44,11 +43,12 @@ def test_the_byte_mapping_is_shown_if_bytes_are_replaced():
     assert [change.before for change in before.trace.rewriting.changes] == [b"\xe2", b"\x82"]
 
 
-def test_the_byte_mapping_is_not_shown_if_bytes_are_unchanged():
+def test_bytes_that_are_unchanged_are_shown():
     encoder = Encoder(with_parts(spm_spec({"a": 0.0}), ["\udcac"]))
-    assert encoder.trace("a")
-    with pytest.raises(UnsupportedError, match="splits a character"):
-        encoder.trace("€")
+    before, match = encoder.trace("€").fragments
+    ids = [token.id for word in before.trace.words for token in word.tokens]
+    assert [*ids, match.id] == encoder.encode("€")
+    assert before.trace.words[0].how.left == ("▁", "\udce2\udc82")
 
 
 def pieces(encoder: Encoder, text: str) -> list[str]:

@@ -83,10 +83,10 @@ def describe_missing(tokens: Iterable[Token]) -> tuple[str, ...]:
 def expect_side(cases: Iterable[Case] = (), actual: Side | None = None) -> Side:
     """Describe the side that consists of what `cases` expect.
 
-    `actual` is the other side, if no reference was looked for because all cases name it.
+    `actual` is the other side, if there is no reference beside it, and none was looked for because all cases name it.
     """
     files = ", ".join(dict.fromkeys(case.file for case in cases if case.file))
     reason = "as requested"
     if actual:
-        reason = f"every case has an `expect` for {actual.name}, so no reference was looked for"
+        reason = f"every case has an `expect` for {actual.name}, so a reference was looked for only beside it"
     return Side(EXPECT, f"as in {files}" if files else EXPECT, reason=reason, caveat=_CAVEAT)

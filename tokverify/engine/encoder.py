@@ -228,13 +228,15 @@ class Encoder(PieceDecoder):
         """Encode `text` without looking for added tokens, in the Python engine."""
         return self._python.encode_unsplit(text)
 
-    def trace(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
+    def trace(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> EncoderTrace:
         """Encode `text` in the Python engine and record what each stage does; slower than `encode`.
 
         Raises:
             EncodeError: As `encode` does.
-            UnsupportedError: If the model cannot record it, or an added token cuts a character.
+            UnsupportedError: If the model cannot record it.
         """
+        if isinstance(text, bytes) and (valid := from_utf8(text)) is not None:
+            text = valid
         return self._python.trace(text, add_special=add_special, parse_special=parse_special)
 
     def warnings(self, ids: Sequence[int]) -> list[str]:

@@ -29,3 +29,11 @@ class CuttableModel(Model, Protocol):
 
     def encode_cut(self, text: str) -> list[int]:
         """Encode `text` with lone bytes: it is not UTF-8, or an added token matched a part of a character."""
+
+
+@runtime_checkable
+class CutTracingModel(CuttableModel, Protocol):
+    """A model that can also record how it encodes bytes that are not UTF-8."""
+
+    def trace_cut(self, text: str) -> ModelTrace:
+        """Encode `text` with lone bytes to the ids of `encode_cut`, and record every step."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine import added_token
 from tokverify.engine.family import Settings, SpaceEscaping
-from tokverify.engine.model import CuttableModel, Model, TracingModel
+from tokverify.engine.model import CuttableModel, CutTracingModel, Model, TracingModel
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
-from tokverify.text.utf8 import decode_leniently, has_lone_byte, replace_lone_bytes, to_bytes, to_utf8
+from tokverify.text.utf8 import decode_leniently, has_lone_byte, replace_lone_bytes, to_bytes, to_text, to_utf8
 
 if TYPE_CHECKING:
     from tokverify.engine.trace import EncoderTrace, Stretch
@@ -86,20 +86,28 @@ class TextPipeline:
         """Encode `text` without looking for added tokens."""
         return self._encode_stretch(text) if text else []
 
-    def trace(self, text: str, *, add_special: bool, parse_special: bool) -> EncoderTrace:
+    def trace(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> EncoderTrace:
         """Encode `text` and record what each stage does; slower than `encode`, with the same errors.
 
+        Args:
+            text: A text, or bytes that are not valid UTF-8.
+            add_special: Add the tokens that surround texts.
+            parse_special: Recognize control tokens.
+
         Raises:
-            UnsupportedError: If the model cannot record it, or an added token cuts a character.
+            UnsupportedError: If the model cannot record it.
         """
         from tokverify.engine.trace import EncoderTrace, Match
 
-        data = to_utf8(text)
+        if isinstance(text, bytes):
+            data, split = text, added_token.split_bytes(text, self._added_tokens(parse_special=parse_special))
+        else:
+            data, split = to_utf8(text), self._split(text, parse_special=parse_special)
         pieces = {token.id: token.text for token in self._settings.added_tokens}
         prefix, suffix = self._affixes() if add_special else ([], [])
         fragments = [
             Match(fragment, start, end) if isinstance(fragment, int) else self._trace(fragment, start, end)
-            for fragment, start, end in added_token.locate(data, self._split(text, parse_special=parse_special), pieces)
+            for fragment, start, end in added_token.locate(data, split, pieces)
         ]
         return EncoderTrace(tuple(prefix), tuple(fragments), tuple(suffix))
 
@@ -145,15 +153,17 @@ class TextPipeline:
         from tokverify.engine.rewriting import Rewriting
         from tokverify.engine.trace import Stretch
 
-        if not isinstance(self.model, TracingModel):
+        model = self.model
+        if not isinstance(model, TracingModel):
             raise UnsupportedError("the model cannot record how it encodes a text")
-        if isinstance(self.model, CuttableModel) and has_lone_byte(text):
-            raise UnsupportedError("an added token splits a character, which cannot be traced")
         rewriting = Rewriting()
         rewriting.replace("", self._normalize(" ") if self._prefixes_space else "")
+        cutting = model if isinstance(model, CutTracingModel) and has_lone_byte(text) else None
         for character in text:
-            rewriting.replace(character, replace_lone_bytes(self._normalize(character)))
-        traced = self.model.trace(rewriting.result.decode())
+            normalized = self._normalize(character)
+            rewriting.replace(character, normalized if cutting else replace_lone_bytes(normalized))
+        prepared = to_text(rewriting.result)
+        traced = cutting.trace_cut(prepared) if cutting else model.trace(prepared)
         return Stretch(start, end, text, replace(traced, rewriting=rewriting.then(traced.rewriting)))
 
     def _prepare(self, fragment: str) -> str:

@@ -11,12 +11,13 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
-from tokverify.errors import TokverifyError
+from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.explain.record import record_stretch
 from tokverify.explain.stages import compare_stages
 from tokverify.report.explain import AddedTokenMatch, ExplainedToken, Explanation, Fragment
 from tokverify.sources.huggingface.bpe import read_merges
 from tokverify.sources.huggingface.document import parse
+from tokverify.text.utf8 import describe_bad_byte, to_bytes, to_text
 from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _MERGING = frozenset({Ranking.MERGE_RANK, Ranking.SCORE})
 
 def explain(
     encoder: Encoder,
-    text: str,
+    text: str | bytes,
     reference: Tokenizer | None = None,
     *,
     add_special: bool = False,
@@ -37,15 +38,25 @@ def explain(
 ) -> Explanation:
     """Trace `text` through all stages of `encoder`, and compare them with those that `reference` exposes.
 
+    Bytes that are not UTF-8 are lone surrogates in the result (`surrogateescape`).
+
     Raises:
         EncodeError: If one of the two cannot encode this text.
+        UnsupportedError: If the text is not UTF-8, and what the model makes of it cannot be traced.
     """
     trace = encoder.trace(text, add_special=add_special, parse_special=parse_special)
-    tokens = tuple(_add_category(encoder, token) for token in _explain_tokens(encoder, trace, len(text.encode())))
+    bad_byte = describe_bad_byte(text) if isinstance(text, bytes) else ""
+    expected = encoder.encode(text, add_special=add_special, parse_special=parse_special)
+    text = to_text(text) if isinstance(text, bytes) else text
+    tokens = tuple(_add_category(encoder, token) for token in _explain_tokens(encoder, trace, len(to_bytes(text))))
     ids = tuple(explained.token.id for explained in tokens)
-    if list(ids) != encoder.encode(text, add_special=add_special, parse_special=parse_special):
+    if list(ids) != expected:
         # A wrong trace would be worse than none.
+        if bad_byte:
+            raise UnsupportedError(f"the text is not UTF-8 ({bad_byte}), and what this model makes of it has no stages")
         raise RuntimeError(f"the trace of {text!r} ends in ids other than those of the encoder")
+    if reference and bad_byte:
+        raise UnsupportedError(f"the text is not UTF-8 ({bad_byte}), which references cannot encode; omit -r")
     settings = encoder.settings
     ranks = find_merge_ranks(reference) if reference and settings.family.ranking in _MERGING else {}
     has_pre_tokenizer = settings.family.uses_pre_tokenizer
@@ -139,7 +150,7 @@ def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: st
     matches = [fragment for fragment in trace.fragments if isinstance(fragment, Match)]
     if all(match.id in special for match in matches):
         return None
-    data = text.encode()
+    data = to_bytes(text)
     ids: list[int] = []
     for is_special, group in groupby(trace.fragments, lambda f: isinstance(f, Match) and f.id in special):
         run: Sequence[Match | Stretch] = list(group)

@@ -95,6 +95,15 @@ def find_reference(model: Path | ModelFile, spec: TokenizerSpec, settings: Setti
     return _add_reason(replace(found, reason="nothing better was found"), search)
 
 
+def find_reference_beside(file: ModelFile, spec: TokenizerSpec) -> FoundReference | None:
+    """Find what to compare a GGUF file's tokenizer with, if that is a file beside it.
+
+    Raises:
+        TokverifyError: If the file leads where a configuration that names the model may not lead.
+    """
+    return _find_beside(_Search(file.path, spec, file.repository, file.address, file.named))
+
+
 def _add_reason(found: FoundReference, search: _Search) -> FoundReference:
     tried = f"; tried before: {'; '.join(search.tried)}" if search.tried else ""
     return replace(found, reason=found.reason + tried)

@@ -78,6 +78,15 @@ def from_utf8(data: bytes) -> str | None:
         return None
 
 
+def describe_bad_byte(data: bytes) -> str:
+    """Name the first byte that is not UTF-8, and its offset; empty if there is none."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return f"byte 0x{data[error.start]:02X} at offset {error.start:,}"
+    return ""
+
+
 def to_bytes(piece: str) -> bytes:
     """Return the bytes of a piece, including lone bytes."""
     return piece.encode("utf-8", "surrogateescape")

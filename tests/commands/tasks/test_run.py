@@ -1,6 +1,7 @@
 """Test where the expected ids of a run come from: the cases or a reference."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -42,12 +43,16 @@ def suite(tmp_path, pieces) -> str:
     return str(path)
 
 
-def test_no_reference_is_searched_for_if_every_case_expects_something(suite):
-    report = report_of(MODEL, "--cases", suite, "-k", "pieces", "-k", "ids")
+def test_a_reference_is_searched_for_only_beside_a_model_of_which_every_case_expects_something(suite, tmp_path):
+    chosen = "--cases", suite, "-k", "pieces", "-k", "ids"
+    assert report_of(MODEL, *chosen)["expected"]["name"] == "tokenizers"
+    alone = tmp_path / "sample.gguf"
+    alone.write_bytes(Path(MODEL).read_bytes())
+    report = report_of(str(alone), *chosen)
     assert report["summary"]["match"] == 2
     assert report["expected"]["name"] == "expect"
     assert report["expected"]["source"] == f"as in {suite}"
-    assert "no reference was looked for" in report["expected"]["reason"]
+    assert "looked for only beside it" in report["expected"]["reason"]
     assert report["vocabulary"] is None
     assert "sentencepiece" not in report["versions"]
 
@@ -72,7 +77,7 @@ def test_a_run_that_compares_nothing_does_not_succeed(suite):
 
 
 def test_the_verdict_mentions_the_weak_reference(suite):
-    result = run(MODEL, "--cases", suite, "-k", "ids", "-q")
+    result = run(MODEL, "--cases", suite, "-k", "ids", "-q", "-r", "expect")
     assert result.stdout == "1 case: 1 match; but compared with the cases' own `expect` only\n"
 
 

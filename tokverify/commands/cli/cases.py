@@ -46,9 +46,9 @@ def record(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Record the ids of MODEL's reference in suites.
 
-    After that, `tokverify run MODEL` needs no reference: if every case has expectations for MODEL, it compares with
-    those. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in copies of the
-    shipped suites, in the directory named with -o.
+    After that, `tokverify run MODEL` needs no reference: without one beside MODEL, it compares with these expectations
+    if every case has some. Everything else in the suites is left unchanged. Without --cases, the ids are recorded in
+    copies of the shipped suites, in the directory named with -o.
 
     The exit code is 0 if the ids of all cases were recorded, 1 if the reference cannot encode some cases, and 2 if it
     cannot encode any, or the command could not run.

@@ -19,7 +19,7 @@ from tokverify.commands.cli.options import (
     stop_at_eos_option,
     verbose_option,
 )
-from tokverify.commands.cli.source import parse_ids, read_text
+from tokverify.commands.cli.source import parse_ids, read_raw_text
 from tokverify.commands.cli.stream import render_options, write_text
 
 
@@ -63,7 +63,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     In long texts, words that become a single token are left out, unless -v is given. With --reference, the output
     names the first stage at which the two tokenizers diverge.
 
-    Without TEXT or --file, the text is read from stdin, unchanged.
+    Without TEXT or --file, the text is read from stdin, unchanged. It need not be valid UTF-8.
 
     For scripts, `tokverify encode` and `tokverify decode` write only the ids or the text.
     """
@@ -78,7 +78,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     from tokverify.commands.tasks.explain import explain_text
     from tokverify.report.explain_decode import ExposedExplanation
 
-    source = read_text(text, file)
+    source = read_raw_text(text, file)
     explanation = explain_text(model, source, reference, add_special=add_special, parse_special=parse_special)
     if as_json:
         from tokverify.report.codec import encode

@@ -13,8 +13,8 @@ from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import open_model, open_reference
-from tokverify.commands.tasks.run import OnProgress, expectation_side, names_expected, verify_model
+from tokverify.commands.tasks.opening import open_model
+from tokverify.commands.tasks.run import OnProgress, find_other_side, names_expected, verify_model
 from tokverify.commands.tasks.several import perform_each
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.baseline_writer import render_baseline
@@ -24,7 +24,7 @@ from tokverify.location import Location
 from tokverify.report.audit import AuditReport
 from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
-from tokverify.report.run import Report
+from tokverify.report.run import Report, Side
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
@@ -167,9 +167,8 @@ class _Opened:
     @cached_property
     def _reference(self) -> OpenedReference | None:
         """The reference; None if cases are compared with what they expect."""
-        if expectation_side(self._model, self._configured.reference, self._cases):
-            return None
-        return open_reference(self._model, self._configured.reference)
+        other = find_other_side(self._model, self._configured.reference, self._cases)
+        return None if isinstance(other, Side) else other
 
     @property
     def _independent_reference(self) -> OpenedReference | None:

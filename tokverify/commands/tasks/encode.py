@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tokverify.commands.tasks.opening import ModelSource, open_model
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
+from tokverify.text.utf8 import describe_bad_byte
 from tokverify.tokenizer import Token, tokens_of
 
 
@@ -58,13 +59,17 @@ def encode_text(  # noqa: PLR0913 - the optional ones are keywords
     """
     encoder = open_model(model).encoder
     ids = encoder.encode(text, add_special=add_special, parse_special=parse_special)
-    warnings = list(encoder.warnings(ids)) if add_special else []
     before, after = encoder.settings.family.affix_roles(encoder.settings) if add_special else ([], [])
+    warnings = [
+        *_warn_of_bytes(text),
+        *_warn_of_space(encoder, text, ids[: len(ids) - len(after)]),
+        *(encoder.warnings(ids) if add_special else ()),
+    ]
     if bos and "bos" not in before:
         ids.insert(0, _require_id(encoder, "bos"))
     if eos and "eos" not in after:
         ids.append(_require_id(encoder, "eos"))
-    return Encoding(tokens_of(encoder, ids), [*_warn_of_bytes(text), *warnings])
+    return Encoding(tokens_of(encoder, ids), warnings)
 
 
 def _require_id(encoder: Encoder, role: str) -> int:
@@ -75,11 +80,14 @@ def _require_id(encoder: Encoder, role: str) -> int:
 
 
 def _warn_of_bytes(text: str | bytes) -> Iterator[str]:
-    try:
-        _ = text.decode() if isinstance(text, bytes) else text
-    except UnicodeDecodeError as error:
-        byte = f"byte 0x{error.object[error.start]:02X} at offset {error.start:,}"
+    if isinstance(text, bytes) and (byte := describe_bad_byte(text)):
         yield f"the text is not valid UTF-8 ({byte}); its ids are those that llama.cpp gives for these bytes"
+
+
+def _warn_of_space(encoder: Encoder, text: str | bytes, ids: Sequence[int]) -> Iterator[str]:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if data.endswith(b" ") and data.strip() and ids and not encoder.token_bytes(ids[-1]).strip():
+        yield "the text ends in a space, which is a token of its own; models begin the next word with it, so strip it"
 
 
 def decode_ids(model: ModelSource, ids: Sequence[int], *, stop_at_eos: bool = False) -> Decoding:

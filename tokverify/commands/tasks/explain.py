@@ -19,11 +19,12 @@ from tokverify.explain.explanation import explain
 from tokverify.explain.stages import explain_exposed
 from tokverify.report.explain import Explanation
 from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
+from tokverify.text.utf8 import decode_utf8
 
 
 def explain_text(
     model: SubjectSource,
-    text: str,
+    text: str | bytes,
     reference: ReferenceSource = None,
     *,
     add_special: bool = False,
@@ -33,7 +34,7 @@ def explain_text(
 
     Args:
         model: A file, or the location of any other tokenizer, of which only what it exposes is shown.
-        text: The text.
+        text: The text; bytes need not be valid UTF-8.
         reference: A reference whose stages to compare; without one, only the model's stages are shown.
         add_special: Add BOS and EOS as the model declares.
         parse_special: Recognize control tokens in the text.
@@ -46,10 +47,11 @@ def explain_text(
     """
     opened = open_subject(model)
     expected = None if reference is None else open_reference(opened, reference).tokenizer
+    options = {"add_special": add_special, "parse_special": parse_special}
     if isinstance(opened, OpenedReference):
-        options = {"add_special": add_special, "parse_special": parse_special}
-        return explain_exposed(opened.tokenizer, opened.source, text, expected, **options)
-    return explain(opened.encoder, text, expected, add_special=add_special, parse_special=parse_special)
+        readable = decode_utf8(text) if isinstance(text, bytes) else text
+        return explain_exposed(opened.tokenizer, opened.source, readable, expected, **options)
+    return explain(opened.encoder, text, expected, **options)
 
 
 def explain_ids(model: ModelSource, ids: Sequence[int], *, stop_at_eos: bool = False) -> DecodingExplanation:

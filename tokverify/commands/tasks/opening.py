@@ -113,6 +113,14 @@ def open_reference(model: OpenedModel | OpenedReference, reference: ReferenceSou
     return OpenedReference(found)
 
 
+def open_reference_beside(model: OpenedModel | OpenedReference) -> OpenedReference | None:
+    """Load the reference beside a file; None if there is none."""
+    from tokverify.references.discovery import find_reference_beside
+
+    found = find_reference_beside(model.file, model.spec) if isinstance(model, OpenedModel) else None
+    return OpenedReference(found) if found else None
+
+
 def _require_existing(location: str) -> None:
     """Suggest another file if a location can only be a file, and does not exist."""
     if location.endswith(_FILE_SUFFIXES) and ":" not in location and find_existing(location) is None:

@@ -12,7 +12,13 @@ from tokverify.case import Case, SuiteSource
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource, open_reference, open_subject
+from tokverify.commands.tasks.opening import (
+    ReferenceSource,
+    SubjectSource,
+    open_reference,
+    open_reference_beside,
+    open_subject,
+)
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
@@ -49,8 +55,8 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
 
     Args:
         model: The tokenizer under test: a file, or the location of any other tokenizer. Only a file is diagnosed.
-        reference: The tokenizer to compare with, or `expect` to compare with what the cases expect. If None and every
-            case expects something of the model, that is used; otherwise a reference is looked for.
+        reference: The tokenizer to compare with, or `expect` to compare with what the cases expect. If None, a
+            reference is looked for: only beside the model if every case expects something of it, which may suffice.
         cases: The texts to encode; the shipped cases by default.
         baseline: Known failures, or the file that lists them.
         max_failures: Stop after this many failing cases; None to run all.
@@ -85,12 +91,12 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
         on_progress=on_progress,
     )
     versions: Mapping[str, str]
-    if expected_side := expectation_side(opened, reference, cases):
+    other = find_other_side(opened, reference, cases)
+    if isinstance(other, Side):
         found, versions = None, python_version()
-        report = compare(expected=None, sides=(opened.description, expected_side))
+        report = compare(expected=None, sides=(opened.description, other))
     else:
-        found = open_reference(opened, reference)
-        versions = found.versions
+        found, versions = other, other.versions
         report = compare(
             expected=found.tokenizer,
             sides=(opened.description, found.description),
@@ -146,15 +152,19 @@ def names_expected(reference: ReferenceSource) -> bool:
     return (reference.text if isinstance(reference, Location) else reference) == EXPECT
 
 
-def expectation_side(
+def find_other_side(
     model: OpenedModel | OpenedReference, reference: ReferenceSource, cases: Sequence[Case]
-) -> Side | None:
-    """Describe the cases as the expected side; None if they are compared with a reference."""
+) -> OpenedReference | Side:
+    """Return the reference, or the description of what the cases expect if they are compared with that.
+
+    Raises:
+        TokverifyError: As for `open_reference`.
+    """
     if names_expected(reference):
         return expect_side(cases)
     if reference is None and all(expect_of(case, model.description) is not None for case in cases):
-        return expect_side(cases, model.description)
-    return None
+        return open_reference_beside(model) or expect_side(cases, model.description)
+    return open_reference(model, reference)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tokverify.engine.trace import RIVALS, Join, Merging, Pair, Spelled, Taken, Word
+from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.rewriting import Span
@@ -31,8 +32,8 @@ class MergeRules:
     """Whether each character of a symbol represents one byte of the text."""
 
 
-def trace_word(text: str, start: int, rules: MergeRules, pre_token: int | None = None) -> Word:
-    """Encode a word that begins at the byte `start`, and record every merge."""
+def trace_word(text: Sequence[str], start: int, rules: MergeRules, pre_token: int | None = None) -> Word:
+    """Encode a word, given as its symbols, that begins at the byte `start`, and record every merge."""
     weigh = _score if rules.by == "score" else float
     symbols, joins = trace_merge(list(text), rules.costs, rules.separator, weigh)
     tokens: list[Taken] = []
@@ -51,6 +52,31 @@ def trace_word(text: str, start: int, rules: MergeRules, pre_token: int | None =
     ids = tuple(map(rules.ids.get, text))
     merging = Merging(rules.by, tuple(text), tuple(joins), tuple(symbols), tuple(spelled), ids)
     return Word(start, place, tuple(tokens), merging, pre_token)
+
+
+def in_characters(word: Word) -> Word:
+    """Return a word in whose symbols each byte was one character with the symbols as text, including lone bytes."""
+
+    def decode(symbol: str) -> str:
+        return to_text(symbol.encode("latin-1"))
+
+    def decode_pair(pair: Pair) -> Pair:
+        return replace(pair, left=decode(pair.left), right=decode(pair.right))
+
+    how = word.how
+    if not isinstance(how, Merging):
+        return word
+    joins = (
+        replace(join, pair=decode_pair(join.pair), rivals=tuple(map(decode_pair, join.rivals))) for join in how.joins
+    )
+    merging = replace(
+        how,
+        symbols=tuple(map(decode, how.symbols)),
+        joins=tuple(joins),
+        left=tuple(map(decode, how.left)),
+        spelled=tuple(replace(each, symbol=decode(each.symbol)) for each in how.spelled),
+    )
+    return replace(word, how=merging)
 
 
 def _byte_tokens(spelled: Spelled, span: Span, *, byte_level: bool) -> Iterator[Taken]:

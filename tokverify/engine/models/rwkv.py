@@ -68,6 +68,10 @@ class Rwkv:
             words.append(self._trace_part(part.encode(), words[-1].end if words else 0))
         return ModelTrace(unchanged(text), tuple(words))
 
+    def trace_cut(self, text: str) -> ModelTrace:
+        """Encode `text` with lone bytes and record how, as one word."""
+        return ModelTrace(unchanged(text), (self._trace_part(to_bytes(text), 0),))
+
     def _trace_part(self, part: bytes, shift: int) -> Word:
         attempts = []
         tokens = []

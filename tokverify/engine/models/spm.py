@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.merge import merge
-from tokverify.engine.models.merge_trace import MergeRules, trace_word
+from tokverify.engine.models.merge_trace import MergeRules, in_characters, trace_word
 from tokverify.engine.models.symbol import steps
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace
@@ -81,6 +81,15 @@ class Spm:
         for part in split_parts(text, self._pairs):
             words.append(trace_word(part, words[-1].end if words else 0, rules))
         return ModelTrace(unchanged(text), tuple(words))
+
+    def trace_cut(self, text: str) -> ModelTrace:
+        """Encode `text` with lone bytes and record how, as one word."""
+        costs, ids = self._in_bytes
+        rules = MergeRules(
+            "score", costs, "", ids, lambda symbol: list(map(self._byte_id, symbol.encode("latin-1"))), byte_level=True
+        )
+        word = trace_word([step.decode("latin-1") for step in steps(text)], 0, rules)
+        return ModelTrace(unchanged(text), (in_characters(word),))
 
     @cached_property
     def _pairs(self) -> set[str]:

@@ -30,10 +30,11 @@ from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
 from tokverify.engine.models.symbol import Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
-from tokverify.engine.rewriting import unchanged
+from tokverify.engine.rewriting import Rewriting, unchanged
 from tokverify.engine.trace import ModelTrace
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.spec import TokenType
+from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -73,10 +74,18 @@ class Unigram:
 
     def trace(self, text: str) -> ModelTrace:
         """Encode `text` and record how; words are the parts that no piece can cross, and sums continue across them."""
-        composing = trace_nfc(text) if self._nfc else unchanged(text)
-        text = to_nfc(text) if self._nfc else text
+        return self._trace(to_nfc(text) if self._nfc else text, trace_nfc(text) if self._nfc else unchanged(text))
+
+    def trace_cut(self, text: str) -> ModelTrace:
+        """Encode `text` with lone bytes and record how; no step of NFC is shown."""
+        composing = Rewriting()
+        composed = cut_to_nfc(text) if self._nfc else text
+        composing.replace(text, composed)
+        return self._trace(composed, composing)
+
+    def _trace(self, text: str, composing: Rewriting) -> ModelTrace:
         rewriting = composing.then(self._normalizer.trace(text))
-        normalized = rewriting.result.decode("utf-8", "surrogateescape")
+        normalized = to_text(rewriting.result)
         symbols = self._symbols.of_text(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
         # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.

@@ -57,7 +57,7 @@ class UnigramNormalizer:
     def trace(self, text: str) -> Rewriting:
         """Normalize `text` and record what each part becomes."""
         rewriting = Rewriting()
-        data, start = text.encode(), 0
+        data, start = to_bytes(text), 0
         while start < len(data):
             replacement, length = self._replace_one(data, start)
             part = data[start : start + length]

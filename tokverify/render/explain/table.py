@@ -26,6 +26,7 @@ from tokverify.report.explain import (
     StageOutcome,
     list_stretches,
 )
+from tokverify.text.utf8 import to_bytes
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 from tokverify.tokenizer import Token
@@ -72,7 +73,7 @@ def _sections(explained: Explanation, *, full: bool, steps: bool) -> Iterator[Re
 
 
 def _heading(explained: Explanation, full: bool) -> RenderableType:
-    size = f"{plural(len(explained.text), 'character')}, {plural(len(explained.text.encode()), 'byte')}"
+    size = f"{plural(len(explained.text), 'character')}, {plural(len(to_bytes(explained.text)), 'byte')}"
     options = encode_options(add_special=explained.add_special, parse_special=explained.parse_special)
     lines = [
         ("text", exact_or_folded(explained.text, fold=not full)),

@@ -50,7 +50,7 @@ def pieces(encoder: Encoder, text: str, **options: bool) -> list[str]:
 
 
 def test_the_checklist_and_the_diff_example_pass_without_a_reference(gguf: Path):
-    result = CliRunner().invoke(main, ["run", str(gguf), "--cases", str(SUITE), "--format", "json"])
+    result = CliRunner().invoke(main, ["run", str(gguf), "--cases", str(SUITE), "-r", "expect", "--format", "json"])
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["expected"]["name"] == "expect"
