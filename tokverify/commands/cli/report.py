@@ -1,4 +1,4 @@
-"""`tokverify report`: show saved reports in any format, and compare two."""
+"""`tokverify report`: show saved reports in any format, compare two, and check certificates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import click
 
 from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import report_options
+from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.stream import write_text
 from tokverify.render.kinds import FORMATS
+from tokverify.text.visible import visible_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class ShowOptions(BaselineOptions):
 
 @click.group()
 def report() -> None:
-    """Show a saved report in any format, or compare two."""
+    """Show a saved report in any format, compare two, or check a certificate."""
 
 
 @report.command()
@@ -71,3 +73,25 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the 
     given = ReportOptions(**options)
     check_reports(given, FORMATS["report diff"], [old, new])
     return write_reports(given, present("report diff", diff_reports(old, new)))
+
+
+@report.command()
+@click.argument("file", type=PATH)
+@model_argument
+@reference_option("whose digest to compare as well")
+def verify(*, file: Path, model: Path | str, reference: str | None) -> int:
+    """Check whether a certificate of `tokverify run` still holds for MODEL.
+
+    FILE is what `tokverify run --certificate` wrote. The digests of MODEL are computed again, and no text is encoded.
+    The exit code is 0 if the certificate holds, and its run has passed; 1 if not; and 2 if a file could not be read.
+    """
+    from tokverify.commands.tasks.certificate import verify_certificate
+
+    check = verify_certificate(file, model, reference)
+    for problem in check.problems:
+        write_text(visible_message(f"problem: {problem}") + "\n")
+    for note in check.notes:
+        write_text(visible_message(f"note: {note}") + "\n")
+    write_text(visible_message(f"{file}: {'does not hold' if check.problems else 'holds'}") + "\n")
+    write_text(visible_message(check.summary) + "\n")
+    return check.exit_code

@@ -20,6 +20,7 @@ from tokverify.commands.cli.case_options import (
     strict_option,
 )
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
+from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     OF_REPORTS,
     ModelCommand,
@@ -39,11 +40,12 @@ from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.run_form import find_form
 from tokverify.commands.cli.run_options import RunOptions
 from tokverify.commands.cli.several import check_several, insert_name, name_reports
-from tokverify.commands.cli.stream import write_gone
+from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.commands.project.configuration import Configuration
 from tokverify.commands.project.trust import OPTION, repository_of, require_inside
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
+from tokverify.system.output_file import check_writable
 from tokverify.system.relative_path import relative_path
 
 _SECTIONS = {
@@ -51,7 +53,7 @@ _SECTIONS = {
     "What fails": ("fail_on", "baseline", "update_baseline", "reason"),
     "Static rules instead of cases": ("no_reference", "select", "ignore", "waivers", "explain"),
     "Other questions": ("streaming", "resume", "judge", "count", "seed"),
-    "Output": OF_REPORTS,
+    "Output": (*OF_REPORTS, "certificate"),
 }
 """Heading in the help -> the parameters below it."""
 
@@ -93,6 +95,12 @@ _SECTIONS = {
 @texts_option(None)
 @seed_option
 @jobs_option(1)
+@click.option(
+    "--certificate",
+    type=PATH,
+    metavar="FILE",
+    help="Also write what was proven of one MODEL to this file, for `tokverify report verify`.",
+)
 @click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
 @report_options(FORMATS["run"])
 def run(  # the rest of the options is in RunOptions
@@ -132,6 +140,8 @@ def run(  # the rest of the options is in RunOptions
         each.check()
     if len(chosen) == 1:
         return _run(insert_name(chosen[0], found[0].name))
+    if chosen[0].certificate:
+        raise click.UsageError("--certificate works with one MODEL; run each model by itself")
     requests = [each.request_part(override_settings(model, given)) for each, model in zip(chosen, found, strict=True)]
     return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
@@ -160,8 +170,12 @@ def _run(options: RunOptions) -> int:
     from tokverify.commands.tasks.run import run as verify
 
     inputs = [options.model, options.reference, *options.cases, options.baseline]
-    check_reports(options, FORMATS["run"], inputs, [options.baseline])
+    check_reports(options, FORMATS["run"], inputs, [options.baseline, options.certificate])
+    if options.certificate:
+        check_writable(options.certificate, [each for each in inputs if each])
     with ProgressBar(enabled=not options.quiet) as progress:
         report, files = verify(options.request(), progress.update)
     write_gone(report.gone)
+    if options.certificate and options.certificate not in files:
+        write_stderr(f"warning: {options.certificate} is not written: nothing was compared, or not everything")
     return write_reports(options, present("run", report), files)

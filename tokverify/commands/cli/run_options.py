@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import click
 
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
+from tokverify.commands.cli.output import UNRECORDED
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.location import Location
 
@@ -35,6 +36,7 @@ class RunOptions(BaselineOptions):
     strict: bool
     diagnose: bool
     thorough: bool
+    certificate: Path | None = field(metadata=UNRECORDED)
 
     def check(self) -> None:
         """Fail before any work is done if the options do not fit together.
@@ -45,6 +47,8 @@ class RunOptions(BaselineOptions):
         """
         if self.update_baseline and (self.max_failures or self.last_failed):
             raise click.UsageError("--update-baseline needs all results; remove --maxfail, --fail-fast or --lf")
+        if self.certificate and self.last_failed:
+            raise click.UsageError("--certificate certifies the results of all cases; remove --lf")
         check_baseline(self)
 
     def request(self) -> RunRequest:
@@ -72,6 +76,7 @@ class RunOptions(BaselineOptions):
             baseline=self.baseline,
             update_baseline=self.update_baseline,
             reason=self.reason,
+            certificate=self.certificate,
             options=self.as_recorded(),
         )
 

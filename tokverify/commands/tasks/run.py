@@ -216,6 +216,9 @@ class RunRequest:
     reason: str | None = None
     """The reason to record for new entries of the baseline."""
 
+    certificate: Path | None = None
+    """The file to certify the result in."""
+
     options: Mapping[str, object] = field(default_factory=dict)
     """The options to record in the report."""
 
@@ -237,8 +240,9 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
     baseline = Baseline.load(request.baseline, missing_ok=request.update_baseline) if request.baseline else None
     cases = select_cases(request.cases, request.suites, request.tags, request.patterns)
     failures = LastFailures.of(request.model, request.reference)
+    model = open_subject(request.model)
     report = verify_model(
-        request.model,
+        model,
         request.reference,
         failures.select(cases) if request.last_failed else cases,
         baseline=None if request.update_baseline else baseline,
@@ -253,9 +257,20 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
     failures.update(report)
     if request.update_baseline and report.gone:
         raise GoneError(f"{report.gone}; the baseline was not changed")
+    files: Mapping[Path, Callable[[], str]] = {}
     if baseline and request.baseline and request.update_baseline:
-        return update_baseline(report, baseline, request.baseline, request.reason)
-    return RunResult(report, {})
+        report, files = update_baseline(report, baseline, request.baseline, request.reason)
+    if request.certificate:
+        files = {**files, **_certify(report, model, request.certificate)}
+    return RunResult(report, files)
+
+
+def _certify(report: Report, model: OpenedModel | OpenedReference, path: Path) -> Mapping[Path, Callable[[], str]]:
+    """Prepare writing the certificate of a run; nothing is written if it proves nothing."""
+    from tokverify.commands.tasks.certificate import header_of, render_certificate
+
+    text = render_certificate(report, header_of(model) if isinstance(model, OpenedModel) else None)
+    return {} if text is None else {path: lambda: text}
 
 
 def verify_configured(model: ConfiguredModel) -> Report:

@@ -5,6 +5,7 @@ Rules and limits are those of llama.cpp's `ggml/src/gguf.cpp`, `gguf_init_from_r
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ _MAX_KEY = (1 << 16) - 1
 _MAX_TENSOR_NAME = 63
 _MAX_DIMENSIONS = 4
 
+_BLOCK = 1 << 20
 _ALIGNMENT_KEY = "general.alignment"
 _DEFAULT_ALIGNMENT = 32
 
@@ -99,6 +101,19 @@ def find_metadata_end(path: Path, data: GgufFile) -> int:
     _, alignment = find_values(cursor, key_count)
     read_tensors(cursor, tensor_count, alignment)
     return cursor.position
+
+
+def hash_header(path: Path) -> str:
+    """Return the SHA-256 digest, in hexadecimal, of everything before the tensor data of a file.
+
+    Errors are those of `read_metadata`.
+    """
+    digest = hashlib.sha256()
+    with open_gguf(path) as data:
+        end = find_metadata_end(path, data)
+        for start in range(0, end, _BLOCK):
+            digest.update(data.read(start, min(_BLOCK, end - start)))
+    return digest.hexdigest()
 
 
 def read_header(cursor: Cursor) -> tuple[int, int]:
