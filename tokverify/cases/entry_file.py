@@ -5,18 +5,20 @@ This imports PyYAML, so import it only where a file is about to be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import abc
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokverify.cases.checker import Checker
+from tokverify.cases.yaml_node import Mapping, Scalar
 from tokverify.errors import SeveralError
 from tokverify.system.input_file import read_text
 
 if TYPE_CHECKING:
     from tokverify.cases.yaml_node import Node
 
-    Readers = Mapping[str, Callable[[Checker, Node, str], Any]]
+    Readers = abc.Mapping[str, Callable[[Checker, Node, str], Any]]
 
 _Entry = TypeVar("_Entry")
 
@@ -44,6 +46,11 @@ def read_entries(
     if checker.complaints:
         raise SeveralError(*checker.complaints)
     return [entry for entry in entries if entry is not None]
+
+
+def has_field(node: Node, names: Collection[str]) -> bool:
+    """Whether an entry is a mapping with one of these fields."""
+    return isinstance(node, Mapping) and any(isinstance(key, Scalar) and key.value in names for key, _ in node.pairs())
 
 
 def read_fields(

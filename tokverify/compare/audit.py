@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -57,12 +58,18 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
     return findings, not_evaluated
 
 
+def apply_waivers(report: AuditReport, waivers: Sequence[Waiver]) -> AuditReport:
+    """Return a report in which waivers that concern its model accept more findings."""
+    left, waived = _apply_waivers(report.findings, waivers)
+    return replace(report, findings=tuple(left), waived=(*report.waived, *waived))
+
+
 def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:
     """Return the findings that no waiver accepts, and those that one does."""
     left: list[Finding] = []
     waived: list[WaivedFinding] = []
     for finding in findings:
-        waiver = next((waiver for waiver in waivers if _accepts(waiver, finding)), None)
+        waiver = next((waiver for waiver in waivers if accepts(waiver, finding)), None)
         if waiver is None:
             left.append(finding)
         else:
@@ -78,7 +85,7 @@ def _concerns(waiver: Waiver, subject: Subject) -> bool:
     return waiver.fingerprint is None or (subject.fingerprint or "").startswith(waiver.fingerprint)
 
 
-def _accepts(waiver: Waiver, finding: Finding) -> bool:
+def accepts(waiver: Waiver, finding: Finding) -> bool:
     """Check whether a waiver that applies to the model accepts a finding."""
     if finding.code != waiver.code:
         return False

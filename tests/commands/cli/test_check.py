@@ -1,6 +1,7 @@
 """Test `tokverify check`: one verdict and one report for everything that is configured."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
+from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.commands.tasks.report import to_json
 from tokverify.report.check import CheckReport
 from tokverify.report.codec import read
@@ -141,6 +143,47 @@ def test_what_both_run_and_audit_report_is_accepted_by_a_baseline_and_waivers():
     assert (result.exit_code, result.stdout) == (0, "1 model: everything that was checked agrees or is accepted\n")
 
 
+def test_what_a_check_accepts_passes_until_something_else_differs():
+    arguments = ["check", "sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
+    refused = invoke(*arguments, "--accept")
+    assert (refused.exit_code, Path(ACCEPTED).exists()) == (2, False)
+    assert "accept them with --reason" in refused.stderr
+    assert invoke(*arguments, "--accept", "--reason", "waits").exit_code == 0
+    first = Path(ACCEPTED).read_text()
+    assert first.count("reason: waits") == first.count("- about:") + first.count("- code: TV") > 2
+    assert invoke(*arguments, "-q").stdout == "1 model: everything that was checked agrees or is accepted\n"
+    assert invoke("run", *arguments[1:]).exit_code == invoke("audit", *arguments[1:4]).exit_code == 0
+    assert invoke(*arguments, "--accept").exit_code == 0
+    assert Path(ACCEPTED).read_text() == first
+    # Another fault of the same kinds.
+    Path(ACCEPTED).write_text(first.replace("4-18", "4-17"))
+    assert invoke(*arguments, "-q").stdout == "1 model: 1 fails (sample-broken: audit)\n"
+    # A file that is right needs no entry.
+    Path("sample-broken.gguf").write_bytes(Path("sample.gguf").read_bytes())
+    fixed = invoke(*arguments)
+    assert fixed.exit_code == 0
+    assert "FIXED match now" in fixed.stdout
+    assert "WAIVERS THAT NO LONGER ACCEPT ANYTHING" in fixed.stdout
+    assert invoke(*arguments, "--accept").exit_code == 0
+    assert Path(ACCEPTED).read_text() == "[]\n"
+
+
+def test_nothing_to_accept_makes_no_file():
+    assert invoke("check", "sample.gguf", "-r", "sample.tokenizer.model", *FEW, "--accept").exit_code == 0
+    assert invoke("run", "sample.gguf", "-r", "sample.tokenizer.model", *FEW, "--accept").exit_code == 0
+    assert not Path(ACCEPTED).exists()
+
+
+def test_what_is_accepted_beside_the_configuration_holds_for_its_models():
+    configure(model("bad", "sample-broken.gguf"))
+    accepted = invoke("check", "--accept", "--reason", "waits")
+    assert accepted.exit_code == 0, accepted.output
+    assert invoke("check", "-q").exit_code == 0
+    Path("below").mkdir()
+    os.chdir("below")
+    assert invoke("check", "-q").exit_code == 0
+
+
 def test_a_named_reference_that_is_missing_is_not_a_pass():
     result = invoke("check", "sample.gguf", "-r", "absent.json", "-q", *FEW)
     assert result.exit_code == 2
@@ -179,7 +222,7 @@ def test_a_path_that_the_configuration_mentions_has_its_settings_and_baseline():
     plain = invoke("run", "sample-broken.gguf", "-q", "--update-baseline", "--reason", "soon")
     assert plain.exit_code == 0, plain.output
     assert invoke("run", "./sample-broken.gguf", "-q").exit_code == 0
-    assert "- aspect: types" in Path("known.yaml").read_text()
+    assert "aspects: {types: " in Path("known.yaml").read_text()
     report = json.loads(invoke("run", "sample-broken.gguf", "-f", "json").stdout)
     assert [result["case"]["suite"] for result in report["results"]] == ["own"]
     assert json.loads(invoke("audit", "sample-broken.gguf", "-f", "json").stdout)["reference"]

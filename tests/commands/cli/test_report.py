@@ -94,8 +94,7 @@ def test_a_name_implies_a_format(tmp_path: Path, name: str, begins: str):
         (["--report", "junit={tmp}"], "it is a directory"),
         (["--report", "junit={tmp}/missing/x"], "create it first"),
         (["--report", f"junit={MODEL}"], "it is an input"),
-        (["--update-baseline"], "--update-baseline requires --baseline"),
-        (["--reason", "x"], "--reason requires --update-baseline"),
+        (["--reason", "x"], "--reason requires --accept"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", " "], "must be a non-empty line"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--reason", "a\nb"], "must be a non-empty line"),
         (["--baseline", "{tmp}/b", "--update-baseline", "--fail-fast"], "remove --maxfail, --fail-fast or --lf"),
@@ -248,7 +247,7 @@ def test_a_baseline_applies_to_a_saved_report(saved: Path, tmp_path: Path):
     ("arguments", "message"),
     [
         (["audit.json", "--baseline", "{known}"], "is a report of `tokverify audit`; give one of `tokverify run`"),
-        (["bad.json", "--update-baseline"], "--update-baseline requires --baseline"),
+        (["bad.json", "--update-baseline"], "--accept requires --baseline"),
         (["bad.json", "--baseline", "{saved}/absent.yaml"], "cannot read the known failures"),
         (["bad.json", "--baseline", "{known}", "-o", "{known}"], "it is an input"),
     ],
@@ -288,7 +287,8 @@ def test_the_life_of_a_baseline(tmp_path: Path, name: str):
     assert accepted.exit_code == 0
     assert " known" in accepted.stdout
     first = path.read_text()
-    assert first.count("waits for #7") == first.count("tabs/only-") + first.count("types") > 2
+    # Both causes: of the cases, and of the types.
+    assert first.count("waits for #7") == 2 < first.count("tabs/only-")
 
     assert run(*BAD_RUN, "--baseline", path).exit_code == 0
     assert run(*update).exit_code == 0
@@ -308,7 +308,8 @@ def test_an_expired_entry_fails_again(tmp_path: Path):
     path.write_text(path.read_text().replace("reason: soon", "reason: soon\n  expires: 2020-01-31"))
     result = run(*BAD_RUN, "--baseline", path)
     assert result.exit_code == 1
-    assert f"accepted until 2020-01-31 by {path}:1, which has expired (reason: soon)" in " ".join(result.stdout.split())
+    assert f"accepted until 2020-01-31 by {path}:" in " ".join(result.stdout.split())
+    assert "which has expired (reason: soon)" in " ".join(result.stdout.split())
     assert run(*BAD_RUN, "--baseline", path, "--update-baseline", "--reason", "again").exit_code == 1
 
 
@@ -336,7 +337,7 @@ def test_models_that_share_a_baseline_keep_each_others_updates(
     few = [*FEW, "--allow-outside"]
     assert run("run", *few, "-j", jobs, "--update-baseline", "--reason", "soon").exit_code == 0
     text = (tmp_path / "known.yaml").read_text()
-    assert text.count("model: one") == text.count("model: two") > 1
+    assert text.count("model: one") == text.count("model: two") == 2
     assert run("run", *few, "-j", jobs).exit_code == 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects, rule_options
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
-from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.renamed import old_command
 from tokverify.commands.cli.several import check_several
 from tokverify.commands.project.configuration import ConfiguredModel
@@ -31,6 +31,7 @@ class AuditOptions(ReportOptions):
     ignore: tuple[str, ...]
     fail_on: tuple[str, ...] | None
     waivers: Path | None
+    baseline: Path | None = field(metadata=UNRECORDED)
 
 
 @old_command("run MODEL --no-reference`, or with a reference `tokverify run MODEL -r REF --select TV")
@@ -88,14 +89,14 @@ def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
 def _audit(options: AuditOptions) -> int:
     from tokverify.commands.tasks.audit import audit_model
 
-    check_reports(options, FORMATS["audit"], [options.model, options.reference, options.waivers])
+    check_reports(options, FORMATS["audit"], [options.model, options.reference, options.waivers, options.baseline])
     report = audit_model(
         options.model,
         options.reference,
         select=options.select,
         ignore=options.ignore,
         fail_on=lowest_severity(FAIL_ON if options.fail_on is None else options.fail_on),
-        waivers=options.waivers,
+        waivers=[path for path in (options.waivers, options.baseline) if path],
         options=options.as_recorded(),
     )
     return write_reports(options, present("audit", report))

@@ -11,14 +11,26 @@ import click
 
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions
+from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.system.output_file import check_writable
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 _OPTIONS = (
-    click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists."),
-    click.option("--update-baseline", is_flag=True, help="Rewrite --baseline to list exactly what fails now."),
-    click.option("--reason", metavar="TEXT", help="The reason for new entries that --update-baseline adds."),
+    click.option(
+        "--baseline",
+        type=PATH,
+        metavar="FILE",
+        help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
+    ),
+    click.option(
+        "--accept",
+        "--update-baseline",
+        "update_baseline",
+        is_flag=True,
+        help="Rewrite that file to accept exactly what fails now.",
+    ),
+    click.option("--reason", metavar="TEXT", help="The reason for the new entries that --accept adds."),
 )
 
 
@@ -46,7 +58,7 @@ def check_baseline(options: BaselineOptions) -> None:
         TokverifyError: As `check_writable` does.
     """
     if options.update_baseline and options.baseline is None:
-        raise click.UsageError("--update-baseline requires --baseline, which names the file to write")
+        raise click.UsageError("--accept requires --baseline, which names the file to write")
     if options.reason is not None:
         _check_reason(options)
     if options.update_baseline and options.baseline:
@@ -56,6 +68,6 @@ def check_baseline(options: BaselineOptions) -> None:
 def _check_reason(options: BaselineOptions) -> None:
     reason = options.reason or ""
     if not options.update_baseline:
-        raise click.UsageError("--reason requires --update-baseline")
+        raise click.UsageError("--reason requires --accept")
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--reason must be a non-empty line without control characters")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tokverify.case import SuiteSource
+from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
@@ -19,7 +20,6 @@ from tokverify.commands.cli.case_options import (
     waivers_option,
 )
 from tokverify.commands.cli.configured import choose_models, override_settings
-from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     ModelCommand,
     jobs_option,
@@ -27,7 +27,6 @@ from tokverify.commands.cli.options import (
     reference_option,
     report_options,
 )
-from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.cli.several import check_several
 from tokverify.commands.project.trust import OPTION
 from tokverify.render.kinds import FORMATS
@@ -35,13 +34,12 @@ from tokverify.report.check import Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions(ReportOptions):
+class CheckOptions(BaselineOptions):
     """The options of the command."""
 
     models: tuple[Path | str, ...]
     reference: str | None
     cases: tuple[SuiteSource, ...]
-    baseline: Path | None
     waivers: Path | None
     fail_on: tuple[str, ...] | None
     only: tuple[str, ...]
@@ -54,7 +52,7 @@ class CheckOptions(ReportOptions):
 @models_argument(required=False)
 @reference_option("to compare with")
 @cases_option
-@click.option("--baseline", type=PATH, metavar="FILE", help="Accept the known failures that this file lists.")
+@baseline_options
 @llama_cpp_option
 @waivers_option
 @fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
@@ -75,19 +73,24 @@ def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of th
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
     hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or
     pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
-    could not be performed. A baseline accepts failures of `run`, and waivers accept findings of `audit`.
+    could not be performed. A baseline accepts failures of `run` and findings of `audit`; --accept writes it.
     """
     from tokverify.commands.tasks.check import CheckRequest
 
     chosen = CheckOptions(**options)
-    models, _ = choose_models(chosen.models, allow_outside=chosen.allow_outside)
+    models, _ = choose_models(chosen.models, allow_outside=chosen.allow_outside, accepts=chosen.update_baseline)
+    if chosen.update_baseline and chosen.max_failures:
+        raise click.UsageError("--accept needs all results; remove --maxfail or --fail-fast")
     requests = [
         CheckRequest(
             model=override_settings(model, options),
             parts=[Part(name) for name in chosen.only] or list(Part),
             max_failures=chosen.max_failures,
+            update_baseline=chosen.update_baseline,
             options=chosen.as_recorded(),
         )
         for model in models
     ]
-    return check_several(chosen, requests, jobs)
+    for request in requests:
+        check_baseline(replace(chosen, baseline=request.model.baseline))
+    return check_several(chosen, requests, jobs, reason=chosen.reason)

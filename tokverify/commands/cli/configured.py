@@ -12,13 +12,14 @@ import click
 
 from tokverify.commands.cli.build_option import select_build
 from tokverify.commands.cli.output import ReportOptions
-from tokverify.commands.project.configuration import Configuration, ConfiguredModel
+from tokverify.commands.project.configuration import ACCEPTED, Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE
 from tokverify.commands.project.configuration_reader import find_configuration
 from tokverify.engine.build import VARIABLE
 from tokverify.location import Location
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import find_models, locate
+from tokverify.system.relative_path import relative_path
 
 _Options = TypeVar("_Options", bound=ReportOptions)
 _SETTINGS = tuple(each.name for each in fields(ConfiguredModel) if each.name not in {"name", "model"})
@@ -36,26 +37,31 @@ def find_configured(model: Path | str | Location, *, allow_outside: bool = False
 
 
 def choose_models(
-    models: Sequence[Path | str], *, allow_outside: bool = False
+    models: Sequence[Path | str], *, allow_outside: bool = False, accepts: bool = False
 ) -> tuple[Sequence[ConfiguredModel], Configuration | None]:
     """Return the models that a command works on, with their settings, and the configuration.
 
     Args:
         models: Paths, patterns, or names of configured models; if there are none, all configured models are meant.
         allow_outside: Whether the configuration may name files outside of its repository.
+        accepts: Whether the baseline is about to be written, so that it need not exist.
 
     Raises:
         UsageError: If none is named and none is configured.
         TokverifyError: If the configuration is not valid, or a file is missing.
     """
     configuration = _find_configuration(allow_outside=allow_outside)
+    chosen: Sequence[ConfiguredModel]
     if models:
-        return [
-            _find_model(configuration, name, model) for name, model in find_models(map(locate, models)).items()
-        ], configuration
-    if configuration is None:
+        chosen = [_find_model(configuration, name, model) for name, model in find_models(map(locate, models)).items()]
+    elif configuration:
+        chosen = configuration.models
+    else:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
-    return configuration.models, configuration
+    accepted = Path(relative_path(configuration.source.parent / ACCEPTED)) if configuration else Path(ACCEPTED)
+    if accepts or accepted.is_file():
+        chosen = [replace(model, baseline=model.baseline or accepted) for model in chosen]
+    return chosen, configuration
 
 
 def _find_configuration(*, allow_outside: bool) -> Configuration | None:

@@ -128,7 +128,7 @@ def run(  # the rest of the options is in RunOptions
     reference, and no case is run. In a list of references, env:PACKAGES stands for the first one as other versions of
     its library load it.
     """
-    found, configuration = choose_models(models, allow_outside=allow_outside)
+    found, configuration = choose_models(models, allow_outside=allow_outside, accepts=options["update_baseline"])
     if form := find_form(options):
         return form.perform(found, options, jobs)
     given = {**options, "reference": next(iter(options["reference"]), None)}

@@ -46,7 +46,7 @@ class RunOptions(BaselineOptions):
             TokverifyError: If the baseline cannot be written.
         """
         if self.update_baseline and (self.max_failures or self.last_failed):
-            raise click.UsageError("--update-baseline needs all results; remove --maxfail, --fail-fast or --lf")
+            raise click.UsageError("--accept needs all results; remove --maxfail, --fail-fast or --lf")
         if self.certificate and self.last_failed:
             raise click.UsageError("--certificate certifies the results of all cases; remove --lf")
         check_baseline(self)

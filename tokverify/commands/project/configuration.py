@@ -12,6 +12,9 @@ from tokverify.location import Location, Typed
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.relative_path import relative_path
 
+ACCEPTED = "tokverify-accepted.yaml"
+"""The baseline beside a configuration, or in the working directory, that is used if none is named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredModel:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tokverify.case import SHIPPED, SuiteSource, is_shipped
-from tokverify.commands.project.configuration import Configuration, ConfiguredModel
+from tokverify.commands.project.configuration import ACCEPTED, Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import PROJECT, find_file, parse_document, project_table
 from tokverify.commands.project.trust import OPTION, repository_of
 from tokverify.compare.fail_on import parse_fail_on
@@ -100,6 +100,8 @@ class _Reader:
         if values["name"] in self.names:
             raise self._error(f"{key}.name", f"is {values['name']!r} again; give each model a different name")
         self.names.add(values["name"])
+        if "baseline" not in values and (self.path.parent / ACCEPTED).is_file():
+            values["baseline"] = self.file(ACCEPTED, f"{key}.baseline")
         return ConfiguredModel(**values)
 
     def _table(self, value: object, key: str, readers: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:

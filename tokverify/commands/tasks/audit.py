@@ -28,7 +28,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fail_on: Severity | None = Severity.ERROR,
-    waivers: str | Path | None = None,
+    waivers: str | Path | Sequence[Path] | None = None,
     options: Mapping[str, object] | None = None,
 ) -> AuditReport:
     """Check the tokenizer of a GGUF file with static rules, even if llama.cpp refuses the file.
@@ -39,7 +39,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         select: Beginnings of the codes of the rules to apply; all by default.
         ignore: Beginnings of the codes of rules to leave out.
         fail_on: The lowest severity that makes the report fail; None if no finding does.
-        waivers: The file of accepted findings.
+        waivers: The file of accepted findings, or several such files.
         options: The options to record in the report.
 
     Returns:
@@ -49,7 +49,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read, or no rule is selected.
     """
     rules = _select_rules(tuple(select), tuple(ignore))
-    accepted = read_waivers(Path(waivers), RULES) if waivers is not None else []
+    files = [Path(waivers)] if isinstance(waivers, str | Path) else waivers or ()
+    accepted = [waiver for file in files for waiver in read_waivers(file, RULES)]
     opened = open_declaration(model, "gguf")
     found = None if reference is None else open_reference(opened, reference)
     subject = Subject(opened.declaration, found, opened.file.name)

@@ -16,6 +16,7 @@ from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import open_model
 from tokverify.commands.tasks.run import OnProgress, find_other_side, names_expected, verify_model
 from tokverify.commands.tasks.several import perform_each
+from tokverify.compare.audit import apply_waivers
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
@@ -101,13 +102,24 @@ def update_baselines(
     models: list[ModelCheck] = []
     for request, model in zip(requests, report.models, strict=True):
         path = request.model.baseline
-        if model.run is None or path is None:
+        if path is None:
             models.append(model)
             continue
         known = updated.get(path) or Baseline.load(path, missing_ok=True)
-        updated[path] = known.update(model.run, reason)
-        models.append(replace(model, run=updated[path].apply(model.run)))
-    files = {path: partial(render_baseline, baseline, path.suffix) for path, baseline in updated.items()}
+        run, audit = model.run, model.audit
+        if run:
+            known = known.update(run, reason)
+            run = known.apply(run)
+        if audit:
+            known = known.update_findings(audit, model.name, reason)
+            audit = apply_waivers(audit, known.waivers)
+        updated[path] = known
+        models.append(replace(model, run=run, audit=audit))
+    files = {
+        path: partial(render_baseline, baseline, path.suffix)
+        for path, baseline in updated.items()
+        if baseline.entries or baseline.waivers or path.exists()
+    }
     return replace(report, models=tuple(models)), files
 
 
@@ -177,16 +189,21 @@ class _Opened:
             return None
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
+    @property
+    def _accepted(self) -> Path | None:
+        """The baseline, unless it is about to be rewritten."""
+        return None if self._request.update_baseline else self._configured.baseline
+
     def verify(self, on_progress: OnProgress | None) -> Report:
         report = verify_model(
             self._model,
             self._reference or self._configured.reference,
             self._cases,
-            baseline=None if self._request.update_baseline else self._configured.baseline,
+            baseline=self._accepted,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
             strict=self._configured.strict,
-            diagnose=self._request.diagnose and not self._request.update_baseline,
+            diagnose=self._request.diagnose,
             thorough=self._request.thorough,
             options=self._request.options,
             on_progress=on_progress,
@@ -208,7 +225,7 @@ class _Opened:
             select=self._configured.select,
             ignore=self._configured.ignore,
             fail_on=lowest_severity(self._fail_on),
-            waivers=self._configured.waivers,
+            waivers=[path for path in (self._configured.waivers, self._accepted) if path],
             options=self._request.options,
         )
 

@@ -249,7 +249,7 @@ def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult
         max_failures=request.max_failures,
         fail_on=request.fail_on,
         strict=request.strict,
-        diagnose=request.diagnose and not request.update_baseline,
+        diagnose=request.diagnose,
         thorough=request.thorough,
         options=request.options,
         on_progress=on_progress,
@@ -299,9 +299,9 @@ def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str 
     Raises:
         TokverifyError: If there are new failures and no reason.
     """
-    return RunResult(
-        baseline.update(report, reason).apply(report), {path: partial(_render_update, report, path, reason)}
-    )
+    updated = baseline.update(report, reason)
+    writes = bool(updated.entries) or path.exists()
+    return RunResult(updated.apply(report), {path: partial(_render_update, report, path, reason)} if writes else {})
 
 
 def _render_update(report: Report, path: Path, reason: str | None) -> str:

@@ -175,7 +175,7 @@ def _cut_around(data: bytes, offset: int, style: Style) -> Inline:
 
 
 def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
-    fixed = "match now: take their entries out of the baseline, as --update-baseline does"
+    fixed = "match now: take their entries out of the baseline, as --accept does"
     yield from _group_by_reason("fixed", ((fixed, describe_subject(entry)) for entry in baseline.fixed))
     not_run = (("but in the baseline", describe_subject(entry)) for entry in baseline.not_run)
     yield from _group_by_reason("not compared", not_run)

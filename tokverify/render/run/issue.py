@@ -195,7 +195,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
         subject = visible_message(describe_subject(entry))
-        message = f"{subject} matches now; take its entry out of the baseline (--update-baseline does)"
+        message = f"{subject} matches now; take its entry out of the baseline (--accept does)"
         yield Issue(
             check="baseline-fixed",
             level=Level.NOTE,
