@@ -111,7 +111,7 @@ def update_baselines(
             known = known.update(run, reason)
             run = known.apply(run)
         if audit:
-            known = known.update_findings(audit, model.name, reason)
+            known = known.update_findings(audit, find_model(request.model.model).name, reason)
             audit = apply_waivers(audit, known.waivers)
         updated[path] = known
         models.append(replace(model, run=run, audit=audit))
