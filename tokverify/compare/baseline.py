@@ -111,7 +111,8 @@ class Baseline:
         mine = [waiver for waiver in self.waivers if waiver.model is not None and fnmatchcase(name, waiver.model)]
         needed = [waiver for waiver in mine if any(accepts(waiver, finding) for finding in failing)]
         others = [waiver for waiver in self.waivers if waiver not in mine]
-        new = [each for each in failing if not any(accepts(waiver, each) for waiver in [*needed, *others])]
+        general = [waiver for waiver in others if waiver.model is None and waiver.fingerprint is None]
+        new = [each for each in failing if not any(accepts(waiver, each) for waiver in [*needed, *general])]
         if new and not reason:
             raise TokverifyError(f"{self.source}: lacks the findings {list_items(each.code for each in new)}; {_HOW}")
         added = [_waive(finding, _escape_name(name), reason or "") for finding in new]

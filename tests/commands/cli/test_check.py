@@ -158,7 +158,12 @@ def test_what_a_check_accepts_passes_until_something_else_differs():
     # Another fault of the same kinds.
     Path(ACCEPTED).write_text(first.replace("4-18", "4-17"))
     assert invoke(*arguments, "-q").stdout == "1 model: 1 fails (sample-broken: audit)\n"
+    # An entry for another model accepts nothing here.
+    Path(ACCEPTED).write_text(first.replace("model: sample-broken", "model: other"))
+    assert invoke(*arguments, "--accept", "--reason", "again").exit_code == 0
+    assert invoke(*arguments, "-q").exit_code == 0
     # A file that is right needs no entry.
+    Path(ACCEPTED).write_text(first)
     Path("sample-broken.gguf").write_bytes(Path("sample.gguf").read_bytes())
     fixed = invoke(*arguments)
     assert fixed.exit_code == 0
