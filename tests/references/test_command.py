@@ -81,6 +81,25 @@ def test_what_a_program_streams_is_compared_with_what_it_decodes():
     assert not isinstance(start('hello={"capabilities": ["decode"]}'), StreamDecoding)
 
 
+def test_the_ids_of_a_session_are_compared_with_those_of_its_text():
+    cases = [Case(id="a", suite="s", text="ab")]
+    right = check_streams(start(), Side("small", "small"), cases)
+    assert (right.extensions, right.sessions, right.reaches, right.failures) == (2, True, (), ())
+    (wrong,) = check_streams(start('extend={"ids": [[[3], [3, 5]]]}'), Side("small", "small"), cases).failures
+    assert (wrong.fault, wrong.expected, wrong.streamed, wrong.extended_to) == (StreamFault.EXTENDED, "3 4", "3 5", 2)
+    for answer, problem in [
+        ({"ids": [[[3]]]}, "small sent 1 lists of ids for 2 pieces"),
+        ({"ids": [[3, 4]]}, "is neither a list of lists of ids nor an error"),
+        ({"ids": [{"error": "too long"}]}, "too long"),
+    ]:
+        (failure,) = check_streams(start(f"extend={json.dumps(answer)}"), Side("small", "small"), cases).failures
+        assert failure.fault is StreamFault.ERROR
+        assert problem in failure.streamed
+    unable = check_streams(start('extend={"ids": [{"unsupported": "no session"}]}'), Side("small", "small"), cases)
+    assert (unable.failures, dict(unable.skipped)) == ((), {"no session: no session": 1})
+    assert not check_streams(start('hello={"capabilities": ["decode"]}'), Side("small", "small"), cases).sessions
+
+
 def test_the_provenance_is_the_command_and_the_version():
     location = shlex.join([*ARGUMENTS, 'hello={"capabilities": []}'])
     found = open_reference(f"command:{location}")
@@ -379,3 +398,14 @@ def test_the_python_example_agrees_with_the_sample():
     assert not vocabularies_differ(report.vocabulary)
     assert count_decode_differences(report) > 0  # this library leaves out control tokens
     assert len(report.results) > 500
+
+
+@pytest.mark.parametrize(("again", "is_right"), [(8, True), (1, False)])
+def test_the_example_of_a_session_is_right_if_it_encodes_enough_tokens_again(again, is_right):
+    example = ROOT / "docs" / "examples" / "python" / "session_engine.py"
+    command = shlex.join([sys.executable, str(example), str(SAMPLE / "sample.tokenizer.json"), str(again)])
+    cases = [case for case in load_cases() if case.suite == "code"][:15]
+    streamed = check_streams(load(request(command)).tokenizer, Side("session", "session"), cases, resume=False)
+    assert streamed.sessions
+    assert bool(streamed.failures) is not is_right
+    assert {failure.fault for failure in streamed.failures} <= {StreamFault.EXTENDED}

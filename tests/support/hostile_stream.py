@@ -2,7 +2,7 @@
 
 from support.hostile_finding import HOSTILE
 from tokverify.report.run import Side
-from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod, StreamReport
+from tokverify.report.stream import Reach, StreamedSide, StreamFailure, StreamFault, StreamMethod, StreamReport
 
 
 def hostile_stream(text: str = HOSTILE) -> StreamReport:
@@ -16,6 +16,7 @@ def hostile_stream(text: str = HOSTILE) -> StreamReport:
             expected=text,
             streamed=text[::-1],
             others=2,
+            extended_to=2 if fault is StreamFault.EXTENDED else None,
         )
         for fault in StreamFault
     )
@@ -28,6 +29,9 @@ def hostile_stream(text: str = HOSTILE) -> StreamReport:
             resumptions=77,
             failures=failures,
             skipped={text: 3},
+            extensions=900,
+            sessions=True,
+            reaches=(Reach(text, text, text, len(text), 3),),
         )
         for method in StreamMethod
     )

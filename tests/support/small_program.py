@@ -21,7 +21,7 @@ HELLO = {
     "name": "small",
     "version": "1.0",
     "vocab_size": len(PIECES),
-    "capabilities": ["add_special", "parse_special", "decode", "tokens", "stream"],
+    "capabilities": ["add_special", "parse_special", "decode", "tokens", "stream", "extend"],
     "special_ids": {"bos": 1},
 }
 
@@ -54,6 +54,12 @@ def decode(request):
 
 def stream(request):
     return {"chunks": [[*(to_json(BYTES[id]) for id in ids), ""] for ids in request["ids"]]}
+
+
+def extend(request):
+    options = {"add_special": False, "parse_special": request["parse_special"]}
+    texts = [["".join(pieces[: at + 1]) for at in range(len(pieces))] for pieces in request["texts"]]
+    return {"ids": [[encode_text(text, options) for text in parts] for parts in texts]}
 
 
 def tokens(request):

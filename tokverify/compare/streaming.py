@@ -1,6 +1,7 @@
 """Check that texts decoded id by id equal the same texts decoded at once, with nothing lost, repeated or replaced.
 
 Decoding starts at the first id and, if a tokenizer supports that, after every other one, as it does behind a prompt.
+The other direction, texts that are encoded piece by piece, is in `extending`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from tokverify.case import Case
+from tokverify.compare.extending import Extending, Extensions
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import Side
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
@@ -68,11 +70,22 @@ def check_streams(tokenizer: Tokenizer, side: Side, cases: Iterable[Case], *, re
         cases: The texts.
         resume: Whether to resume decoding within a text, too.
     """
-    check = _Check(tokenizer, resume=resume)
-    failures = [failure for case in cases for failure in check.failures(case)]
+    texts = list(cases)
+    check, extensions = _Check(tokenizer, resume=resume), Extensions(tokenizer)
+    failures = [failure for case in texts for failure in check.failures(case)]
+    failures += extensions.failures(texts)
     method = StreamMethod.INCREMENTAL if isinstance(tokenizer, StreamDecoding) else StreamMethod.PREFIXES
     return StreamedSide(
-        side, method, check.texts, check.ids, check.resumptions, tuple(failures), dict(sorted(check.skipped.items()))
+        side,
+        method,
+        check.texts,
+        check.ids,
+        check.resumptions,
+        tuple(failures),
+        dict(sorted((check.skipped + extensions.skipped).items())),
+        extensions=extensions.extensions,
+        sessions=isinstance(tokenizer, Extending),
+        reaches=extensions.reaches,
     )
 
 

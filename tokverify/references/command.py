@@ -18,6 +18,8 @@ from tokverify.references.command_protocol import (
     DECODE,
     DECODE_IDS,
     ENCODE,
+    EXTEND,
+    EXTEND_TEXTS,
     LIST_TOKENS,
     PARSE_SPECIAL,
     STREAM,
@@ -47,6 +49,7 @@ _ATTRIBUTES = {
     TokenType.BYTE: Attribute.BYTE,
     TokenType.UNUSED: Attribute.UNUSED,
 }
+_NO_OPTIONS: Mapping[str, object] = {}
 _ADDED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
 """The types of tokens that are not stored like the others."""
 
@@ -93,6 +96,8 @@ class CommandTokenizer:
         if STREAM in hello.capabilities:
             # A tokenizer without this method does not decode incrementally.
             self.decoder = partial(ProgramStream, self)
+        if EXTEND in hello.capabilities:
+            self.extend = self._extend
         if hello.control_texts is not None:
             self.control_texts = frozenset(hello.control_texts)
 
@@ -138,6 +143,20 @@ class CommandTokenizer:
         if len(chunks) != len(ids) + 1:
             raise EncodeError(f"{self.name} sent {len(chunks)} chunks for {len(ids)} ids, not one each and a last one")
         return chunks
+
+    def _extend(self, pieces: Sequence[str], *, parse_special: bool) -> list[list[int]]:
+        """Return the ids after each piece that a session of the program is extended by.
+
+        Raises:
+            EncodeError: If the program cannot encode them.
+            UnsupportedError: If it has no session for these options.
+        """
+        for piece in pieces:
+            to_utf8(piece)
+        every = self._ask_one(EXTEND_TEXTS, pieces, {"parse_special": parse_special})
+        if len(every) != len(pieces):
+            raise EncodeError(f"{self.name} sent {len(every)} lists of ids for {len(pieces)} pieces")
+        return every
 
     def piece(self, id: int) -> str:
         """Return the stored string of a token; an empty string for an id without a token.
@@ -206,8 +225,13 @@ class CommandTokenizer:
         if capability not in self._program.hello.capabilities:
             raise UnsupportedError(f"{self.name} {problem}")
 
-    def _ask_one(self, operation: Operation[Result | Failure], ids: Sequence[int]) -> Result:
-        result = self._program.ask(operation, [list(ids)])[0]
+    def _ask_one(
+        self,
+        operation: Operation[Result | Failure],
+        item: Sequence[object],
+        options: Mapping[str, object] = _NO_OPTIONS,
+    ) -> Result:
+        result = self._program.ask(operation, [list(item)], options)[0]
         if isinstance(result, EncodeError | UnsupportedError):
             raise result
         return result

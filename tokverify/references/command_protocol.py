@@ -18,13 +18,14 @@ from tokverify.system.library_error import summary
 VERSION = 1
 """The version of the protocol."""
 
-ADD_SPECIAL, PARSE_SPECIAL, ALWAYS_PARSE_SPECIAL, DECODE, TOKENS, STREAM = CAPABILITIES = (
+ADD_SPECIAL, PARSE_SPECIAL, ALWAYS_PARSE_SPECIAL, DECODE, TOKENS, STREAM, EXTEND = CAPABILITIES = (
     "add_special",
     "parse_special",
     "always_parse_special",
     "decode",
     "tokens",
     "stream",
+    "extend",
 )
 """What a program can do besides encoding texts."""
 
@@ -134,6 +135,19 @@ def _read_ids(value: object) -> list[int] | Failure:
         return failure
     if not isinstance(value, list) or not all(map(_is_id, value)):
         raise ResponseError(f"{_show(value)} is neither a list of ids nor an error")
+    return value
+
+
+def _read_growing(value: object) -> list[list[int]] | Failure:
+    """Read the ids of a text after each of its pieces.
+
+    Raises:
+        ResponseError: If the value is neither a list of such lists nor an error.
+    """
+    if (failure := _read_failure(value)) is not None:
+        return failure
+    if not isinstance(value, list) or not all(isinstance(ids, list) and all(map(_is_id, ids)) for ids in value):
+        raise ResponseError(f"{_show(value)} is neither a list of lists of ids nor an error")
     return value
 
 
@@ -247,4 +261,5 @@ def _show(value: object) -> str:
 ENCODE: Operation[list[int] | Failure] = Operation("encode", "texts", "ids", _read_ids)
 DECODE_IDS: Operation[bytes | Failure] = Operation("decode", "ids", "decoded", _read_bytes)
 STREAM_IDS: Operation[list[bytes] | Failure] = Operation("stream", "ids", "chunks", _read_chunks)
+EXTEND_TEXTS: Operation[list[list[int]] | Failure] = Operation("extend", "texts", "ids", _read_growing)
 LIST_TOKENS: Operation[ListedToken | Failure | None] = Operation("tokens", "ids", "tokens", _read_token)

@@ -10,7 +10,7 @@ from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.run.sections import side_lines
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamReport, stream_exit_code
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, quote
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
@@ -26,6 +26,7 @@ FAULTS: Mapping[StreamFault, str] = {
     StreamFault.DUPLICATED: "text is duplicated",
     StreamFault.REPLACED: "text contains U+FFFD that was not encoded",
     StreamFault.CHANGED: "text is changed",
+    StreamFault.EXTENDED: "a session that is extended piece by piece has other ids than its text",
     StreamFault.ERROR: "an id cannot be decoded",
 }
 _CHECKS = tuple(
@@ -116,6 +117,9 @@ def _summarize_side(streamed: StreamedSide) -> str:
 
 def describe_failure(failure: StreamFailure) -> str:
     """Describe a failure in a sentence that has passed `visible_message`."""
+    if failure.extended_to is not None:
+        end = plural(failure.extended_to, "character")
+        return visible_message(f"{failure.case}: {FAULTS[failure.fault]}, first when it has {end}")
     if failure.resumed_at is None:
         return visible_message(f"{failure.case}: {FAULTS[failure.fault]}")
     others = f", and at {plural(failure.others, 'other place')}" if failure.others else ""
@@ -125,6 +129,8 @@ def describe_failure(failure: StreamFailure) -> str:
 
 def _failure_texts(failure: StreamFailure) -> list[tuple[str, str]]:
     """Return the labeled texts of a failure, which have passed `visible` and are cut if they are very long."""
+    if failure.fault is StreamFault.EXTENDED:
+        return [("encoded at once", _show(failure.expected)), ("encoded piece by piece", _show(failure.streamed))]
     return [("decoded at once", _show(failure.expected)), (_label(failure), _show(failure.streamed))]
 
 
@@ -145,4 +151,22 @@ def _side_facts(streamed: StreamedSide) -> list[str]:
     if streamed.resumptions:
         lines.append(f"resumed {plural(streamed.resumptions, 'time')} within a text")
     lines += [f"{plural(count, 'text')}: {reason}" for reason, count in streamed.skipped.items()]
-    return list(map(visible_message, lines))
+    return [*map(visible_message, lines), *_describe_reach(streamed)]
+
+
+def _describe_reach(streamed: StreamedSide) -> Iterator[str]:
+    """Say how far back extensions change tokens, in lines that have passed `visible_message`."""
+    if not streamed.extensions:
+        return
+    session = ", and so was a session" if streamed.sessions else ""
+    yield f"extended {plural(streamed.extensions, 'time')} by the next piece of a text{session}"
+    if not streamed.reaches:
+        yield "no extension changes a token"
+    for reach in streamed.reaches:
+        size = f"{plural(reach.tokens, 'token')} ({plural(reach.characters, 'character')})"
+        case = visible_message(reach.case)
+        yield f"an extension changes up to {size}: {_quote(reach.before)} + {_quote(reach.added)} in {case}"
+
+
+def _quote(text: str) -> str:
+    return quote(text, mark_spaces=True)

@@ -21,8 +21,10 @@ class StreamFault(StrEnum):
     """It contains more U+FFFD than the text that was encoded."""
     CHANGED = "changed"
     """It differs in another way."""
+    EXTENDED = "extended"
+    """A session that is extended piece by piece has other ids than its text."""
     ERROR = "error"
-    """An id could not be decoded."""
+    """An id could not be decoded, or a session not extended."""
 
 
 class StreamMethod(StrEnum):
@@ -45,11 +47,29 @@ class StreamFailure:
     ids: tuple[int, ...]
     """All ids of the text."""
     expected: str
-    """The text decoded at once."""
+    """The text decoded at once; of a session, the ids of its text from their first difference on."""
     streamed: str
     """The streamed text, joined; after a resumption only what was returned from there on. For an error, its message."""
     others: Count = 0
     """At how many other places the same text has the same fault when it is resumed there."""
+    extended_to: Count | None = None
+    """How many characters of the text a session had when its ids were wrong for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far back an extension of a text changes its tokens."""
+
+    case: str
+    """The case, as suite/id."""
+    before: str
+    """The end of the text whose tokens change; the tokens of what comes before it stay."""
+    added: str
+    """The extension."""
+    characters: Count
+    """How many characters `before` has."""
+    tokens: Count
+    """How many tokens at the end of the text change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +87,13 @@ class StreamedSide:
     failures: tuple[StreamFailure, ...]
     """In the order of the cases."""
     skipped: Mapping[str, Count] = field(default_factory=dict)
-    """Why texts were not streamed, or not resumed everywhere -> how many."""
+    """Why texts were not streamed, not resumed everywhere, or not extended -> how many."""
+    extensions: Count = 0
+    """How often a text was extended by its next piece."""
+    sessions: bool = False
+    """Whether a session that encodes only what is new was extended, too."""
+    reaches: tuple[Reach, ...] = ()
+    """What changes the most characters, and what changes the most tokens if that is more; empty if nothing changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
