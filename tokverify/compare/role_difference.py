@@ -91,8 +91,10 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return False
     if ours in there.ids:
         return True
+    if there.are_all:
+        return False
     swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
-    return not there.are_all and resolve(swapped).eog_ids == here.ids
+    return resolve(swapped).eog_ids == here.ids
 
 
 def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:

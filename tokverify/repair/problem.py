@@ -37,8 +37,8 @@ class Problem(Generic[_Goal]):
     """The goals that are already reached and must remain so."""
     changes: Callable[[TokenizerSpec, Encoder | None, Sequence[_Goal]], Changes]
     """Generates changes to try, given a spec, its encoder (None if it is refused), and the goals not reached yet."""
-    declared: Sequence[TokenizerChange] = ()
-    """All changes that together lead to what the reference declares."""
+    declared: Callable[[], Sequence[TokenizerChange]] = tuple
+    """Returns all changes that together lead to what the reference declares; they take long to find."""
     decoding: bool = False
     """Whether the ids are equal on both sides."""
 
@@ -50,8 +50,8 @@ def id_problem(
     failing, matching = _targets(results, facts.tokenizer)
     if not failing:
         return None
-    declared = declared_changes(spec, encoder, facts)
-    return Problem(failing, matching, partial(_id_changes, facts), tuple(declared))
+    declared = partial(declared_changes, spec, encoder, facts)
+    return Problem(failing, matching, partial(_id_changes, facts), declared)
 
 
 def _id_changes(facts: Opened, spec: TokenizerSpec, encoder: Encoder | None, left: Sequence[Target]) -> Changes:

@@ -167,8 +167,9 @@ class _Search(Generic[_Goal]):
 
     def _try_declared(self) -> None:
         """Try everything that the reference declares differently, however many faults that corrects."""
-        if len(self._problem.declared) > 1 and not self._budget.is_spent:
-            found = self._try(tuple(self._problem.declared), None)
+        declared = () if self._budget.is_spent else tuple(self._problem.declared())
+        if len(declared) > 1:
+            found = self._try(declared, None)
             if found:
                 self._trials.append(found)
 

@@ -58,21 +58,22 @@ def find_shift(ours: Sequence[object], theirs: Sequence[object]) -> Shift | None
     at = common_length(ours, theirs)
     for count in range(1, _MOST + 1):
         for is_insertion in (True, False):
-            left, right = (ours[at + count :], theirs[at:]) if is_insertion else (ours[at:], theirs[at + count :])
-            if _agree(left, right):
+            left, right = (at + count, at) if is_insertion else (at, at + count)
+            if _agree(ours, left, theirs, right):
                 is_cut = abs(len(ours) - len(theirs)) <= count
                 size = len(theirs) if is_cut else len(ours) - count * (1 if is_insertion else -1)
                 return Shift(at, count, is_insertion, size)
     return None
 
 
-def _agree(left: Sequence[object], right: Sequence[object]) -> bool:
-    size = min(len(left), len(right))
+def _agree(ours: Sequence[object], left: int, theirs: Sequence[object], right: int) -> bool:
+    """Whether nearly everything from these two places on is the same."""
+    size = min(len(ours) - left, len(theirs) - right)
     # The beginning is compared first, because it rules out nearly all candidates.
     return (
         size >= _LEAST_MOVED
-        and list(left[:_LEAST_MOVED]) == list(right[:_LEAST_MOVED])
-        and sum(map(_equal, left, right)) >= _AGREEMENT * size
+        and list(ours[left : left + _LEAST_MOVED]) == list(theirs[right : right + _LEAST_MOVED])
+        and sum(map(_equal, ours[left:], theirs[right:])) >= _AGREEMENT * size
     )
 
 

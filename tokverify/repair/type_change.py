@@ -22,7 +22,7 @@ from tokverify.repair.token_patch import (
     set_type,
     types_of,
 )
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _plain(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec = evidence.spec
     family = find_family(spec.model)
     trims_spaces = family is not None and "remove_extra_whitespaces" in family.flags
-    matched = [id for id, type in enumerate(types_of(spec)) if type == TokenType.USER_DEFINED]
+    matched = ids_of_type(types_of(spec), TokenType.USER_DEFINED)
     ordinary = [id for id in matched if not kind_of(spec.tokens[id])]
     for ids in (matched if trims_spaces else [], ordinary if evidence.facts.spec is None else []):
         if ids and not (trims_spaces and _have_type(evidence, ids, TokenType.USER_DEFINED)):
@@ -199,6 +199,8 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         return None
     patches: dict[int, TokenPatch] = {}
     for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
+        if current == type:
+            continue
         is_right = type_effect(current, spec) == type_effect(type, spec) or _may_be_control(evidence, id, type)
         if not is_right and not (current in _MATCHED and id in evidence.facts.contradicted_tokens):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
@@ -223,12 +225,11 @@ def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Open
     """
     if facts.is_gguf:
         return list(types)
-    pairs = zip(spec.tokens, types, strict=False)
-    return [_converted_type(text, type) for text, type in pairs]
-
-
-def _converted_type(text: str, type: TokenType) -> TokenType:
-    return TokenType.CONTROL if type is TokenType.USER_DEFINED and is_converted_control(text) else type
+    converted = list(types)
+    for id, type in enumerate(converted):
+        if type is TokenType.USER_DEFINED and is_converted_control(spec.tokens[id]):
+            converted[id] = TokenType.CONTROL
+    return converted
 
 
 def _reference_types(evidence: Evidence) -> list[TokenType] | None:
@@ -292,7 +293,8 @@ def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
         kind, text = kind_of(tokens[id]), unescape_spaces(tokens[id])
         if (kind and text in evidence.text) or _is_always_matched(evidence, id, text):
             is_control = kind in {"tags", ""} and id not in evidence.missing_unparsed
-            type = TokenType.CONTROL if is_control else _converted_type(tokens[id], TokenType.USER_DEFINED)
+            is_control = is_control or is_converted_control(tokens[id])
+            type = TokenType.CONTROL if is_control else TokenType.USER_DEFINED
             if current[id] != type:
                 patches[id] = TokenPatch(type=type)
     for id in evidence.surplus:

@@ -8,7 +8,7 @@ from tokverify.compare.role_name import suggest_id
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import types_of
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -32,4 +32,4 @@ def _valid_role(spec: TokenizerSpec, role: str, facts: Opened) -> TokenizerChang
 
 def _suggest_id(spec: TokenizerSpec, role: str) -> int | None:
     ids = {token: id for id, token in enumerate(spec.tokens)}
-    return suggest_id(role, ids, [id for id, type in enumerate(types_of(spec)) if type == TokenType.CONTROL])
+    return suggest_id(role, ids, ids_of_type(types_of(spec), TokenType.CONTROL))

@@ -96,7 +96,7 @@ class CompetingTexts:
     def make(self, actual: Encoder) -> list[str]:
         """Return the texts for one tokenizer, at most `_MOST`, and those it divides narrowly if scores are added."""
         last, pieces = self._last
-        if last is None or not _rank_alike(last, actual.spec):
+        if last is None or not rank_alike(last, actual.spec):
             pieces = self._find(actual.spec, actual.settings.family.ranking)
             self._last = (actual.spec, pieces)
         return _texts(pieces, actual)
@@ -162,7 +162,7 @@ def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str])
     return {join: joins[join] for join in competing}
 
 
-def _rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
+def rank_alike(first: TokenizerSpec, second: TokenizerSpec) -> bool:
     """Whether two variants of a tokenizer share the arrays that decide the order of joins."""
     names = ("model", "tokens", "scores", "merges")
     return all(getattr(first, name) is getattr(second, name) for name in names)

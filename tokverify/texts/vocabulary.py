@@ -12,7 +12,7 @@ from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
@@ -81,7 +81,7 @@ def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tok
 
 def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
     try:
-        return frozenset(id for id, type in enumerate(types_of(tokenizer)) if type is TokenType.UNUSED)
+        return frozenset(ids_of_type(types_of(tokenizer), TokenType.UNUSED))
     except NotComparedError:
         return frozenset()
 

@@ -22,7 +22,7 @@ EOS = TokenizerChange(
 
 
 def measure(types: int) -> Measure:
-    return Measure({"cases": 0, "types of tokens": types}, frozenset(), (), None)
+    return Measure({"cases": 0, "types of tokens": types}, dict, frozenset(), (), None)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from tokverify.compare.type_difference import find_type_differences
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, WARNING, Finding, Severity
 from tokverify.sources.gguf.keys import TOKENS, TYPES
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.token_text import is_marker
 from tokverify.tokenizer import Declaring
@@ -62,7 +62,7 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
 def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     """Check texts around the user-defined pieces of a sentencepiece model that are matched here, too."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
-    ids = [id for id, type in enumerate(types[: len(pieces)]) if type == TokenType.USER_DEFINED]
+    ids = ids_of_type(types[: len(pieces)], TokenType.USER_DEFINED)
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
     wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
     # Other readers of the same model, too, treat what looks like a special token as one.

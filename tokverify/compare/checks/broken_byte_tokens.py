@@ -10,7 +10,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS, TYPES
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import list_items, list_tokens, plural
 
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(0x100))
@@ -81,7 +81,7 @@ def _check_types(subject: Subject, ids: dict[str, int]) -> Iterator[Finding]:
         message = f"{plural(len(others), 'byte token')} not typed BYTE, and therefore decoded as text: "
         yield Finding(ERROR, message + list_tokens(others, pieces), ids=others, keys=(TYPES,), repair=FIX)
     byte_ids = frozenset(ids.values())
-    wrong = tuple(id for id, type in enumerate(types) if type == TokenType.BYTE and id not in byte_ids)
+    wrong = tuple(id for id in ids_of_type(types, TokenType.BYTE) if id not in byte_ids)
     if wrong:
         message = f"{plural(len(wrong), 'token')} typed BYTE but not named like one: {list_tokens(wrong, pieces)}"
         yield Finding(ERROR, message, ids=wrong, keys=(TYPES,), repair=FIX)

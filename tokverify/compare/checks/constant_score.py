@@ -10,7 +10,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import SCORES
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 
 
 @rule(code="TV108", name="constant-score", severity=ERROR)
@@ -45,7 +45,7 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR, f"{SCORES} is missing: nothing ranks the tokens", keys=(SCORES,), repair=FIX)
         return
     typed = types if types is not None and len(types) == len(scores) else [TokenType.NORMAL] * len(scores)
-    ordinary = [score for score, type in zip(scores, typed, strict=True) if type == TokenType.NORMAL]
+    ordinary = [scores[id] for id in ids_of_type(typed, TokenType.NORMAL)]
     if len(ordinary) > 1 and len(set(ordinary)) == 1:
         message = f"all {len(ordinary):,} ordinary tokens have the same score, {ordinary[0]:g}, so nothing ranks them"
         yield Finding(ERROR, message, keys=(SCORES,), repair=FIX)

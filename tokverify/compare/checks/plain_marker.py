@@ -64,8 +64,9 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
 
 def _plain_markers(settings: Settings) -> Iterator[int]:
     """Yield the NORMAL tokens that look special."""
+    normal = Attribute.NORMAL.value
     for id, piece in enumerate(settings.pieces):
-        if settings.attributes[id] == Attribute.NORMAL.value and piece[:1] in {"<", "["} and is_marker(piece):
+        if piece.startswith(("<", "[")) and settings.attributes[id] == normal and is_marker(piece):
             yield id
 
 

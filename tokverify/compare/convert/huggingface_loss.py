@@ -18,7 +18,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.sources.huggingface.conversion import Omission, convert_leniently
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.stage import Stage
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 
 _DEFAULT_LONGEST = 100
 
@@ -64,7 +64,7 @@ def _runtime_losses(document: Document, spec: TokenizerSpec, ids: Mapping[str, i
 def _byte_loss(spec: TokenizerSpec) -> Loss:
     """Return the loss that a unigram model in llama.cpp has no byte tokens, neither for bytes nor for their texts."""
     types = spec.types or ()
-    unknown = {id for id, type in enumerate(types) if type in {TokenType.BYTE, TokenType.UNKNOWN}}
+    unknown = set(ids_of_type(types, TokenType.BYTE, TokenType.UNKNOWN))
 
     def mark(ids: Sequence[int]) -> list[int | None]:
         """Replace each run of bytes and unknown tokens by None."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.compare.convert.loss import Loss, Sides, find_made_control, name_texts
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sentencepiece_losses(message: Message, spec: TokenizerSpec) -> Iterator[Loss
 
 
 def _user_defined_losses(spec: TokenizerSpec) -> Iterator[Loss]:
-    ids = [id for id, type in enumerate(spec.types or ()) if type == TokenType.USER_DEFINED]
+    ids = ids_of_type(spec.types, TokenType.USER_DEFINED)
     if ids:
         yield Loss(
             f"{plural(len(ids), 'user-defined piece')}: sentencepiece matches them in the normalized text; llama.cpp "

@@ -12,7 +12,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.errors import EncodeError
 from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import plural
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.vocabulary import types_of
@@ -131,7 +131,7 @@ class SpecialTokens:
 def find_control_ids(tokenizer: Tokenizer) -> frozenset[int] | None:
     """Return the ids of the control tokens; None if they are not known."""
     try:
-        return frozenset(id for id, type in enumerate(types_of(tokenizer)) if type is TokenType.CONTROL)
+        return frozenset(ids_of_type(types_of(tokenizer), TokenType.CONTROL))
     except NotComparedError:
         return None
 

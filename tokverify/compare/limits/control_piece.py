@@ -11,7 +11,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 
 
 @limit(code="TL015", name="control-piece", origin=Origin.RUNTIME, severity=WARNING)
@@ -35,7 +35,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
         An ordinary token that is typed CONTROL, or a control token that is typed NORMAL.
     """
     types, ranking = sides.spec.types or (), sides.settings.family.ranking
-    control = [id for id, type in enumerate(types) if type in {TokenType.CONTROL, TokenType.UNKNOWN}]
+    control = ids_of_type(types, TokenType.CONTROL, TokenType.UNKNOWN)
     reference = sides.reference_matching
     if reference is None:
         return

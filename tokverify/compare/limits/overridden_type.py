@@ -80,9 +80,11 @@ def name_tokens(sides: Sides, ids: Collection[int]) -> str:
 
 def contains_token(sides: Sides, ids: Collection[int]) -> Callable[[Text], bool]:
     """Return a function that checks whether a text contains one of these tokens."""
-    texts = [sides.settings.pieces[id] for id in ids]
+    texts = {sides.settings.pieces[id] for id in ids}
+    first, lengths = {text[:1] for text in texts}, {len(text) for text in texts}
 
     def contains(target: Text) -> bool:
-        return any(text in target.text for text in texts)
+        starts = (at for at, character in enumerate(target.text) if character in first)
+        return any(target.text[at : at + length] in texts for at in starts for length in lengths)
 
     return contains

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _make_plamo2(spec: TokenizerSpec, settings: Settings) -> Plamo2:
     from tokverify.engine.models.plamo2 import Plamo2
 
     # subtle: llama.cpp uses the declared types here, before the tokens' texts override any.
-    byte_ids = {id for id, type in enumerate(spec.types or ()) if type == TokenType.BYTE}
+    byte_ids = set(ids_of_type(spec.types, TokenType.BYTE))
     scores = spec.scores or [0.0] * len(settings.ids)
     return Plamo2(settings.id_by_piece, scores, byte_ids, overlong=settings.decodes_overlong)
 

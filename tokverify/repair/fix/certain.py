@@ -15,7 +15,7 @@ from tokverify.repair.diagnosis import TokenizerChange
 from tokverify.repair.setting_change import assign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import plural
 
 _BYTES = 256
@@ -38,7 +38,7 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
     ids = [id for id, token in enumerate(spec.tokens) if token.startswith("<0x") and BYTE_PIECE.fullmatch(token)]
     if spec.types is None or len(ids) != _BYTES:
         return
-    typed = {id for id, type in enumerate(types_of(spec)) if type == TokenType.BYTE}
+    typed = set(ids_of_type(types_of(spec), TokenType.BYTE))
     groups = {TokenType.BYTE: sorted(set(ids) - typed), TokenType.NORMAL: sorted(typed - set(ids))}
     names = {TokenType.BYTE: "byte token", TokenType.NORMAL: "other token"}
     parts = [f"of {plural(len(group), names[type])} to {type.name}" for type, group in groups.items() if group]

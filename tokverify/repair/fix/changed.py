@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,8 @@ def _differing(old: Sequence[object], new: Sequence[object]) -> list[int]:
 def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> list[int]:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
     changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
-    verified = _declared_ids(new, facts) | _shown_ids(after) | _known_bytes(old, new, facts, after)
-    return sorted(id for id in changed - verified if id < len(new.tokens))
+    left = {id for id in changed - _declared_ids(new, facts) - _shown_ids(after) if id < len(new.tokens)}
+    return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
 
 
 def _declared_ids(new: TokenizerSpec, facts: Opened) -> set[int]:
@@ -58,8 +58,8 @@ def _shown_ids(after: Measure) -> set[int]:
     return ids_in(result.case for result in after.results) - ids_in(failing)
 
 
-def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> set[int]:
-    """Return the ids that represent the same bytes as in the reference, if a text cannot show more.
+def _known_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> set[int]:
+    """Return those of some ids that represent the same bytes as in the reference, if a text cannot show more.
 
     That is so for tokens that no text can contain, such as padding after the reference's last token, for those that
     were only moved and keep their type, and for those whose type probing the reference confirms.
@@ -68,7 +68,9 @@ def _known_bytes(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: M
     if after.encoder is None or not expected:
         return known
     moved, probed = set(zip(old.tokens, types_of(old), strict=False)), confirmed_by_probing(facts, new)
-    for id, token in enumerate(zip(new.tokens, types_of(new), strict=False)):
+    types = types_of(new)
+    for id in ids:
+        token = new.tokens[id], types[id]
         data = after.encoder.token_bytes(id)
         is_same = data == (expected[id] if id < len(expected) else b"")
         if is_same and (token in moved or id in probed or not _is_text(data)):

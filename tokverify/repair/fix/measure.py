@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
-from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.subject import Subject
@@ -75,16 +75,20 @@ _LONG = 500
 """The number of characters from which on a text counts twice, and so on."""
 _TOKENS_PER_TEXT = 4
 """In a quick search, to compare this many tokens counts as much as a text, so that few candidates are measured."""
+_KEPT = 2
+"""Besides the latest tokenizer, what is known of this many others is kept."""
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """The differences that were found."""
 
-    counts: Mapping[str, int]
-    """The number of differences, by what was compared."""
+    compared: Mapping[str, int]
+    """The number of differences, by what was compared, without the errors that rules find."""
+    count_errors: Callable[[], Mapping[str, int]]
+    """Counts those, which takes as long as everything else."""
     optional: frozenset[str]
     """What may differ for reasons that no file can change."""
     results: Sequence[CaseResult]
@@ -94,6 +98,11 @@ class Measure:
     refusal: str = ""
     differences: Sequence[TokenizerDifference] = ()
     """The differences between the tokenizers themselves for which `run` fails, each counted above."""
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """The number of differences, by what was compared."""
+        return {**self.compared, **self.count_errors()}
 
     @property
     def is_clean(self) -> bool:
@@ -107,6 +116,8 @@ class Measure:
 
     def improves(self, other: Measure) -> bool:
         """Whether this is better in at least one way, and worse in none."""
+        if any(count > other.counts[name] for name, count in self.compared.items() if name not in self.optional):
+            return False
         changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
         required = [change for name, change in changes.items() if name not in self.optional]
         gain = -sum(required)
@@ -152,6 +163,19 @@ def _cost(encoder: Encoder, cases: Sequence[Case]) -> int:
     return encodings * (1 if encoder.engine.name == NATIVE else _PYTHON_COST)
 
 
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A tokenizer, and what is known of it whichever texts are compared."""
+
+    spec: TokenizerSpec
+    encoder: Encoder | None
+    refusal: str
+    explainer: Explainer | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    differences: Sequence[TokenizerDifference] = ()
+    errors: Callable[[], Mapping[str, int]] = dict
+
+
 class Measuring:
     """Measures tokenizers against one reference."""
 
@@ -178,6 +202,7 @@ class Measuring:
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
+        self._variants: list[_Variant] = []
 
     def add_cases(self, cases: Iterable[Case]) -> bool:
         """Also compare these cases from now on; return whether any of them is new."""
@@ -193,30 +218,48 @@ class Measuring:
             spec: The tokenizer.
             exactly: Look for the limits that explain each failing case of this very tokenizer.
         """
+        variant = self._find_variant(spec)
+        encoder, explainer = variant.encoder, variant.explainer
+        if encoder is None or explainer is None:
+            return self._refused(variant.refusal, len(spec.tokens))
+        self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
+        results: Sequence[CaseResult] = compare_cases(encoder, self._facts.tokenizer, self._cases, self._known)
         is_original = spec is self._declaration.spec
+        results = self._explain(explainer, results, is_original=is_original, exactly=exactly)
+        shipped = [result for result in results if not is_generated(result.case)]
+        generated = [result for result in results if is_generated(result.case)]
+        counts = {
+            CASES: _count_failing(shipped),
+            DECODING: _count_decoding(shipped),
+            TEXTS: _count_failing(generated),
+            DECODING_TEXTS: _count_decoding(generated),
+            **variant.counts,
+        }
+        return Measure(counts, variant.errors, self._optional, results, encoder, differences=variant.differences)
+
+    def _find_variant(self, spec: TokenizerSpec) -> _Variant:
+        """Return what is known of a tokenizer; of the latest ones, it need not be found out again for more texts."""
+        for variant in self._variants:
+            if variant.spec is spec or variant.spec == spec:
+                return variant
+        variant = self._make_variant(spec)
+        self._variants = [*self._variants[-_KEPT:], variant]
+        return variant
+
+    def _make_variant(self, spec: TokenizerSpec) -> _Variant:
         try:
-            if is_original and self._declaration.refusal:
+            if spec is self._declaration.spec and self._declaration.refusal:
                 raise self._declaration.refusal
             require_loadable(spec)
             encoder = Encoder(spec, self._name)
         except TokverifyError as error:
-            return self._refused(str(error), len(spec.tokens))
-        expected = self._facts.tokenizer
-        self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
-        results: Sequence[CaseResult] = compare_cases(encoder, expected, self._cases, self._known)
-        results = self._explain(encoder, results, is_original=is_original, exactly=exactly)
-        shipped = [result for result in results if not is_generated(result.case)]
-        generated = [result for result in results if is_generated(result.case)]
+            return _Variant(spec, None, str(error))
         compared = self._compare(encoder)
         differences = select_failing(compared, FAIL_ON)
         minor = _roles_of(compared) - _roles_of(differences)
         # Where `run` does not fail, such as for what a converter does on purpose, there is nothing to repair.
         accepted = _ids_of(compared, Aspect.TYPES) - _ids_of(differences, Aspect.TYPES)
         counts = {
-            CASES: _count_failing(shipped),
-            DECODING: _count_decoding(shipped),
-            TEXTS: _count_failing(generated),
-            DECODING_TEXTS: _count_decoding(generated),
             BYTES: len({*self._differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
             TYPES: len({*self.token_list.differing_types(encoder), *_ids_of(differences, Aspect.TYPES)} - accepted),
             ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences)} - minor),
@@ -225,12 +268,12 @@ class Measuring:
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
-            **self._count_errors(spec),
         }
-        return Measure(counts, self._optional, results, encoder, differences=differences)
+        errors = cache(partial(self._count_errors, spec))
+        return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, errors)
 
     def _explain(
-        self, encoder: Encoder, results: Sequence[CaseResult], *, is_original: bool, exactly: bool
+        self, explainer: Explainer, results: Sequence[CaseResult], *, is_original: bool, exactly: bool
     ) -> Sequence[CaseResult]:
         """Return results with the limits that explain them.
 
@@ -240,7 +283,6 @@ class Measuring:
         failing = [result for result in results if result.fails]
         if is_original or exactly or len(failing) <= self._fewest:
             self._fewest = min(self._fewest, len(failing))
-            explainer = explainer_of(encoder, self._facts)
             for result in failing:
                 key = result.case.name, result.actual
                 if exactly or key not in self._explained:
@@ -314,7 +356,7 @@ class Measuring:
         results = [_error_result(case, message, self._facts) for case in self._cases]
         generated = sum(is_generated(case) for case in self._cases)
         counts = dict.fromkeys(_ALL, size) | {CASES: len(self._cases) - generated, TEXTS: generated}
-        return Measure(counts, self._optional, results, None, message)
+        return Measure(counts, dict, self._optional, results, None, message)
 
 
 def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set[int]:

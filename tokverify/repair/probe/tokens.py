@@ -12,7 +12,7 @@ from tokverify.repair.probe.matching import Matches, find_matches, find_whole
 from tokverify.repair.probe.runs import find_singles, find_user_defined_runs
 from tokverify.repair.probe.strip import Stripping, find_stripping
 from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
-from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.texts.batch import Queries
 from tokverify.texts.frame import FRAMES
 from tokverify.tokenizer import MatchListing, Tokenizer, TypeListing
@@ -98,7 +98,7 @@ def _ask(
 ) -> ProbedTokens:
     """Probe a tokenizer that lists the types of its tokens."""
     token_bytes = vocabulary.token_bytes
-    listed = [id for id, type in enumerate(types) if type == TokenType.BYTE]
+    listed = ids_of_type(types, TokenType.BYTE)
     return ProbedTokens(
         vocabulary=vocabulary,
         types=list(map(int, types)),
