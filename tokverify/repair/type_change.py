@@ -225,7 +225,7 @@ def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Open
     """
     if facts.is_gguf:
         return list(types)
-    converted = list(types)
+    converted = list(types)[: len(spec.tokens)]
     for id, type in enumerate(converted):
         if type is TokenType.USER_DEFINED and is_converted_control(spec.tokens[id]):
             converted[id] = TokenType.CONTROL

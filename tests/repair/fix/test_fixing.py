@@ -125,8 +125,8 @@ def test_nothing_is_claimed_if_a_difference_remains():
 
 def test_a_change_that_makes_anything_worse_is_no_improvement():
     plan = planned(typed(SPM, "new word", NORMAL), SPM)
-    better = replace(plan.before, counts={**plan.before.counts, TEXTS: 0})
-    worse_elsewhere = replace(better, counts={**better.counts, TYPES: better.counts[TYPES] + 1})
+    better = replace(plan.before, compared={**plan.before.compared, TEXTS: 0})
+    worse_elsewhere = replace(better, compared={**better.compared, TYPES: better.compared[TYPES] + 1})
     assert better.improves(plan.before)
     assert not worse_elsewhere.improves(plan.before)
     assert not plan.before.improves(plan.before)
