@@ -26,7 +26,10 @@ class ShowOptions(BaselineOptions):
 
 @click.group()
 def report() -> None:
-    """Show a saved report in any format, compare two, or check a certificate."""
+    """Show a saved report in any format, or compare two.
+
+    `verify` checks a certificate that `tokverify run --certificate` has written.
+    """
 
 
 @report.command()
