@@ -107,7 +107,7 @@ class Measure:
     @property
     def is_clean(self) -> bool:
         """Whether there is no difference at all, apart from the errors that audit finds."""
-        return not any(count for name, count in self.counts.items() if name != FINDINGS)
+        return not any(self.compared.values()) and not self.counts.get(UNCONFIRMED)
 
     @property
     def total(self) -> int:
@@ -116,7 +116,7 @@ class Measure:
 
     def improves(self, other: Measure) -> bool:
         """Whether this is better in at least one way, and worse in none."""
-        if any(count > other.counts[name] for name, count in self.compared.items() if name not in self.optional):
+        if any(count > other.compared[name] for name, count in self.compared.items() if name not in self.optional):
             return False
         changes = {name: self.counts[name] - other.counts[name] for name in self.counts}
         required = [change for name, change in changes.items() if name not in self.optional]

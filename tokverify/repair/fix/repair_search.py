@@ -168,7 +168,7 @@ def _is_nearest_name(change: TokenizerChange, found: Measure, before: Measure) -
     show that of the name that it tries, and so speak against each of them.
     """
     failing = {result.case.name for result in before.results if result.fails and not is_generated(result.case)}
-    is_better = found.counts[CASES] < before.counts[CASES]
+    is_better = found.compared[CASES] < before.compared[CASES]
     return (
         change.kind == "pre"
         and is_better
@@ -198,7 +198,7 @@ class Candidates:
 
     def is_foreign_decoding(self, spec: TokenizerSpec, measure: Measure) -> bool:
         """Whether all cases that decode differently do so because of what only the reference's decoder does."""
-        if not measure.counts[DECODING] or self.blame(measure):
+        if not measure.compared[DECODING] or self.blame(measure):
             return True
         results = [result for result in measure.results if not is_generated(result.case)]
         agreeing = [result for result in results if result.actual == result.expected]
@@ -210,7 +210,7 @@ class Candidates:
 
     def blame(self, measure: Measure) -> str:
         """Say that cases decode differently because the reference is at fault; empty if it is not."""
-        differs = bool(measure.counts[DECODING]) and measure.encoder is not None
+        differs = bool(measure.compared[DECODING]) and measure.encoder is not None
         return find_broken_decoder(measure.encoder, self._facts) if differs and measure.encoder else ""
 
     def _all_changes(self, spec: TokenizerSpec, measure: Measure) -> Iterator[TokenizerChange]:
@@ -221,9 +221,9 @@ class Candidates:
         yield from declared
         if len(declared) > 1:
             yield reduce(TokenizerChange.then, declared)
-        if measure.counts[TYPES] and measure.encoder:
+        if measure.compared[TYPES] and measure.encoder:
             yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
-        if measure.counts[TEMPLATE]:
+        if measure.compared[TEMPLATE]:
             yield _set_template(self._measuring.token_list.template)
 
     def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
