@@ -67,7 +67,7 @@ def test_known_failures_pass(pytester):
     from tokverify.commands.cli import main
 
     arguments = ["run", "sample-broken.gguf", "-r", "sample.tokenizer.model", "--cases", "own.yaml"]
-    update = ["--baseline", "known.yaml", "--update-baseline", "--reason", "we know"]
+    update = ["--baseline", "known.yaml", "--accept", "--reason", "we know"]
     assert CliRunner().invoke(main, [*arguments, *update]).exit_code == 0
     pytester.makepyfile(MARKED.format(arguments=f'{BROKEN}, baseline="known.yaml"'))
     pytester.runpytest_inprocess().assert_outcomes(passed=3)

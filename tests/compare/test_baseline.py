@@ -15,7 +15,9 @@ from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.digest import digest
 from tokverify.errors import TokverifyError
-from tokverify.report.run import KnownDifference, Report, Side, Status, count_status, run_exit_code
+from tokverify.report.finding import WARNING
+from tokverify.report.run import AppliedLimit, KnownDifference, Report, Side, Status, count_status, run_exit_code
+from tokverify.report.tokenizer_difference import Origin
 
 TODAY = date(2026, 6, 1)
 ACTUAL = FakeTokenizer("a", "b", "c", "d", name="ours")
@@ -125,6 +127,33 @@ def test_superfluous_baseline_entries_are_reported():
     assert (applied.fixed, applied.not_run) == ((entries[1],), (entries[2],))
 
 
+LIMITED = replace(report("ab").results[0], explained_by=("TL001", "TL002"))
+
+
+@pytest.mark.parametrize(
+    ("codes", "status"),
+    [(("TL001", "TL002"), "known"), (("TL001",), "mismatch"), (("TL001", "TL003"), "mismatch"), ((), "mismatch")],
+)
+def test_a_case_is_known_if_all_limits_that_explain_it_are_accepted(codes: tuple[str, ...], status: str):
+    entries = [KnownDifference(code=code, reason="it is so") for code in codes]
+    found = baseline(*entries).judge(Side("ours", "o")).apply(LIMITED)
+    assert found.status == status
+    assert found.explained_by == (() if status == "known" else LIMITED.explained_by)
+
+
+def test_a_limit_is_accepted_by_its_code():
+    limit = AppliedLimit(
+        code="TL001", name="a-limit", origin=Origin.RUNTIME, severity=WARNING, message="it does so", cases=1, advice=""
+    )
+    limited = replace(LIMITED, explained_by=("TL001",))
+    found = replace(report("ab", strict=True), results=(limited,), limits=(limit,))
+    assert run_exit_code(found) == 1
+    updated = baseline().update(found, "so be it")
+    assert [(each.code, each.case, each.reason) for each in updated.entries] == [("TL001", "", "so be it")]
+    accepted = updated.apply(found)
+    assert (run_exit_code(accepted), statuses(accepted), accepted.limits) == (0, ["known"], ())
+
+
 # Updating
 
 
@@ -142,7 +171,6 @@ def test_an_update_lists_what_fails_and_keeps_what_holds():
     ]
     assert statuses(updated.apply(found)) == ["known", "match", "known"]
     assert run_exit_code(updated.apply(found)) == 0
-    assert updated.entries[1].about == "no cause is known"
 
 
 def test_a_failure_of_another_kind_is_new():
@@ -184,7 +212,7 @@ def test_a_file_reads_back_as_it_was_written(tmp_path_factory, suffix: str, entr
     path = tmp_path_factory.mktemp("baseline") / f"known{suffix}"
     path.write_text(render_baseline(baseline(*entries), suffix), encoding="utf-8")
     read = read_baseline(path, TODAY)
-    assert [replace(known, place="") for known in read.entries] == entries
+    assert {replace(known, place="") for known in read.entries} == set(entries)
     assert read.today == TODAY
 
 
@@ -215,6 +243,34 @@ def test_read(tmp_path: Path):
     assert (second.difference, second.reason, second.expires) == ("1234567812345678", "no", None)
 
 
+def test_read_causes_and_cases(tmp_path: Path):
+    text = """\
+- code: TV103
+  reason: an HTML tag here
+  model: gemma-3*
+  ids: [212, 300-310]
+- code: TL001
+  reason: checked by hand
+  fingerprint: "01234567"
+  message: "*default*"
+- reason: one cause
+  cases:
+    s/a: 0123456789abcdef
+    s/b: 1234567812345678
+"""
+    path = written(tmp_path, text)
+    assert read_baseline(path, TODAY).entries == (
+        KnownDifference(
+            code="TV103", reason="an HTML tag here", model="gemma-3*", ids=((212, 212), (300, 310)), place=f"{path}:1"
+        ),
+        KnownDifference(
+            code="TL001", reason="checked by hand", fingerprint="01234567", message="*default*", place=f"{path}:5"
+        ),
+        KnownDifference(case="s/a", reason="one cause", difference="0123456789abcdef", place=f"{path}:9"),
+        KnownDifference(case="s/b", reason="one cause", difference="1234567812345678", place=f"{path}:9"),
+    )
+
+
 @pytest.mark.parametrize("digits", ["0000000000000000", "1234567890123456", "12345678901234e5", "0123456701234567"])
 def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
     (known,) = read_baseline(written(tmp_path, GOOD.replace("0123456789abcdef", digits)), TODAY).entries
@@ -233,7 +289,16 @@ def test_a_digest_of_digits_is_no_number(tmp_path: Path, digits: str):
         (GOOD + "  expires: 2026-02-30\n", ":4: expires is not a date"),
         (GOOD + "  expires: 20260230\n", ":4: expires is not a date"),
         (GOOD + "  expires: {}\n", ":4: expires is not a date"),
-        (GOOD + GOOD, ":4: this failure of s/a is already listed above"),
+        (GOOD + GOOD, ":4: s/a is already listed above"),
+        (GOOD + "  code: TV101\n", ":1: a known failure needs either a code or cases"),
+        ("- reason: x\n", ":1: a known failure needs either a code or cases"),
+        ("- {case: s/a, reason: x}\n", "a known failure with case needs a difference"),
+        ("- {cases: {s/a: 12}, reason: x}\n", "cases s/a is not 16 hexadecimal digits"),
+        ("- {cases: [s/a], reason: x}\n", "cases is a list"),
+        ("- code: TV999\n  reason: x\n", ":1: code 'TV999' is unknown"),
+        ("- code: TV101\n  reason: x\n  ids: 5\n", ":3: ids is 5; write a list"),
+        ("- code: TV101\n  reason: x\n  ids: [-5]\n", "write a whole number"),
+        ("- code: TV101\n  reason: x\n  fingerprint: xyz\n", "8 to 64 lower-case hexadecimal digits"),
         (GOOD + "  expiry: 2026-01-01\n", "did you mean 'expires'?"),
         ("{}", "the file of known failures is a mapping"),
         ("", "the file is empty; write at least a list of known failures"),

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 
 from support.spec_maker import bpe_spec
 from tokverify.compare.audit import audit
+from tokverify.compare.baseline import Baseline
 from tokverify.compare.checks import RULES
 from tokverify.compare.rule import Rule, rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import EncodeError
-from tokverify.report.audit import Waiver, audit_exit_code
+from tokverify.report.audit import audit_exit_code
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.report.known_difference import KnownDifference
 from tokverify.sources.gguf.declaration import Declaration
 
 SPEC = bpe_spec([], general={"name": "Small"})
@@ -45,10 +48,11 @@ def third(subject: Subject) -> Iterator[Finding]:
 
 
 ALL = (first, second, third)
+TODAY = date(2026, 6, 1)
 
 
-def waiver(**fields: object) -> Waiver:
-    return Waiver(**{"code": "TV901", "reason": "known"} | fields)
+def entry(**fields: object) -> KnownDifference:
+    return KnownDifference(**{"code": "TV901", "reason": "known"} | fields)
 
 
 def test_findings_are_ordered_by_severity_and_carry_their_rule():
@@ -80,32 +84,43 @@ def test_the_exit_code_depends_on_fail_on(fail_on, rules, code):
 @pytest.mark.parametrize(
     ("accepting", "left"),
     [
-        (waiver(), []),
-        (waiver(message="a h*"), ["256 tokens"]),
-        (waiver(message="A h*"), ["256 tokens", "a hint"]),
-        (waiver(ids=((1, 1), (2, 3))), ["256 tokens"]),
-        (waiver(ids=((2, 9),)), ["256 tokens", "a hint"]),
-        (waiver(model="small*"), []),
-        (waiver(model="Small"), []),
-        (waiver(model="other"), ["256 tokens", "a hint"]),
-        (waiver(fingerprint=SUBJECT.fingerprint[:8]), []),
-        (waiver(fingerprint="00000000"), ["256 tokens", "a hint"]),
-        (waiver(code="TV902"), ["256 tokens", "a hint"]),
+        (entry(), []),
+        (entry(message="a h*"), ["256 tokens"]),
+        (entry(message="A h*"), ["256 tokens", "a hint"]),
+        (entry(ids=((1, 1), (2, 3))), ["256 tokens"]),
+        (entry(ids=((2, 9),)), ["256 tokens", "a hint"]),
+        (entry(model="small*"), []),
+        (entry(model="Small"), []),
+        (entry(model="other"), ["256 tokens", "a hint"]),
+        (entry(fingerprint=SUBJECT.fingerprint[:8]), []),
+        (entry(fingerprint="00000000"), ["256 tokens", "a hint"]),
+        (entry(code="TV902"), ["256 tokens", "a hint"]),
+        (entry(expires=TODAY), []),
+        (entry(expires=TODAY - timedelta(1)), ["256 tokens", "a hint"]),
+        (entry(difference="0" * 16), ["256 tokens", "a hint"]),
     ],
 )
-def test_waivers_accept_the_findings_they_describe(accepting, left):
-    report = audit(SUBJECT, [first], [accepting])
+def test_entries_accept_the_findings_they_describe(accepting, left):
+    report = audit(SUBJECT, [first], Baseline("k.yaml", (accepting,), TODAY))
     assert [finding.message for finding in report.findings] == left
     assert len(report.waived) == 2 - len(left)
     assert audit_exit_code(replace(report, fail_on=INFO)) == bool(left)
 
 
-def test_unused_waivers_are_reported_if_they_could_have_been_used():
-    unused = waiver(message="never")
-    other_model = waiver(model="other")
-    other_rule = waiver(code="TV903")
-    not_evaluated = waiver(code="TV902", message="never")
-    report = audit(SUBJECT, [first, second], [unused, other_model, other_rule, not_evaluated])
+def test_an_entry_with_a_digest_accepts_one_finding_and_no_other():
+    _, hint = audit(SUBJECT, [first]).findings
+    report = audit(SUBJECT, [first], Baseline("k.yaml", (entry(difference=hint.digest),), TODAY))
+    assert [finding.message for finding in report.findings] == ["256 tokens"]
+
+
+def test_unused_entries_are_reported_if_they_could_have_been_used():
+    unused = entry(message="never")
+    other_model = entry(model="other")
+    other_rule = entry(code="TV903")
+    not_evaluated = entry(code="TV902", message="never")
+    report = audit(
+        SUBJECT, [first, second], Baseline("k.yaml", (unused, other_model, other_rule, not_evaluated), TODAY)
+    )
     assert report.unused_waivers == (unused,)
 
 

@@ -57,7 +57,7 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
             (*run, broken, "-r", model, "--cases", suite, "--baseline", file, "-f", "junit"),
             ("run", sample, "-r", "rebuilt", "--cases", suite, "--baseline", file, "-f", "sarif"),
             ("audit", broken, "-r", model, "--waivers", file),
-            (*run, broken, "-r", model, "--cases", suite, "--baseline", file, "--update-baseline", "--reason", "x"),
+            (*run, broken, "-r", model, "--cases", suite, "--baseline", file, "--accept", "--reason", "x"),
         ],
         "waivers": [
             ("audit", sample, "--waivers", file),

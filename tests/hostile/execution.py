@@ -49,7 +49,7 @@ def make_baseline() -> str:
     with tempfile.TemporaryDirectory() as name:
         suite, file = Path(name, "suite.yaml"), Path(name, "known.json")
         suite.write_text(SUITE)
-        update = ("--baseline", str(file), "--update-baseline", "--reason", "r")
+        update = ("--baseline", str(file), "--accept", "--reason", "r")
         _run(["run", str(BROKEN), "-r", str(MODEL), "--cases", str(suite), *update])
         return file.read_text("utf-8")
 

@@ -22,7 +22,6 @@ from tokverify.chat.conversation import load_conversations
 from tokverify.commands.project.configuration_reader import read_configuration
 from tokverify.commands.tasks.report import read_report
 from tokverify.compare.baseline import Baseline
-from tokverify.compare.waiver import read_waivers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
@@ -252,8 +251,11 @@ GROWTH: dict[str, Callable[[Path, int], Callable[[], object]]] = {
     "baseline, entries": content(
         "known.yaml", entries("- {{case: a/c{at}, difference: 0123456789abcdef, reason: r}}\n"), Baseline.load
     ),
-    "waivers, entries": content(
-        "waivers.yaml", entries("- {{code: TV100, reason: r{at}}}\n"), lambda path: read_waivers(path, ["TV100"])
+    "baseline, causes": content("known.yaml", entries("- {{code: TV101, message: m{at}, reason: r}}\n"), Baseline.load),
+    "baseline, cases of one cause": content(
+        "known.yaml",
+        lambda n: "- reason: r\n  cases:\n" + "".join(f"    a/c{at}: 0123456789abcdef\n" for at in range(n)),
+        Baseline.load,
     ),
 }
 

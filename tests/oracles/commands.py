@@ -250,7 +250,7 @@ def _reports() -> Iterator[Entry]:
         made = (*made, *(("--texts", "50") if command == "fuzz" else ()), "-q", "-o", "saved.json")
         yield Entry(f"report-show/{command}", [made, ("report", "show", "saved.json")])
     baseline = ("run", "sample-broken.gguf", "-r", MODEL, "--baseline", "known.yaml")
-    update = (*baseline, "--update-baseline", "--reason", "known")
+    update = (*baseline, "--accept", "--reason", "known")
     yield Entry("run/baseline", [update, baseline], ["known.yaml"])
     yield Entry("run/last-failed", [("run", "sample-broken.gguf", "-r", MODEL, "-q"), (*save[:4], "--lf", "-q")])
     copy = ("!", "cp", "config.toml", "tokverify.toml")

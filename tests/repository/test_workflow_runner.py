@@ -126,7 +126,7 @@ def test_the_workflow_that_init_writes(runner, repository):
     assert annotation.startswith("file=cases/ours.yaml,line=3,title=mismatch%3A ours/hostile::after 1 token, 1 byte: ")
     assert "Summary - ## ❌ tokverify" in done.stdout
 
-    accepted = ["run", "--baseline", "known.yaml", "--update-baseline", "--reason", "::error::known"]
+    accepted = ["run", "--baseline", "known.yaml", "--accept", "--reason", "::error::known"]
     assert CliRunner().invoke(main, accepted).exit_code == 0
     configuration.write_text(configuration.read_text().replace("cases =", 'baseline = "known.yaml"\ncases ='))
     done = runner(repository, "tokverify.yml")

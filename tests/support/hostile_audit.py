@@ -2,9 +2,10 @@
 
 from support.make_golden import MARKUP
 from tokverify.compare.checks import RULES
-from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding, Waiver
+from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.report.finding import Finding, Severity
+from tokverify.report.known_difference import KnownDifference
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 
@@ -27,10 +28,10 @@ def hostile_audit() -> AuditReport:
         waived=(
             WaivedFinding(
                 Finding(Severity.WARNING, HOSTILE, code="TV102", name="z"),
-                Waiver(code="TV102", reason=HOSTILE, place="w.yaml:1"),
+                KnownDifference(code="TV102", reason=HOSTILE, place="w.yaml:1"),
             ),
         ),
-        unused_waivers=(Waiver(code="TV104", reason=HOSTILE, place=HOSTILE),),
+        unused_waivers=(KnownDifference(code="TV104", reason=HOSTILE, place=HOSTILE),),
         not_evaluated=(NotEvaluated("TV201", "v", HOSTILE),),
         rules=tuple(RULES[code].manual for code in ("TV101", "TV102", "TV103", "TV104", "TV201")),
         source=f"models/{HOSTILE}.gguf",

@@ -1,24 +1,22 @@
-"""Read YAML or JSON lists of accepted findings or failures; each entry is a mapping with a reason.
+"""Read YAML or JSON lists of accepted differences; each entry is a mapping with a reason.
 
 This imports PyYAML, so import it only where a file is about to be read.
 """
 
 from __future__ import annotations
 
-from collections import abc
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokverify.cases.checker import Checker
-from tokverify.cases.yaml_node import Mapping, Scalar
 from tokverify.errors import SeveralError
 from tokverify.system.input_file import read_text
 
 if TYPE_CHECKING:
     from tokverify.cases.yaml_node import Node
 
-    Readers = abc.Mapping[str, Callable[[Checker, Node, str], Any]]
+    Readers = Mapping[str, Callable[[Checker, Node, str], Any]]
 
 _Entry = TypeVar("_Entry")
 
@@ -32,7 +30,7 @@ def read_entries(
 
     Args:
         path: The file.
-        what: The name of an entry in messages, such as `waiver`.
+        what: The name of an entry in messages, such as `known failure`.
         read: Converts a node to an entry, or adds complaints and returns None.
         marks: The fields that show that the file is such a list, as for `Checker`.
 
@@ -46,11 +44,6 @@ def read_entries(
     if checker.complaints:
         raise SeveralError(*checker.complaints)
     return [entry for entry in entries if entry is not None]
-
-
-def has_field(node: Node, names: Collection[str]) -> bool:
-    """Whether an entry is a mapping with one of these fields."""
-    return isinstance(node, Mapping) and any(isinstance(key, Scalar) and key.value in names for key, _ in node.pairs())
 
 
 def read_fields(

@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from tokverify.compare.judge import accepts, concerns, is_valid
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import GoneError, TokverifyError
-from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding, Waiver
+from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
 from tokverify.report.finding import Finding
 from tokverify.text.wording import truncate
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from tokverify.compare.baseline import Baseline
     from tokverify.compare.rule import Rule
+    from tokverify.report.known_difference import KnownDifference
 
 __all__ = ["AuditReport", "audit"]
 
 
-def audit(subject: Subject, rules: Iterable[Rule], waivers: Iterable[Waiver] = ()) -> AuditReport:
-    """Evaluate rules on `subject`, and separate the findings that waivers accept.
+def audit(subject: Subject, rules: Iterable[Rule], baseline: Baseline | None = None) -> AuditReport:
+    """Evaluate rules on `subject`, and separate the findings that a baseline accepts.
 
     The report lists the rules that could not be evaluated. Its findings are ordered by severity, then by code.
     """
     rules = list(rules)
     findings, not_evaluated = _evaluate(subject, rules)
-    selected = {rule.code for rule in rules}
-    evaluated = selected - {skipped.code for skipped in not_evaluated}
-    relevant = [waiver for waiver in waivers if waiver.code in selected and _concerns(waiver, subject)]
-    left, waived = _apply_waivers(findings, relevant)
-    used = {accepted.waiver for accepted in waived}
-    return AuditReport(
-        findings=tuple(left),
-        waived=tuple(waived),
-        unused_waivers=tuple(waiver for waiver in relevant if waiver not in used and waiver.code in evaluated),
+    evaluated = {rule.code for rule in rules} - {skipped.code for skipped in not_evaluated}
+    report = AuditReport(
+        findings=tuple(findings),
         not_evaluated=tuple(not_evaluated),
         rules=tuple(rule.manual for rule in rules),
     )
+    if baseline is None:
+        return report
+    names = (subject.name, subject.spec.general.get("name", ""))
+    relevant = [entry for entry in baseline.entries if concerns(entry, names, subject.fingerprint)]
+    accepted = accept_findings(report, relevant, baseline.today)
+    used = {each.waiver for each in accepted.waived}
+    return replace(
+        accepted, unused_waivers=tuple(entry for entry in relevant if entry not in used and entry.code in evaluated)
+    )
+
+
+def accept_findings(report: AuditReport, entries: Iterable[KnownDifference], today: date) -> AuditReport:
+    """Return a report in which the findings that entries accept are set aside."""
+    entries = [entry for entry in entries if is_valid(entry, today)]
+    left: list[Finding] = []
+    accepted = list(report.waived)
+    for finding in report.findings:
+        entry = next((entry for entry in entries if accepts(entry, finding)), None)
+        if entry is None:
+            left.append(finding)
+        else:
+            accepted.append(WaivedFinding(finding, entry))
+    return replace(report, findings=tuple(left), waived=tuple(accepted))
 
 
 def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotEvaluated]]:
@@ -56,43 +77,3 @@ def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], l
     findings.sort(key=lambda finding: finding.code)
     findings.sort(key=lambda finding: finding.severity, reverse=True)
     return findings, not_evaluated
-
-
-def apply_waivers(report: AuditReport, waivers: Sequence[Waiver]) -> AuditReport:
-    """Return a report in which waivers that concern its model accept more findings."""
-    left, waived = _apply_waivers(report.findings, waivers)
-    return replace(report, findings=tuple(left), waived=(*report.waived, *waived))
-
-
-def _apply_waivers(findings: Sequence[Finding], waivers: Sequence[Waiver]) -> tuple[list[Finding], list[WaivedFinding]]:
-    """Return the findings that no waiver accepts, and those that one does."""
-    left: list[Finding] = []
-    waived: list[WaivedFinding] = []
-    for finding in findings:
-        waiver = next((waiver for waiver in waivers if accepts(waiver, finding)), None)
-        if waiver is None:
-            left.append(finding)
-        else:
-            waived.append(WaivedFinding(finding, waiver))
-    return left, waived
-
-
-def _concerns(waiver: Waiver, subject: Subject) -> bool:
-    """Check whether a waiver applies to this model."""
-    names = (subject.name, subject.spec.general.get("name", ""))
-    if waiver.model is not None and not any(fnmatchcase(name, waiver.model) for name in names):
-        return False
-    return waiver.fingerprint is None or (subject.fingerprint or "").startswith(waiver.fingerprint)
-
-
-def accepts(waiver: Waiver, finding: Finding) -> bool:
-    """Check whether a waiver that applies to the model accepts a finding."""
-    if finding.code != waiver.code:
-        return False
-    if waiver.message is not None and not fnmatchcase(finding.message, waiver.message):
-        return False
-    return waiver.ids is None or (bool(finding.ids) and all(_contains(waiver, id) for id in finding.ids))
-
-
-def _contains(waiver: Waiver, id: int) -> bool:
-    return any(first <= id <= last for first, last in waiver.ids or ())

@@ -1,42 +1,37 @@
 """Baseline: differences that are known and accepted, each with a reason and perhaps an end date (docs/baseline.md).
 
-An entry accepts one way in which a case fails, or one difference between the tokenizers themselves. Anything that
-differs in another way than its entry describes still fails, and so does what an expired entry describes.
+An entry accepts one cause (what a rule reports, or a limit of llama.cpp), or the ways in which cases fail. Anything
+that differs in another way than its entry describes still fails, and so does what an expired entry describes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
+from functools import partial
 from glob import escape
-from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.compare.audit import accepts
 from tokverify.compare.digest import DIGITS, digest
-from tokverify.compare.judge import Judge, compared_subjects
+from tokverify.compare.judge import Judge, compared_subjects, concerns
 from tokverify.errors import TokverifyError
-from tokverify.report.audit import AuditReport, IdRange, Waiver, fails_audit
-from tokverify.report.known_difference import KnownDifference, describe_subject, subject_of
+from tokverify.report.audit import fails_audit
+from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
 from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import Aspect, select_failing
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, suggest_name
 
 if TYPE_CHECKING:
     from tokverify.cases.checker import Checker
     from tokverify.cases.yaml_node import Node
-    from tokverify.report.finding import Finding
+    from tokverify.report.audit import AuditReport
     from tokverify.report.run import CaseResult, Report, Side
-    from tokverify.report.tokenizer_difference import TokenizerDifference
 
     Key = tuple[str, str]
-
-
-_HOW = "accept them with --reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +43,6 @@ class Baseline:
     entries: tuple[KnownDifference, ...]
     today: date
     """The day on which the entries are applied."""
-    waivers: tuple[Waiver, ...] = ()
-    """The entries that accept findings of rules."""
 
     @classmethod
     def load(cls, path: Path, *, missing_ok: bool = False) -> Baseline:
@@ -69,7 +62,9 @@ class Baseline:
         # The diagnosis explains the cases that failed before.
         same = [result.status for result in results] == [result.status for result in report.results]
         diagnosis = report.diagnosis if same else None
-        return judge.judge_rest(replace(report, results=results, diagnosis=diagnosis))
+        open_limits = {code for result in results for code in result.explained_by}
+        limits = tuple(limit for limit in report.limits if limit.code in open_limits)
+        return judge.judge_rest(replace(report, results=results, diagnosis=diagnosis, limits=limits))
 
     def judge(self, side: Side) -> Judge:
         """Return what applies the entries of a model to its results."""
@@ -77,54 +72,54 @@ class Baseline:
 
     def entries_for(self, side: Side) -> list[KnownDifference]:
         """Return the entries that apply to a model."""
-        return [entry for entry in self.entries if _concerns(entry, side)]
+        return [entry for entry in self.entries if concerns(entry, (side.name, *side.aliases), side.fingerprint)]
 
-    def update(self, report: Report, reason: str | None) -> Baseline:
-        """Return the baseline that lists exactly the failures of a report, in what was compared.
+    def update(self, report: Report, reason: str | None, audit: AuditReport | None = None) -> Baseline:
+        """Return the baseline that lists exactly what fails in a report, in what was compared.
 
-        Entries that still apply, and those of other models or of what was not compared, are kept; `reason` is for the
-        new ones.
+        Entries that still apply, and those of other models or of what was not compared, are kept.
+
+        Args:
+            report: What `run` reports about the model.
+            reason: Why new entries are accepted.
+            audit: What the rules report about it.
 
         Raises:
-            TokverifyError: If there are new ones, but no reason.
+            TokverifyError: If there are new entries, but no reason.
         """
-        failures = _describe_failures(report)
-        kept = self._keep(report, failures)
+        accepted = replace(self.apply(report), diagnosis=report.diagnosis)
+        failures = {_key(entry): entry for entry in _describe_failures(report, audit)}
         mine = set(self.entries_for(report.actual))
-        known = {_key(entry) for entry in kept if entry in mine}
-        new = [entry for key, entry in failures.items() if key not in known]
+        refuted = _select_refuted(mine, accepted, audit)
+        kept = [entry for entry in self.entries if _key(entry) in failures or entry not in refuted]
+        listed = {_key(entry) for entry in kept if entry in mine}
+        new = [entry for entry in _describe_failures(accepted, audit, known=False) if _key(entry) not in listed]
         if new and not reason:
             names = list_items(map(subject_of, new))
-            raise TokverifyError(f"{self.source}: lacks the failures {names}; {_HOW}")
-        added = [replace(entry, reason=reason or "") for entry in new]
-        entries = sorted([*kept, *added], key=_order)
+            raise TokverifyError(f"{self.source}: lacks the failures {names}; accept them with --reason")
+        added = {_key(entry): replace(entry, reason=reason or "") for entry in new}
+        kept = [_refresh(entry, failures) if entry in mine else entry for entry in kept]
+        entries = sorted([*kept, *added.values()], key=_order)
         # The line of an entry is known only once the file is read again.
         return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
 
-    def update_findings(self, report: AuditReport, name: str, reason: str | None) -> Baseline:
-        """Return the baseline that lists exactly the findings that make a report on the model `name` fail.
 
-        Raises:
-            TokverifyError: If there are new ones, but no reason.
-        """
-        failing = [each for each in report.findings if fails_audit(each.severity, report)]
-        mine = [waiver for waiver in self.waivers if waiver.model is not None and fnmatchcase(name, waiver.model)]
-        needed = [waiver for waiver in mine if any(accepts(waiver, finding) for finding in failing)]
-        others = [waiver for waiver in self.waivers if waiver not in mine]
-        general = [waiver for waiver in others if waiver.model is None and waiver.fingerprint is None]
-        new = [each for each in failing if not any(accepts(waiver, each) for waiver in [*needed, *general])]
-        if new and not reason:
-            raise TokverifyError(f"{self.source}: lacks the findings {list_items(each.code for each in new)}; {_HOW}")
-        added = [_waive(finding, _escape_name(name), reason or "") for finding in new]
-        return replace(self, waivers=tuple(sorted([*others, *needed, *added], key=lambda waiver: waiver.code)))
+def _select_refuted(
+    entries: Collection[KnownDifference], accepted: Report, audit: AuditReport | None
+) -> set[KnownDifference]:
+    """Return the entries of a model that accept nothing although it was looked for."""
+    compared = compared_subjects(accepted)
+    idle = {entry for entry in entries if subject_of(entry) in compared}
+    idle |= set(audit.unused_waivers) if audit else set()
+    used = {each.known for each in accepted.results} | {each.known for each in accepted.differences}
+    used |= {each.waiver for each in audit.waived} if audit else set()
+    return idle - used
 
-    def _keep(self, report: Report, failures: Container[Key]) -> list[KnownDifference]:
-        """Return the entries that a report does not refute."""
-        mine = set(self.entries_for(report.actual))
-        compared = compared_subjects(report)
-        refutable = [entry for entry in self.entries if entry in mine and subject_of(entry) in compared]
-        refuted = {entry for entry in refutable if _key(entry) not in failures}
-        return [entry for entry in self.entries if entry not in refuted]
+
+def _refresh(entry: KnownDifference, failures: Mapping[Key, KnownDifference]) -> KnownDifference:
+    """Describe an entry as a new one would be, so that entries with one cause are written together."""
+    now = failures.get(_key(entry))
+    return replace(entry, code=now.code, about=now.about) if now else entry
 
 
 def _revert(result: CaseResult) -> CaseResult:
@@ -134,7 +129,7 @@ def _revert(result: CaseResult) -> CaseResult:
 
 
 def _key(entry: KnownDifference) -> Key:
-    return subject_of(entry), entry.difference
+    return entry.case, entry.difference or entry.code
 
 
 def read_baseline(path: Path, today: date) -> Baseline:
@@ -143,9 +138,17 @@ def read_baseline(path: Path, today: date) -> Baseline:
     Raises:
         TokverifyError: If the file is invalid; the message lists all complaints, one per line.
     """
-    from tokverify.compare.waiver import read_waivers
+    return Baseline(str(path), read_known_differences(path), today)
 
-    return Baseline(str(path), read_known_differences(path), today, tuple(read_waivers(path)))
+
+def load_known(*paths: Path | None, missing_ok: bool = False) -> Baseline | None:
+    """Read several baselines as one, with the name of the first; None if there is none.
+
+    Raises:
+        TokverifyError: As `read_baseline` does.
+    """
+    found = [Baseline.load(path, missing_ok=missing_ok) for path in paths if path]
+    return replace(found[0], entries=tuple(entry for each in found for entry in each.entries)) if found else None
 
 
 def utc_today() -> date:
@@ -153,42 +156,32 @@ def utc_today() -> date:
     return datetime.now(UTC).date()
 
 
-def _concerns(entry: KnownDifference, side: Side) -> bool:
-    pattern = entry.model
-    return pattern is None or any(fnmatchcase(name, pattern) for name in (side.name, *side.aliases))
-
-
-def _waive(finding: Finding, model: str, reason: str) -> Waiver:
-    """Return an entry that accepts a finding with exactly this message, about no other ids."""
-    ranges = tuple(to_ranges(finding.ids)) or None
-    return Waiver(code=finding.code, reason=reason, model=model, ids=ranges, message=_escape_name(finding.message))
-
-
-def to_ranges(ids: Iterable[int]) -> Iterator[IdRange]:
-    """Yield the first and last id of each run of consecutive ids."""
-    for _, run in groupby(enumerate(sorted(set(ids))), lambda pair: pair[1] - pair[0]):
-        consecutive = [id for _, id in run]
-        yield consecutive[0], consecutive[-1]
-
-
-def _describe_failures(report: Report) -> dict[Key, KnownDifference]:
-    """Return an entry, still without a reason, for everything that fails or is known to fail."""
-    model, causes = _escape_name(report.actual.name), _find_causes(report)
-    known = [difference for difference in report.differences if difference.known]
-    entries = [
+def _describe_failures(report: Report, audit: AuditReport | None, *, known: bool = True) -> list[KnownDifference]:
+    """Return an entry, still without a reason, for everything that fails and, on request, for what is known."""
+    accepted = [difference for difference in report.differences if known and difference.known]
+    found = [*select_failing(report.differences, report.fail_on), *accepted]
+    causes = [(each.code or str(each.aspect), each.digest, each.message) for each in found]
+    findings = [each for each in audit.findings if fails_audit(each.severity, audit)] if audit else []
+    causes += [(each.code, each.digest, each.message) for each in findings]
+    explained = {code for result in report.results if report.strict for code in result.explained_by}
+    causes += [(limit.code, "", limit.message) for limit in report.limits if limit.code in explained]
+    model = _escape_name(report.actual.name)
+    entry = partial(KnownDifference, reason="", model=model)
+    return [
+        *(entry(code=code, difference=digest, about=visible_message(about)) for code, digest, about in causes),
         *(
-            _case_entry(result, model, causes.get(result.case.name))
+            entry(case=result.case.name, difference=digest(result), about=_name_cause(result, report))
             for result in report.results
-            if _needs_entry(result, report)
+            if result.fails or (known and result.status is Status.KNOWN)
         ),
-        *(_tokenizer_entry(each, model) for each in [*select_failing(report.differences, report.fail_on), *known]),
     ]
-    return {_key(entry): entry for entry in entries}
 
 
-def _needs_entry(result: CaseResult, report: Report) -> bool:
-    """Check whether a case fails, or would without its entry."""
-    return result.fails or result.status is Status.KNOWN or (report.strict and bool(result.explained_by))
+def _name_cause(result: CaseResult, report: Report) -> str:
+    """Return the change that would make a case match; empty if none is known."""
+    explanations = report.diagnosis.explanations if report.diagnosis else ()
+    found = next((each for each in explanations if result.case.name not in each.unexplained), None)
+    return visible_message(f"{found.sentence} makes them match") if found else ""
 
 
 def _escape_name(name: str) -> str:
@@ -196,113 +189,92 @@ def _escape_name(name: str) -> str:
     return "".join("?" if "\ud800" <= character <= "\udfff" else character for character in escape(name))
 
 
-def _find_causes(report: Report) -> dict[str, str]:
-    """Map the cases that the first explanation of a diagnosis explains to that explanation."""
-    if report.diagnosis is None or not report.diagnosis.explanations:
-        return {}
-    explanation = report.diagnosis.explanations[0]
-    left = set(explanation.unexplained)
-    failing = [result.case.name for result in report.results if result.fails]
-    return {name: f"{explanation.sentence} makes these cases match" for name in failing if name not in left}
-
-
-def _case_entry(result: CaseResult, model: str, cause: str | None) -> KnownDifference:
-    return KnownDifference(
-        case=result.case.name, difference=digest(result), reason="", model=model, about=cause or "no cause is known"
-    )
-
-
-def _tokenizer_entry(difference: TokenizerDifference, model: str) -> KnownDifference:
-    from tokverify.text.visible import visible_message
-
-    about = visible_message(difference.message)
-    return KnownDifference(
-        aspect=str(difference.aspect), difference=difference.digest, reason="", model=model, about=about
-    )
-
-
 def _order(entry: KnownDifference) -> tuple[str, ...]:
-    return entry.aspect, entry.case, entry.model or "", entry.difference
+    return entry.code, entry.case, entry.model or "", entry.difference
 
 
 _WHAT = "known failure"
+_MAX_ID = 2**31 - 1
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DIGEST = re.compile(f"[0-9a-f]{{{DIGITS}}}")
+_RANGE = re.compile("([0-9]{1,10})-([0-9]{1,10})")
+_FINGERPRINT = re.compile("[0-9a-f]{8,64}")
+_SUBJECTS = ("code", "cases", "case", "aspect")
+"""An entry has exactly one of them; the last two are those of older versions, which had an entry for each case."""
 
 
 def read_known_differences(path: Path) -> tuple[KnownDifference, ...]:
-    """Read the entries of a baseline that are about cases and differences; those with a `code` are waivers.
+    """Read the entries of a baseline, with one for each case.
 
     Raises:
         TokverifyError: If the file is invalid; the message lists all complaints, one per line.
     """
-    from tokverify.cases.entry_file import has_field, read_entries
+    from tokverify.cases.entry_file import read_entries
 
-    seen: set[tuple[str, str, str | None]] = set()
+    seen: set[tuple[object, ...]] = set()
 
     def read(checker: Checker, node: Node) -> list[KnownDifference] | None:
-        if has_field(node, ("code",)):
-            return None
-        entries = _read_entry(checker, node, str(path))
-        for entry in entries:
-            subject = describe_subject(entry)
-            key = (subject, entry.difference, entry.model)
+        entries = _read_entry(checker, node, f"{path}:{node.line}")
+        for entry in entries or ():
+            key = (subject_of(entry), entry.difference, entry.model, entry.ids, entry.message, entry.fingerprint)
             if key in seen:
-                checker.complain(node.line, f"this failure of {subject} is already listed above; remove one")
+                checker.complain(node.line, f"{subject_of(entry)} is already listed above; remove one")
             seen.add(key)
         return entries
 
-    read_all = read_entries(path, _WHAT, read, marks=("case", "difference", "cases", "aspects"))
-    return tuple(chain.from_iterable(read_all))
+    found = read_entries(path, _WHAT, read, marks=("case", "cases", "code", "difference", "reason"))
+    return tuple(entry for entries in found for entry in entries)
 
 
-def _read_entry(checker: Checker, node: Node, path: str) -> list[KnownDifference]:
-    """Read what an entry accepts: some cases and aspects, or one of them as in the form of the first version."""
+def _read_entry(checker: Checker, node: Node, place: str) -> list[KnownDifference] | None:
     from tokverify.cases.checker import Checker
-    from tokverify.cases.entry_file import has_field, read_fields
+    from tokverify.cases.entry_file import read_fields
 
-    shared = {"reason": Checker.string, "expires": _read_date, "model": Checker.string, "about": Checker.string}
-    if has_field(node, ("cases", "aspects")):
-        several = {"cases": _read_cases, "aspects": _read_aspects}
-        values = read_fields(checker, node, _WHAT, {**shared, **several}, ("reason",)) or {}
-        subjects = [*values.pop("cases", ()), *values.pop("aspects", ())]
-        return [KnownDifference(**subject, **values, place=f"{path}:{line}") for line, subject in subjects]
-    single = {"case": Checker.string, "aspect": _read_aspect, "difference": _read_digest}
-    one = read_fields(checker, node, _WHAT, {**shared, **single}, ("difference", "reason"))
-    if one is None:
-        return []
-    if ("case" in one) == ("aspect" in one):
-        checker.complain(node.line, f"a {_WHAT} needs cases or aspects; let --accept write it")
-        return []
-    return [KnownDifference(**one, place=f"{path}:{node.line}")]
-
-
-_Subjects = list[tuple[int, dict[str, str]]]
-
-
-def _read_cases(checker: Checker, node: Node, what: str) -> _Subjects | None:
-    found: _Subjects = []
-    for name, value in checker.entries(node, what):
-        if digits := _read_digest(checker, value, f"the digest of {name}"):
-            found.append((value.line, {"case": name, "difference": digits}))
-    return found or None
-
-
-def _read_aspects(checker: Checker, node: Node, what: str) -> _Subjects | None:
-    found: _Subjects = []
-    for name, value in checker.entries(node, what):
-        if name not in tuple(Aspect):
-            checker.complain(value.line, f"the aspect {name!r} is unknown; {suggest_name(name, tuple(Aspect))}")
-        elif digits := _read_digest(checker, value, f"the digest of {name}"):
-            found.append((value.line, {"aspect": name, "difference": digits}))
-    return found or None
+    readers = {
+        "case": Checker.string,
+        "cases": _read_cases,
+        "aspect": _read_code,
+        "code": _read_code,
+        "difference": _read_digest,
+        "ids": _read_ids,
+        "message": Checker.string,
+        "reason": Checker.string,
+        "expires": _read_date,
+        "model": Checker.string,
+        "fingerprint": _read_fingerprint,
+        "about": Checker.string,
+    }
+    values = read_fields(checker, node, _WHAT, readers, ("reason",))
+    if values is None:
+        return None
+    subjects = [name for name in _SUBJECTS if name in values]
+    if len(subjects) != 1:
+        checker.complain(node.line, f"a {_WHAT} needs either a code or cases; let --accept write it")
+        return None
+    if subjects[0] in {"case", "aspect"} and "difference" not in values:
+        checker.complain(node.line, f"a {_WHAT} with {subjects[0]} needs a difference; let --accept write it")
+        return None
+    if cases := values.pop("cases", None):
+        return [KnownDifference(**values, case=name, difference=digest, place=place) for name, digest in cases.items()]
+    if aspect := values.pop("aspect", None):
+        values["code"] = aspect
+    return [KnownDifference(**values, place=place)]
 
 
-def _read_aspect(checker: Checker, node: Node, what: str) -> str | None:
+def _read_cases(checker: Checker, node: Node, what: str) -> dict[str, str | None]:
+    return {name: _read_digest(checker, value, f"{what} {name}") for name, value in checker.entries(node, what)}
+
+
+def _read_code(checker: Checker, node: Node, what: str) -> str | None:
+    from tokverify.cases.checker import quote
+    from tokverify.compare.checks import RULES
+    from tokverify.compare.limits import LIMITS
+
     value: str = getattr(node, "value", "")
-    if value in tuple(Aspect):
+    known = [*RULES, *LIMITS, *Aspect]
+    if value in known:
         return value
-    checker.complain(node.line, f"{what} {value!r} is unknown; {suggest_name(value, tuple(Aspect))}")
+    checker.complain(node.line, f"{what} {quote(value)} is unknown; {suggest_name(value, known)}")
     return None
 
 
@@ -324,3 +296,20 @@ def _read_date(checker: Checker, node: Node, what: str) -> date | None:
         pass
     checker.complain(node.line, f"{what} is not a date; write the last day on which it is accepted, such as 2027-01-31")
     return None
+
+
+def _read_fingerprint(checker: Checker, node: Node, what: str) -> str | None:
+    return checker.matching(node, what, _FINGERPRINT, "write 8 to 64 lower-case hexadecimal digits")
+
+
+def _read_ids(checker: Checker, node: Node, what: str) -> tuple[IdRange, ...] | None:
+    items = checker.sequence(node, what)
+    ranges = [_read_range(checker, item) for item in items or ()]
+    return None if items is None else tuple(range for range in ranges if range is not None)
+
+
+def _read_range(checker: Checker, node: Node) -> IdRange | None:
+    if match := _RANGE.fullmatch(getattr(node, "value", "")):
+        return int(match[1]), int(match[2])
+    id = checker.integer(node, "an id, or a range such as 5-9,", 0, _MAX_ID)
+    return None if id is None else (id, id)

@@ -1,15 +1,17 @@
-"""Judge: applies the entries of a baseline to the results of one model."""
+"""Judge: applies the entries of a baseline to the results of one model, or to what rules find in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.compare.digest import digest
+from tokverify.report.finding import Finding
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import FAILING, CaseResult, Report, Status
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDifference
 
 if TYPE_CHECKING:
     from datetime import date
@@ -23,11 +25,41 @@ class _Judgment(NamedTuple):
 
 
 def compared_subjects(report: Report) -> set[str]:
-    """Return the cases and aspects that a report compares."""
+    """Return the cases, aspects and codes that a report compares."""
     compared = {result.case.name for result in report.results if result.status is not Status.SKIPPED}
     if report.vocabulary:
         compared.update(aspect for aspect in Aspect if aspect is not Aspect.RULES or report.rules)
+        compared.update(CODES.values())
     return compared
+
+
+def concerns(entry: KnownDifference, names: Iterable[str], fingerprint: str | None) -> bool:
+    """Check whether an entry is about a model with these names and this fingerprint."""
+    if entry.fingerprint is not None and not (fingerprint or "").startswith(entry.fingerprint):
+        return False
+    return entry.model is None or any(fnmatchcase(name, entry.model) for name in names)
+
+
+def accepts(entry: KnownDifference, found: Finding | TokenizerDifference) -> bool:
+    """Check whether an entry is about what was found, and exactly that."""
+    if entry.code not in codes_of(found) or entry.difference not in {"", found.digest}:
+        return False
+    # `run` adds the code and the name of a rule.
+    messages = found.message, found.message.partition(": ")[2]
+    if entry.message is not None and not any(fnmatchcase(message, entry.message) for message in messages):
+        return False
+    within = (any(first <= id <= last for first, last in entry.ids or ()) for id in found.ids)
+    return entry.ids is None or (bool(found.ids) and all(within))
+
+
+def codes_of(found: Finding | TokenizerDifference) -> set[str]:
+    """Return the codes by which an entry can name a difference."""
+    return {found.code} if isinstance(found, Finding) else {found.code or found.aspect, found.aspect}
+
+
+def is_valid(entry: KnownDifference, today: date) -> bool:
+    """Check whether an entry has not expired."""
+    return entry.expires is None or today <= entry.expires
 
 
 class Judge:
@@ -48,14 +80,24 @@ class Judge:
             self._by_subject.setdefault(subject_of(entry), []).append(entry)
 
     def apply(self, result: CaseResult) -> CaseResult:
-        """Return a result as known if an entry accepts it; if an entry nearly does, note why it does not."""
-        entries = self._by_subject.get(result.case.name)
-        if not entries or result.status not in FAILING:
+        """Return a result as known if entries accept it; if an entry nearly does, note why it does not."""
+        if result.status not in FAILING:
             return result
-        known, refusals = self._judge(entries, digest(result), "failure of this case")
+        if causes := self._accepted_limits(result):
+            return replace(result, status=Status.KNOWN, known=causes[0], explained_by=())
+        entries = self._by_subject.get(result.case.name, [])
+        found = digest(result)
+        known, refusals = self._judge(entries, lambda entry: entry.difference == found, "failure of this case")
         if known:
             return replace(result, status=Status.KNOWN, known=known, explained_by=())
         return replace(result, refusals=refusals)
+
+    def _accepted_limits(self, result: CaseResult) -> list[KnownDifference]:
+        """Return the entries that accept the limits which explain a result; none unless all are accepted."""
+        entries = [self._by_subject.get(code, []) for code in result.explained_by]
+        valid = [next((entry for entry in each if is_valid(entry, self._today)), None) for each in entries]
+        found = [entry for entry in valid if entry]
+        return found if len(found) == len(entries) else []
 
     def judge_rest(self, report: Report) -> Report:
         """Judge how the tokenizers differ, and list the entries that accept nothing in the report."""
@@ -63,15 +105,17 @@ class Judge:
         return replace(judged, baseline=self._outcome(judged))
 
     def _apply_to_difference(self, difference: TokenizerDifference) -> TokenizerDifference:
-        entries = self._by_subject.get(difference.aspect, [])
-        known, refusals = self._judge(entries, difference.digest, "difference in this aspect")
+        entries = [entry for code in sorted(codes_of(difference)) for entry in self._by_subject.get(code, [])]
+        known, refusals = self._judge(entries, lambda entry: accepts(entry, difference), "difference of this kind")
         return replace(difference, known=known, refusals=refusals)
 
-    def _judge(self, entries: Sequence[KnownDifference], found: str, what: str) -> _Judgment:
-        """Judge what has the digest `found`, given the entries about the same subject; `what` names it in messages."""
-        alike = [entry for entry in entries if entry.difference == found]
+    def _judge(
+        self, entries: Sequence[KnownDifference], is_alike: Callable[[KnownDifference], bool], what: str
+    ) -> _Judgment:
+        """Judge something, given the entries about the same subject; `what` names it in messages."""
+        alike = list(filter(is_alike, entries))
         for entry in alike:
-            if entry.expires is None or self._today <= entry.expires:
+            if is_valid(entry, self._today):
                 return _Judgment(entry)
         if alike:
             notes = [f"accepted until {entry.expires} by {entry.place}, which has expired" for entry in alike]
@@ -84,12 +128,12 @@ class Judge:
         """Return the entries that a report does not need, because what they accept is gone or was not compared."""
         compared = compared_subjects(report)
         failing = {result.case.name for result in report.results if result.status is not Status.MATCH}
-        differing = {difference.aspect for difference in report.differences if not difference.known}
-        fixed = compared - failing - differing
+        open_codes = {code for each in report.differences if not each.known for code in codes_of(each)}
+        fixed = compared - failing - open_codes
         used = {difference.known for difference in report.differences}
         idle = [(entry, subject_of(entry)) for entry in self._entries if entry not in used]
         return BaselineOutcome(
             self._source,
             fixed=tuple(entry for entry, subject in idle if subject in fixed),
-            not_run=tuple(entry for entry, subject in idle if subject not in compared),
+            not_run=tuple(entry for entry, subject in idle if entry.case and subject not in compared),
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokverify.compare.digest import digest_finding
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.audit import ManualSection, RuleManual
 from tokverify.report.finding import Finding, Severity
@@ -55,7 +56,8 @@ class Rule:
         """
         try:
             for finding in self.check(subject):
-                yield replace(finding, code=self.code, name=self.name)
+                digest = finding.digest or digest_finding(self.code, finding)
+                yield replace(finding, code=self.code, name=self.name, digest=digest)
         except NotComparedError as error:
             raise NotEvaluatedError(str(error)) from error
 
@@ -71,7 +73,14 @@ def rule(*, code: str, name: str, severity: Severity) -> Callable[[Check], Rule]
 
 def to_finding(difference: TokenizerDifference, repair: str = "") -> Finding:
     """Return what `run` reports as a difference between two tokenizers as the finding of a rule."""
-    return Finding(difference.severity, difference.message, difference.ids, difference.keys, repair)
+    return Finding(
+        difference.severity,
+        difference.message,
+        difference.ids,
+        difference.keys,
+        repair,
+        digest=difference.digest,
+    )
 
 
 def _parse_manual(code: str, name: str, severity: Severity, docstring: str) -> RuleManual:

@@ -49,17 +49,7 @@ that a rule reports. An error means that some texts are encoded incorrectly or t
 means that this may happen; INFO is for your information. In command lines, MODEL is the file and FIXED the name of the
 repaired copy.
 
-List findings that are known and accepted in a file for `--waivers`, each with a reason. A condition that a waiver omits
-is always met. Waivers that no longer accept anything are reported.
-
-```yaml
-- code: TV103
-  reason: an HTML tag in this vocabulary, never written by the model
-  model: gemma-3*              # the file's name without directory and suffix, or its general.name
-  fingerprint: "adc2dee6"      # or its beginning, as `tokverify inspect` shows it
-  ids: [212, 300-310]          # must contain all ids of the finding
-  message: "*declared USER_DEFINED*"
-```
+A [baseline](baseline.md) accepts findings that are known, by their codes.
 
 | code | name | severity | |
 |---|---|---|---|
@@ -94,9 +84,9 @@ def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Sectio
     for finding in report.findings:
         yield Section([*_describe_finding(finding, verbose=verbose), _explain(finding, report)], _title(finding))
     if report.waived:
-        yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Waived")
+        yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Accepted")
     if report.unused_waivers:
-        yield Section([_list_unused(report)], "Waivers that no longer accept anything", Style.WARNING)
+        yield Section([_list_unused(report)], "Entries of the baseline that accept nothing", Style.WARNING)
     if report.not_evaluated:
         yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
 
@@ -153,7 +143,7 @@ def _describe_waived(waived: WaivedFinding, report: AuditReport, *, verbose: boo
 
 def _list_unused(report: AuditReport) -> Block:
     rows = [(message(waiver.code), code(waiver.place), message(waiver.reason)) for waiver in report.unused_waivers]
-    return Table([Column("rule"), Column("waiver"), Column("reason")], rows)
+    return Table([Column("rule"), Column("entry"), Column("reason")], rows)
 
 
 def _list_not_evaluated(report: AuditReport, *, verbose: bool) -> Block:
@@ -183,7 +173,7 @@ def to_ci_report(report: AuditReport) -> CiReport:
 
 
 def list_issues(report: AuditReport) -> Iterator[Issue]:
-    """Yield the findings of an audit, then those that are waived."""
+    """Yield the findings of an audit, then those that are accepted."""
     yield from (_to_issue(finding, report) for finding in report.findings)
     for waived in report.waived:
         yield _to_issue(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
@@ -204,7 +194,7 @@ def _list_checks(report: AuditReport) -> list[Check]:
 
 
 def _to_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
-    lines = [finding.message, *_list_repair(finding.remedy), accepted and f"waived: {accepted}"]
+    lines = [finding.message, *_list_repair(finding.remedy), accepted and f"accepted: {accepted}"]
     return Issue(
         check=finding.code,
         level=LEVELS[finding.severity],
@@ -258,9 +248,9 @@ def verdict(report: AuditReport) -> str:
     found = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
     parts = [f"{plural(len(report.rules), 'rule')}: {found or 'no findings'}"]
     if report.waived:
-        parts.append(f"{len(report.waived):,} waived")
+        parts.append(f"{len(report.waived):,} accepted")
     if report.unused_waivers:
-        parts.append(plural(len(report.unused_waivers), "unused waiver"))
+        parts.append(plural(len(report.unused_waivers), "unused entry", "unused entries"))
     if report.not_evaluated:
         parts.append(f"{plural(len(report.not_evaluated), 'rule')} not evaluated")
     if report.reference is None:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from tokverify.report.fields import Digest, RuleCode, RuleName
 from tokverify.report.finding import Finding, Severity
+from tokverify.report.known_difference import KnownDifference
 from tokverify.report.run_check import check_repair
-
-IdRange = tuple[int, int]
-"""The first and the last id of a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +33,12 @@ class RuleManual:
     sections: tuple[ManualSection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiver:
-    """Accepts findings of one rule. A condition that is None is always met."""
-
-    code: RuleCode
-    """The code of the rule."""
-    reason: str
-    """Why the findings are accepted."""
-    model: str | None = None
-    """A shell-style pattern for the file's name without directory and suffix, or for its `general.name`."""
-    fingerprint: str | None = None
-    """A fingerprint of the tokenizer, or its beginning."""
-    ids: tuple[IdRange, ...] | None = None
-    """Ranges that must contain all ids of a finding."""
-    message: str | None = None
-    """A shell-style pattern for the whole message of a finding."""
-    place: str = ""
-    """The file and line of the waiver."""
-
-
 @dataclass(frozen=True, slots=True)
 class WaivedFinding:
-    """A finding, and the waiver that accepts it."""
+    """A finding, and the entry that accepts it."""
 
     finding: Finding
-    waiver: Waiver
+    waiver: KnownDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +57,8 @@ class AuditReport:
     findings: tuple[Finding, ...]
     """Ordered by severity, the highest first, then by code."""
     waived: tuple[WaivedFinding, ...] = ()
-    unused_waivers: tuple[Waiver, ...] = ()
-    """Waivers for this model and an evaluated rule that accepted nothing."""
+    unused_waivers: tuple[KnownDifference, ...] = ()
+    """The entries for this model and an evaluated rule that accepted nothing."""
     not_evaluated: tuple[NotEvaluated, ...] = ()
     rules: tuple[RuleManual, ...] = ()
     """All selected rules."""
@@ -102,7 +80,7 @@ class AuditReport:
 
 
 def count_severity(report: AuditReport, severity: Severity) -> int:
-    """Count the findings of a severity, without those that a waiver accepts."""
+    """Count the findings of a severity, without those that are accepted."""
     return sum(finding.severity is severity for finding in report.findings)
 
 

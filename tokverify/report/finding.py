@@ -7,7 +7,7 @@ from enum import Enum
 from functools import total_ordering
 
 from tokverify.report.diagnosis import Repair
-from tokverify.report.fields import RuleCode, RuleName
+from tokverify.report.fields import Digest, RuleCode, RuleName
 
 
 @total_ordering
@@ -50,3 +50,5 @@ class Finding:
     """The name of the rule; filled in by the rule."""
     remedy: Repair = field(default_factory=Repair)
     """`repair` with the files of this audit filled in."""
+    digest: Digest = ""
+    """Identifies the problem in a baseline; filled in by the rule."""

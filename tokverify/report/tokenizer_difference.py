@@ -89,7 +89,7 @@ CODES: Mapping[Aspect, str] = {
     Aspect.SPLITTING: "TV213",
     Aspect.KEYS: "TV132",
 }
-"""Aspect -> the code of the rule of `tokverify audit` that reports the same difference; waivers name it."""
+"""Aspect -> the code of the rule of `tokverify audit` that reports the same difference; baselines name it."""
 
 
 NOT_COMPARED = "not-compared"

@@ -186,7 +186,7 @@ def test_the_configured_number_of_jobs_is_used_unless_another_is_given(monkeypat
 
 def test_one_baseline_accepts_the_failures_of_several_models():
     configure("good", "broken")
-    assert run("--baseline", "known.yaml", "--update-baseline", "--reason", "being repaired").exit_code == 0
+    assert run("--baseline", "known.yaml", "--accept", "--reason", "being repaired").exit_code == 0
     configure("good", "broken", baseline="known.yaml")
     result = run()
     assert result.exit_code == 0

@@ -143,7 +143,7 @@ def test_no_report_is_written_for_git_to_run(repository: Path, place: str):
 def test_a_configured_baseline_is_not_written_for_git(repository: Path):
     (repository / ".git" / "hooks").mkdir()
     configure(baseline=".git/hooks/pre-commit")
-    result = run("sample.gguf", "--update-baseline")
+    result = run("sample.gguf", "--accept")
     assert (result.exit_code, "belongs to git" in result.stderr) == (2, True), result.output
     assert not [*(repository / ".git" / "hooks").iterdir()]
 

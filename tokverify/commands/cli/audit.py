@@ -11,6 +11,7 @@ import click
 
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects, rule_options
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
+from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.renamed import old_command
@@ -39,6 +40,7 @@ class AuditOptions(ReportOptions):
 @models_argument(required=True)
 @reference_option("to compare with", "; without one, only the file itself is checked")
 @rule_options
+@click.option("--baseline", type=PATH, metavar="FILE", help="Accept what this file lists.")
 @fail_on_option("findings")
 @jobs_option(1)
 @report_options(FORMATS["audit"])
@@ -88,6 +90,7 @@ def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
 
 def _audit(options: AuditOptions) -> int:
     from tokverify.commands.tasks.audit import audit_model
+    from tokverify.compare.baseline import load_known
 
     check_reports(options, FORMATS["audit"], [options.model, options.reference, options.waivers, options.baseline])
     report = audit_model(
@@ -96,7 +99,7 @@ def _audit(options: AuditOptions) -> int:
         select=options.select,
         ignore=options.ignore,
         fail_on=lowest_severity(FAIL_ON if options.fail_on is None else options.fail_on),
-        waivers=[path for path in (options.waivers, options.baseline) if path],
+        baseline=load_known(options.baseline, options.waivers),
         options=options.as_recorded(),
     )
     return write_reports(options, present("audit", report))

@@ -62,10 +62,8 @@ strict_option = click.option(
 
 
 def waivers_option(command: _Command) -> _Command:
-    """Add the option that names the accepted findings."""
-    return click.option(
-        "--waivers", type=PATH, metavar="FILE", help="A YAML list of accepted findings of rules, with reasons."
-    )(command)
+    """Add the old option for a second file of known differences."""
+    return click.option("--waivers", type=PATH, metavar="FILE", hidden=True)(command)
 
 
 def rule_options(command: _Command) -> _Command:

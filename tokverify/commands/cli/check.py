@@ -73,14 +73,14 @@ def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of th
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
     hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or
     pyproject.toml are checked. The exit code is 0 if all parts pass, 1 if one fails, and 2 if one
-    could not be performed. A baseline accepts failures of `run` and findings of `audit`; --accept writes it.
+    could not be performed. --accept lists what fails now, by cause, so that from now on only what is new fails.
     """
     from tokverify.commands.tasks.check import CheckRequest
 
     chosen = CheckOptions(**options)
     models, _ = choose_models(chosen.models, allow_outside=chosen.allow_outside, accepts=chosen.update_baseline)
-    if chosen.update_baseline and chosen.max_failures:
-        raise click.UsageError("--accept needs all results; remove --maxfail or --fail-fast")
+    if chosen.update_baseline and (chosen.only or chosen.max_failures):
+        raise click.UsageError("--accept needs all results; remove --only, --maxfail or --fail-fast")
     requests = [
         CheckRequest(
             model=override_settings(model, options),

@@ -109,7 +109,7 @@ _FORMS = (
     Form(
         options=("--no-reference", "--select"),
         is_asked=lambda given: given["no_reference"] or bool(given["select"]),
-        takes=frozenset({"no_reference", "select", "ignore", "waivers", "fail_on"}),
+        takes=frozenset({"no_reference", "select", "ignore", "baseline", "waivers", "fail_on"}),
         perform=_apply_rules,
     ),
     Form(

@@ -42,7 +42,7 @@ class ConfiguredModel:
     """Patterns of case ids to select."""
 
     baseline: Path | None = None
-    """The file of known failures."""
+    """The file of known differences."""
 
     fail_on: tuple[str, ...] | None = None
     """What fails besides failing cases; None for the default."""
@@ -57,7 +57,7 @@ class ConfiguredModel:
     """Beginnings of the codes of rules to leave out."""
 
     waivers: Path | None = None
-    """The file of accepted findings."""
+    """Another such file; the old name for entries that accept findings of rules."""
 
     conversations: Path | None = None
     """The conversations to render; those that come with tokverify by default."""

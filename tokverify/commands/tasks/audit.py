@@ -9,12 +9,12 @@ from pathlib import Path
 from tokverify.commands.tasks.declaration import ModelLocation, open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.audit import audit
+from tokverify.compare.baseline import Baseline
 from tokverify.compare.checks import RULES
 from tokverify.compare.opened import OpenedReference, engine_version
 from tokverify.compare.repair import add_remedies
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
-from tokverify.compare.waiver import read_waivers
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport
 from tokverify.report.finding import Severity
@@ -28,7 +28,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fail_on: Severity | None = Severity.ERROR,
-    waivers: str | Path | Sequence[Path] | None = None,
+    baseline: Baseline | Path | str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> AuditReport:
     """Check the tokenizer of a GGUF file with static rules, even if llama.cpp refuses the file.
@@ -39,7 +39,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         select: Beginnings of the codes of the rules to apply; all by default.
         ignore: Beginnings of the codes of rules to leave out.
         fail_on: The lowest severity that makes the report fail; None if no finding does.
-        waivers: The file of accepted findings, or several such files.
+        baseline: Known differences, or the file that lists them.
         options: The options to record in the report.
 
     Returns:
@@ -49,13 +49,12 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         TokverifyError: If a file cannot be read, or no rule is selected.
     """
     rules = _select_rules(tuple(select), tuple(ignore))
-    files = [Path(waivers)] if isinstance(waivers, str | Path) else waivers or ()
-    accepted = [waiver for file in files for waiver in read_waivers(file, RULES)]
+    known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
     opened = open_declaration(model, "gguf")
     found = None if reference is None else open_reference(opened, reference)
     subject = Subject(opened.declaration, found, opened.file.name)
     report = replace(
-        audit(subject, rules, accepted),
+        audit(subject, rules, known),
         source=opened.file.location,
         fail_on=fail_on,
         fingerprint=subject.fingerprint,

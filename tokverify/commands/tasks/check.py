@@ -16,8 +16,8 @@ from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import open_model
 from tokverify.commands.tasks.run import OnProgress, find_other_side, names_expected, verify_model
 from tokverify.commands.tasks.several import perform_each
-from tokverify.compare.audit import apply_waivers
-from tokverify.compare.baseline import Baseline
+from tokverify.compare.audit import accept_findings
+from tokverify.compare.baseline import Baseline, load_known
 from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
@@ -102,23 +102,18 @@ def update_baselines(
     models: list[ModelCheck] = []
     for request, model in zip(requests, report.models, strict=True):
         path = request.model.baseline
-        if path is None:
+        if model.run is None or path is None:
             models.append(model)
             continue
-        known = updated.get(path) or Baseline.load(path, missing_ok=True)
-        run, audit = model.run, model.audit
-        if run:
-            known = known.update(run, reason)
-            run = known.apply(run)
-        if audit:
-            known = known.update_findings(audit, find_model(request.model.model).name, reason)
-            audit = apply_waivers(audit, known.waivers)
-        updated[path] = known
-        models.append(replace(model, run=run, audit=audit))
+        known = updated.get(path) or load_known(path, request.model.waivers, missing_ok=True) or Baseline.load(path)
+        known = updated[path] = known.update(model.run, reason, model.audit)
+        entries = known.entries_for(model.run.actual)
+        audit = model.audit and replace(accept_findings(model.audit, entries, known.today), unused_waivers=())
+        models.append(replace(model, run=known.apply(model.run), audit=audit))
     files = {
         path: partial(render_baseline, baseline, path.suffix)
         for path, baseline in updated.items()
-        if baseline.entries or baseline.waivers or path.exists()
+        if baseline.entries or path.exists()
     }
     return replace(report, models=tuple(models)), files
 
@@ -143,7 +138,20 @@ def check_model(request: CheckRequest, on_progress: OnProgress | None = None) ->
             # Such as a name that is too long, which already fails when looking for the file.
             reason = f"{error.filename or request.model.model.text}: {error.strerror}; check the path"
             check = replace(check, notes=(*check.notes, Note(part, reason, is_failure=True)))
-    return check
+    return _spare_needed_entries(check)
+
+
+def _spare_needed_entries(check: ModelCheck) -> ModelCheck:
+    """Do not report an entry of the baseline as superfluous in one part if another part needs it."""
+    if not (check.run and check.run.baseline and check.audit):
+        return check
+    in_run = {each.known for each in check.run.differences}
+    in_audit = {each.waiver for each in check.audit.waived}
+    fixed = tuple(each for each in check.run.baseline.fixed if each not in in_audit)
+    # What `run` calls superfluous is said once.
+    unused = tuple(each for each in check.audit.unused_waivers if each not in {*in_run, *fixed})
+    run = replace(check.run, baseline=replace(check.run.baseline, fixed=fixed))
+    return replace(check, run=run, audit=replace(check.audit, unused_waivers=unused))
 
 
 class _NothingToCheckError(Exception):
@@ -172,6 +180,11 @@ class _Opened:
         cases = select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
         return self._failures.select(cases) if self._request.last_failed else cases
 
+    @cached_property
+    def _known(self) -> Baseline | None:
+        configured = self._configured
+        return load_known(configured.baseline, configured.waivers, missing_ok=self._request.update_baseline)
+
     @property
     def _failures(self) -> LastFailures:
         return LastFailures.of(self._configured.model, self._configured.reference)
@@ -189,17 +202,12 @@ class _Opened:
             return None
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
-    @property
-    def _accepted(self) -> Path | None:
-        """The baseline, unless it is about to be rewritten."""
-        return None if self._request.update_baseline else self._configured.baseline
-
     def verify(self, on_progress: OnProgress | None) -> Report:
         report = verify_model(
             self._model,
             self._reference or self._configured.reference,
             self._cases,
-            baseline=self._accepted,
+            baseline=None if self._request.update_baseline else self._known,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
             strict=self._configured.strict,
@@ -225,7 +233,7 @@ class _Opened:
             select=self._configured.select,
             ignore=self._configured.ignore,
             fail_on=lowest_severity(self._fail_on),
-            waivers=[path for path in (self._configured.waivers, self._accepted) if path],
+            baseline=self._known,
             options=self._request.options,
         )
 

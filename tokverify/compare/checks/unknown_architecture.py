@@ -28,7 +28,7 @@ def unknown_architecture(subject: Subject) -> Iterator[Finding]:
         A file for a fork of llama.cpp, a file that is newer than this list, or a name with a typo.
 
     How to repair:
-        If llama.cpp's current version loads the file, waive this finding. Otherwise convert the model again with a
+        If llama.cpp's current version loads the file, accept this finding. Otherwise convert the model again with a
         converter that supports it.
 
     Threads:

@@ -25,7 +25,7 @@ def unread_key(subject: Subject) -> Iterator[Finding]:
         `tokenizer.ggml.normalizer.nfc` changes ids since b11739; builds before it, and older tools, ignore it.
 
     How to repair:
-        Update tokverify. If no program reads the key, waive this finding, or remove the key.
+        Update tokverify. If no program reads the key, accept this finding, or remove the key.
 
     Threads:
         ggml-org/llama.cpp#26276

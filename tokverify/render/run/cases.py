@@ -24,7 +24,7 @@ from tokverify.render.document import (
     shorten,
 )
 from tokverify.report.difference import Difference
-from tokverify.report.known_difference import describe_subject
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import BaselineOutcome, CaseResult, Expect, Report, Status, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
@@ -176,8 +176,8 @@ def _cut_around(data: bytes, offset: int, style: Style) -> Inline:
 
 def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
     fixed = "match now: take their entries out of the baseline, as --accept does"
-    yield from _group_by_reason("fixed", ((fixed, describe_subject(entry)) for entry in baseline.fixed))
-    not_run = (("but in the baseline", describe_subject(entry)) for entry in baseline.not_run)
+    yield from _group_by_reason("fixed", ((fixed, subject_of(entry)) for entry in baseline.fixed))
+    not_run = (("but in the baseline", subject_of(entry)) for entry in baseline.not_run)
     yield from _group_by_reason("not compared", not_run)
 
 

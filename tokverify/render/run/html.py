@@ -15,7 +15,7 @@ from tokverify.render.run.differences import effect_of, name_aspect
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.diagnosis import Diagnosis, command_line
-from tokverify.report.known_difference import describe_subject
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import (
     BaselineOutcome,
     CaseResult,
@@ -202,7 +202,7 @@ def _baseline(baseline: BaselineOutcome) -> dict[str, object]:
 
 
 def _entry(entry: KnownDifference) -> tuple[str, str, str]:
-    return visible_message(describe_subject(entry)), visible_message(known_text(entry)), visible_message(entry.place)
+    return visible_message(subject_of(entry)), visible_message(known_text(entry)), visible_message(entry.place)
 
 
 def _vocabulary(vocabulary: VocabularyDifference) -> dict[str, object]:

@@ -10,7 +10,7 @@ from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join
 from tokverify.render.run.differences import name_aspect
 from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.finding import Severity
-from tokverify.report.known_difference import describe_subject
+from tokverify.report.known_difference import subject_of
 from tokverify.report.run import (
     CaseResult,
     Report,
@@ -194,7 +194,7 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
         yield from uncompared_issues(report)
     for entry in report.baseline.fixed if report.baseline else ():
         path, _, line = entry.place.rpartition(":")
-        subject = visible_message(describe_subject(entry))
+        subject = visible_message(subject_of(entry))
         message = f"{subject} matches now; take its entry out of the baseline (--accept does)"
         yield Issue(
             check="baseline-fixed",
@@ -203,5 +203,5 @@ def _report_wide_issues(report: Report) -> Iterator[Issue]:
             message=message,
             path=path or model,
             line=int(line) if line.isdecimal() else 1,
-            key=f"{describe_subject(entry)}\0{entry.difference}\0{entry.model}",
+            key=f"{subject_of(entry)}\0{entry.difference}\0{entry.model}",
         )
