@@ -325,7 +325,9 @@ def test_the_help_of_run_lists_every_option_once():
     command = main.get_command(click.Context(main), "run")
     listed = re.findall(r"^  (?:-\w, )?(--[\w-]+|-k)", shown, re.MULTILINE)
     names = [
-        next((name for name in option.opts if name.startswith("--")), option.opts[0]) for option in command.params[1:]
+        next((name for name in option.opts if name.startswith("--")), option.opts[0])
+        for option in command.params[1:]
+        if not getattr(option, "hidden", False)
     ]
     assert sorted(listed) == sorted([*names, "--help"])
     assert all(f"\n{heading}:\n" in shown for heading in ("Options", "Cases", "What fails", "Output"))

@@ -51,7 +51,7 @@ from tokverify.system.relative_path import relative_path
 _SECTIONS = {
     "Cases": ("cases", "suites", "tags", "patterns", "last_failed", "max_failures"),
     "What fails": ("fail_on", "baseline", "update_baseline", "reason"),
-    "Static rules instead of cases": ("no_reference", "select", "ignore", "waivers", "explain"),
+    "Static rules instead of cases": ("no_reference", "select", "ignore", "explain"),
     "Other questions": ("streaming", "resume", "judge", "count", "seed"),
     "Output": (*OF_REPORTS, "certificate"),
 }
