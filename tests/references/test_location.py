@@ -55,7 +55,7 @@ def test_a_file_named_like_a_gguf_file_that_is_none_is_called_so(write):
     ("content", "error", "message"),
     [
         (b"", BrokenFileError, "the file is empty"),
-        (b"some text", BrokenFileError, "neither a HuggingFace tokenizer.json nor a sentencepiece model"),
+        (b"some text", BrokenFileError, "not a tokenizer; it looks like text; name a tokenizer.json"),
         (b"version https://git-lfs.github.com/spec/v1\n", BrokenFileError, "Git LFS pointer.*git lfs pull"),
     ],
 )
@@ -101,7 +101,7 @@ def test_the_only_tokenizer_in_a_directory_is_found(write, name: str, kind: str)
 
 def test_the_error_for_a_directory_without_a_tokenizer_lists_its_contents(write, tmp_path):
     (tmp_path / "ref").mkdir()
-    with pytest.raises(BrokenFileError, match=r"ref: contains no tokenizer\.json, .* only nothing"):
+    with pytest.raises(BrokenFileError, match=r"ref: contains no tokenizer\.json, .* because it is empty"):
         identify("ref", KINDS)
     for number in range(7):
         write(f"ref/file{number}", b"")

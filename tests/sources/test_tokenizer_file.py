@@ -49,7 +49,7 @@ def test_the_content_determines_the_format(tmp_path, name, data, model):
         ("a.gguf", JSON, BrokenFileError, "looks like JSON"),
         ("a.bin", b"PK\3\4", BrokenFileError, "looks like a zip archive"),
         ("a.tiktoken", b"IQ== 0\nIg== 1\n", BrokenFileError, "254 of the 256 single bytes are missing"),
-        ("a.tiktoken", b"<html>", BrokenFileError, "neither a HuggingFace"),
+        ("a.tiktoken", b"<html>", BrokenFileError, "looks like an HTML or XML page"),
         ("tekken.json", b'{"config": {"pattern": ""}}', BrokenFileError, "no list `vocab`"),
     ],
 )

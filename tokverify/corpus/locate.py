@@ -54,7 +54,9 @@ def _find_locally(location: str) -> FoundFiles:
         paths = [location] if path.exists() or not _WILDCARDS & set(location) else _expand(location)
         return FoundFiles(tuple(_named(_local_file(Path(name))) for name in paths), ())
     except OSError as error:
-        raise TokverifyError(f"{error.filename or location}: cannot be read: {error.strerror or error}") from error
+        raise TokverifyError(
+            f"{error.filename or location}: cannot be read: {error.strerror or error}; check the path"
+        ) from error
 
 
 def _expand(pattern: str) -> list[str]:

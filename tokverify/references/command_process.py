@@ -182,7 +182,7 @@ class Program:
             process = ChildProcess(self._arguments, self._environment, self._max_bytes)
         except (OSError, ValueError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise StartError(self.command, f"cannot be started ({reason})") from error
+            raise StartError(self.command, f"cannot be started ({reason}); check its path") from error
         try:
             response = self._exchange(process, "hello", {"protocol": VERSION}, START_SECONDS)
             hello = self._read(response, partial(read_hello, sizes=self._sizes))

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.system.content import guess_content
 from tokverify.system.input_file import require_fetched
 
 FILE_NAMES = (
@@ -58,8 +59,9 @@ def suggest_file(path: Path) -> str:
     with suppress(OSError, ValueError):  # ValueError: a path that contains NUL
         names = [other.name for other in islice(path.expanduser().parent.iterdir(), _MAX_CANDIDATES)]
     same_kind = {_own_name(name): name for name in names if Path(name).suffix == path.suffix}
-    similar = get_close_matches(_own_name(path.name), same_kind, n=1)
-    return f"did you mean {str(path.with_name(same_kind[similar[0]]))!r}?" if similar else "check the path"
+    similar = [same_kind[name] for name in get_close_matches(_own_name(path.name), same_kind, n=1)]
+    similar += get_close_matches(path.name, names, n=1, cutoff=0.9)
+    return f"did you mean {str(path.with_name(similar[0]))!r}?" if similar else "check the path"
 
 
 def _own_name(name: str) -> str:
@@ -88,9 +90,8 @@ def file_in(directory: Path) -> Path:
         raise BrokenFileError(f"{directory}: cannot be read ({error.strerror})") from error
     shown = names[:_MAX_LISTED]
     content = ", ".join(shown) + (f" and {len(names) - len(shown)} more" if shown != names else "")
-    raise BrokenFileError(
-        f"{directory}: contains no {', '.join(FILE_NAMES[:-1])} or {FILE_NAMES[-1]}, only {content or 'nothing'}"
-    )
+    contains = f"only {content}" if content else "because it is empty"
+    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES[:-1])} or {FILE_NAMES[-1]}, {contains}")
 
 
 def kind_of(path: Path) -> str:
@@ -102,7 +103,7 @@ def kind_of(path: Path) -> str:
     """
     head = read_file(path, _HEAD_BYTES)
     if not head:
-        raise BrokenFileError(f"{path}: the file is empty")
+        raise BrokenFileError(f"{path}: the file is empty; download or copy the file again")
     require_fetched(path, head)
     if head.startswith((b"GGUF", b"FUGG")):
         return "gguf"
@@ -119,7 +120,8 @@ def kind_of(path: Path) -> str:
         return "sentencepiece"
     if path.suffix.lower() == ".gguf":
         raise BrokenFileError(f"{path}: not a GGUF file, in spite of its name; download or copy the file again")
-    raise BrokenFileError(f"{path}: neither a HuggingFace tokenizer.json nor a sentencepiece model")
+    guess = guess_content(head, "name a tokenizer.json, a tokenizer.model or a directory with either")
+    raise BrokenFileError(f"{path}: not a tokenizer; it looks like {guess}")
 
 
 def is_rwkv(path: Path) -> bool:

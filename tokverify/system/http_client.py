@@ -191,7 +191,8 @@ class HttpClient:
             raise NoResponseError(f"{shown(request.url)}: no complete response within {seconds:.3g} s") from error
         except (OSError, http.client.IncompleteRead) as error:
             reason = (isinstance(error, OSError) and error.strerror) or summary(error)
-            raise NoResponseError(f"{shown(request.url)}: no complete response ({reason})") from error
+            advice = "check the address, and whether the server is running"
+            raise NoResponseError(f"{shown(request.url)}: no complete response ({reason}); {advice}") from error
         except TokverifyError:
             raise
         except Exception as error:

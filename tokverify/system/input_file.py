@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tokverify.errors import BrokenFileError, TokverifyError
-
-POINTER = b"version https://git-lfs"
-"""The first bytes of the few lines of text that Git LFS leaves in place of a file it has not fetched."""
+from tokverify.system.content import POINTER, guess_content, is_recognized
 
 MAX_POINTER_BYTES = 1024
 """Larger files are never pointers, according to the Git LFS specification."""
@@ -103,6 +101,9 @@ def read_text(path: Path, content: str, max_bytes: int) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        guess = guess_content(data[:64], f"name a text file for the {content}")
+        if is_recognized(guess):
+            raise UnfitContentError(path, 1, f"not text; it looks like {guess}") from None
         line = data.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{data[error.start]:02X} on line {line}"
         raise UnfitContentError(path, line, f"{byte} is not UTF-8; save the file as UTF-8") from error

@@ -74,6 +74,14 @@ TABLE = [
     (["run", MODEL, "-r", REFERENCE, "--revision", "main"], 2, [], ["--revision requires a hub id"]),
     (["run", MODEL, "-r", "{tmp}/bad.json"], 2, [], ["error: {tmp}/bad.json"]),
     (["run", MODEL, "-k", "tabs or emoji"], 2, [], ["no id matches 'tabs or emoji'", "expressions", "repeat -k"]),
+    (["encode", "some text", MODEL], 2, [], ["MODEL comes before TEXT", "swap the two"]),
+    (["explain", "some text", MODEL], 2, [], ["MODEL comes before TEXT"]),
+    (
+        ["run", MODEL, "-r", REFERENCE, "--cases", MODEL],
+        2,
+        [],
+        ["not text; it looks like a GGUF file; name"],
+    ),
     (["run", MODEL.replace("sample.gguf", "smaple.gguf")], 2, [], ["no such file; did you mean '", "/sample.gguf'?"]),
     (
         ["run", MODEL, "-r", REFERENCE.replace("sample.tok", "smaple.tok")],

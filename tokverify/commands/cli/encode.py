@@ -20,6 +20,7 @@ from tokverify.commands.cli.options import (
     model_argument,
     no_color_option,
     parse_special_option,
+    text_argument,
 )
 from tokverify.commands.cli.source import read_raw_text, read_text
 from tokverify.commands.cli.stream import render_options, write_stderr, write_text
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=TextCommand)
 @model_argument
-@click.argument("text", required=False)
+@text_argument
 @file_option
 @llama_cpp_option
 @add_special_option

@@ -17,6 +17,7 @@ from tokverify.commands.cli.options import (
     parse_special_option,
     reference_option,
     stop_at_eos_option,
+    text_argument,
     verbose_option,
 )
 from tokverify.commands.cli.source import parse_ids, read_raw_text
@@ -25,7 +26,7 @@ from tokverify.commands.cli.stream import render_options, write_text
 
 @click.command(cls=TextCommand)
 @model_argument
-@click.argument("text", required=False)
+@text_argument
 @file_option
 @reference_option("whose stages to show as well")
 @click.option("--decode", metavar="IDS", help="Explain how these ids become a text, such as '818 5279'.")

@@ -103,6 +103,15 @@ def _reject_references(ctx: click.Context, _param: object, models: tuple[Path | 
     return models
 
 
+def _reject_swapped(ctx: click.Context, _param: object, text: str | None) -> str | None:
+    """Say so if TEXT and MODEL are swapped, because an existing model makes a text that nobody encodes."""
+    model = str(ctx.params.get("model", ""))
+    if text and text.lower().endswith(".gguf") and Path(text).is_file() and not Path(model).exists():
+        ctx.fail(f"MODEL comes before TEXT, and {text!r} looks like a MODEL; swap the two")
+    return text
+
+
+text_argument = click.argument("text", required=False, callback=_reject_swapped)
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
 SEED_HELP = "The seed of generated texts: the same one generates the same texts."

@@ -12,8 +12,8 @@ from tokverify.case import SHIPPED, is_shipped
 from tokverify.cases.loading import load_cases
 from tokverify.commands.project.start import Start
 from tokverify.errors import TokverifyError
+from tokverify.system.content import POINTER
 from tokverify.system.git import git
-from tokverify.system.input_file import POINTER
 
 CONFIGURATION = Path("tokverify.toml")
 WORKFLOW = Path(".github/workflows/tokverify.yml")

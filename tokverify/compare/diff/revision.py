@@ -15,9 +15,10 @@ from tokverify.location import COMPANIONS
 from tokverify.references import is_kind
 from tokverify.sources.config import beside
 from tokverify.sources.location import file_and_rest
+from tokverify.system.content import POINTER
 from tokverify.system.git import git
 from tokverify.system.http_address import lacks_scheme, scheme_advice
-from tokverify.system.input_file import MAX_POINTER_BYTES, POINTER
+from tokverify.system.input_file import MAX_POINTER_BYTES
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.gguf.cursor import SIZES, Cursor, ValueType
 from tokverify.sources.gguf.window import GgufFile, open_gguf
-from tokverify.system.input_file import POINTER
+from tokverify.system.content import guess_content
 
 if TYPE_CHECKING:
     from array import array
@@ -57,20 +57,8 @@ _DEFAULT_ALIGNMENT = 32
 _LEAST_PAIR = 8 + 1 + 4 + 1
 _LEAST_TENSOR = 8 + 4 + 4 + 8
 
+
 # The first bytes of other files, and advice for each.
-_LOOK_ALIKES = (
-    (POINTER, "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
-    (b"PK\x03\x04", "a zip archive or a PyTorch checkpoint; unpack it, or convert the model to GGUF"),
-    (b"\x1f\x8b", "gzip data; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "zstd data; unpack it first"),
-    (b"\xfd7zXZ\x00", "xz data; unpack it first"),
-    (b"BZh", "bzip2 data; unpack it first"),
-    (b"lmgg", "a GGML file from before GGUF; convert the original model again"),
-    (b"fmgg", "a GGML file from before GGUF; convert the original model again"),
-    (b"tjgg", "a GGML file from before GGUF; convert the original model again"),
-)
-
-
 def read_metadata(path: Path, is_needed: Callable[[str], bool]) -> dict[str, Value]:
     """Read the values of the keys for which `is_needed` returns True, and skip the others.
 
@@ -120,7 +108,8 @@ def read_header(cursor: Cursor) -> tuple[int, int]:
     """Read the numbers of tensors and keys, and detect the byte order; errors are those of `read_metadata`."""
     head = cursor.data.read(0, min(64, len(cursor.data)))
     if not b"GGUF".startswith(head[:4]):
-        raise BrokenFileError(f"{cursor.path}: not a GGUF file; it looks like {_guess_format(head)}")
+        guess = guess_content(head, "name the model's .gguf file")
+        raise BrokenFileError(f"{cursor.path}: not a GGUF file; it looks like {guess}")
     cursor.skip(4)
     # A version is a small number: if its low half is zero, the file has the other byte order.
     cursor.order = ">" if head[4:6] == b"\0\0" else "<"
@@ -133,20 +122,6 @@ def _require_few(cursor: Cursor, count: int, what: str) -> int:
     if count > _MAX_ENTRIES:
         raise UnsupportedError(f"{cursor.path}: {count:,} {what} exceed the limit of {_MAX_ENTRIES:,}")
     return count
-
-
-def _guess_format(head: bytes) -> str:
-    for magic, description in _LOOK_ALIKES:
-        if head.startswith(magic):
-            return description
-    if head[8:10] == b'{"':
-        return "safetensors; convert the model to GGUF"
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text[:1] in {b"{", b"["}:
-        return "JSON text; name the model's .gguf file"
-    if text[:1] == b"<":
-        return "an HTML or XML page; the download may have saved an error page"
-    return "something else; name the model's .gguf file"
 
 
 def _check_version(cursor: Cursor, version: int) -> None:

@@ -1,0 +1,50 @@
+"""Say what a file contains that is not what was expected."""
+
+from __future__ import annotations
+
+POINTER = b"version https://git-lfs"
+"""The first bytes of the few lines of text that Git LFS leaves in place of a file it has not fetched."""
+
+_SOMETHING_ELSE = "something else"
+
+_MAGIC = (
+    ((b"GGUF", b"FUGG"), "a GGUF file"),
+    ((POINTER,), "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
+    ((b"PK\x03\x04",), "a zip archive or a PyTorch checkpoint; unpack it, or convert the model to GGUF"),
+    (tuple(bytes((0x80, version)) for version in range(2, 6)), "a Python pickle; convert the model to GGUF"),
+    ((b"\x1f\x8b",), "gzip data; unpack it first"),
+    ((b"\x28\xb5\x2f\xfd",), "zstd data; unpack it first"),
+    ((b"\xfd7zXZ\x00",), "xz data; unpack it first"),
+    ((b"BZh",), "bzip2 data; unpack it first"),
+    ((b"PAR1",), "a Parquet file"),
+    ((b"lmgg", b"fmgg", b"tjgg"), "a GGML file from before GGUF; convert the original model again"),
+)
+"""What files begin with -> what they are, and what to do about it where that is clear."""
+
+
+def guess_content(head: bytes, otherwise: str) -> str:
+    """Guess what a file is by its first bytes; `otherwise` says what to do if that does not follow from it."""
+    for beginnings, description in _MAGIC:
+        if head.startswith(beginnings):
+            return description if ";" in description else f"{description}; {otherwise}"
+    if head[8:10] == b'{"':
+        return "safetensors; convert the model to GGUF"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] == b"<":
+        return "an HTML or XML page; the download may have saved an error page"
+    kind = "JSON text" if text[:1] in {b"{", b"["} else "text" if _is_text(head) else _SOMETHING_ELSE
+    return f"{kind}; {otherwise}"
+
+
+def is_recognized(guess: str) -> bool:
+    """Whether a guess names a kind of binary file."""
+    return not guess.startswith(("text;", "JSON text;", f"{_SOMETHING_ELSE};"))
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        # The last character may be cut.
+        return error.start > len(head) - 4 and error.reason == "unexpected end of data"
+    return b"\0" not in head
