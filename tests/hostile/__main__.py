@@ -12,7 +12,9 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from math import inf
 from pathlib import Path
+from time import monotonic
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
@@ -31,7 +33,11 @@ def main() -> int:
     # What exists now is not copied when a fork collects garbage.
     gc.freeze()
     with tempfile.TemporaryDirectory() as name:
+        number = arguments.start - 1
+        deadline = monotonic() + 60 * arguments.minutes
         for number in range(arguments.start, arguments.start + arguments.count):
+            if monotonic() > deadline:
+                break
             item = _make(Path(name), number, kinds, arguments)
             for failure in check_item(item, costs):
                 failures[f"{item.kind} {failure.command[0]}"] += 1
@@ -39,7 +45,7 @@ def main() -> int:
                 if arguments.keep:
                     shutil.copytree(item.path.parent, arguments.keep / item.name, dirs_exist_ok=True)
             shutil.rmtree(item.path.parent)
-    print(f"seed {arguments.seed}, files {arguments.start} to {arguments.start + arguments.count - 1}, {costs}")
+    print(f"seed {arguments.seed}, files {arguments.start} to {number}, {costs}")
     print(f"{failures.total()} failures {dict(failures)}")
     return 1 if failures else 0
 
@@ -49,6 +55,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0, help="the number of the first file")
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=inf, help="begin no file after this time")
     parser.add_argument(
         "--mutate", type=int, default=20, metavar="PERCENT", help="the share of files damaged after all"
     )
