@@ -151,6 +151,23 @@ def merges(scheme: str) -> dict[str, Any]:
     }
 
 
+def test_pieces_with_a_space_inside_are_a_limit_if_metaspace_splits_there(tmp_path: Path):
+    spec = unigram_spec({"▁": -1, "▁▁": -1.5, "a": -1, "▁a": -1.5, "a▁a": -2}, add_space_prefix=True)
+    vocab = list(map(list, zip(spec.tokens, spec.scores or (), strict=True)))
+    document = metaspace("always", vocab=vocab)
+    texts = ("a  a", "a   a", "a a")
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(spec, path, texts), "TL021")
+    assert read_spec(path).tokens == spec.tokens
+    assert any("does not split texts at spaces" in sentence for sentence in read_spec(path).left_out)
+    lowered = [score - 9 * (piece == "▁a") for piece, score in zip(spec.tokens, spec.scores or (), strict=True)]
+    assert_different(verify(replace(spec, scores=lowered), path, texts))
+    unsplit = {**document["pre_tokenizer"], "split": False}
+    whole = write_json(tmp_path / "whole.json", {**document, "pre_tokenizer": unsplit, "decoder": unsplit})
+    report = verify(spec, whole, texts)
+    assert not any(result.explained_by or result.fails for result in report.results)
+
+
 PREFIXED: Mapping[str, Sequence[str]] = {
     "first": ("<s>ab", " ab", "ab<s> b", "ab", "  "),
     "always": (" ab", "<s> ab", "a"),

@@ -97,7 +97,12 @@ def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ..
     for kept in ([stage for stage in stages if has_counterpart(stage)], []):
         if kept != kept_stages[-1]:
             kept_stages.append(kept)
-    for flipped, option in ((document, ()), *_flip_ignore_merges(document), *_take_nearest(document)):
+    for flipped, option in (
+        (document, ()),
+        *_flip_ignore_merges(document),
+        *_take_nearest(document),
+        *_unsplit(document),
+    ):
         for kept in kept_stages:
             yield replace(flipped, normalizer=kept), (*_omit_normalizers(stages, kept), *option)
 
@@ -138,6 +143,17 @@ def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[Omission
             "pre_tokenizer: llama.cpp has none that splits texts exactly like this one; the file names the nearest"
         )
         yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
+
+
+def _unsplit(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+    """Yield the document without the split of Metaspace, which llama.cpp's unigram model does not do."""
+    if document.model_type != "Unigram":
+        return
+    stages = [{**stage, "split": False} if stage["type"] == "Metaspace" else stage for stage in document.pre_tokenizer]
+    if stages != list(document.pre_tokenizer):
+        sentence = "pre_tokenizer Metaspace split: llama.cpp does not split texts at spaces"
+        outline = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}}
+        yield replace(document, pre_tokenizer=stages), (Omission(sentence, outline),)
 
 
 def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, ...]]:
