@@ -106,9 +106,9 @@ def test_any_byte_but_zero_is_true(write):
         (b'\xef\xbb\xbf\n {"version"', "JSON"),
         (b"\n<!DOCTYPE html>", "HTML"),
         (b"tjgg\x03\0\0\0", "before GGUF"),
-        (b"\x1b[31m", "something else; name the model's .gguf file"),
+        (b"\x1b[31m", "text; name the model's .gguf file"),
         (b"\0", "something else; name the model's .gguf file"),
-        (b"secret", "something else; name the model's .gguf file"),
+        (b"secret", "text; name the model's .gguf file"),
     ],
 )
 def test_files_of_other_formats_are_described(write, head: bytes, said: str):

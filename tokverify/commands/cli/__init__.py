@@ -34,7 +34,7 @@ _TASKS: Mapping[str, Mapping[str, str]] = {
     "Set up": {
         "init": "Set up a repository: tokverify.toml and a GitHub workflow.",
         "cases": "List cases, check suites, or record what they expect.",
-        "report": "Show a saved report in any format, compare two, or check a certificate.",
+        "report": "Show a saved report in any format, or compare two.",
         "demo": "Verify a sample that matches its reference, and a broken one.",
     },
 }

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects, rule_options
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
-from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, jobs_option, models_argument, reference_option, report_options
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.renamed import old_command
@@ -40,7 +40,7 @@ class AuditOptions(ReportOptions):
 @models_argument(required=True)
 @reference_option("to compare with", "; without one, only the file itself is checked")
 @rule_options
-@click.option("--baseline", type=PATH, metavar="FILE", help="Accept what this file lists.")
+@baseline_option
 @fail_on_option("findings")
 @jobs_option(1)
 @report_options(FORMATS["audit"])

@@ -16,13 +16,14 @@ from tokverify.system.output_file import check_writable
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
+baseline_option = click.option(
+    "--baseline",
+    type=PATH,
+    metavar="FILE",
+    help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
+)
 _OPTIONS = (
-    click.option(
-        "--baseline",
-        type=PATH,
-        metavar="FILE",
-        help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
-    ),
+    baseline_option,
     click.option(
         "--accept",
         "--update-baseline",
