@@ -14,6 +14,7 @@ from tokverify.compare.reference_ranking import read_ranking
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
+from tokverify.engine.requirement import describe_needs
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
@@ -411,7 +412,8 @@ class OpenedModel(Opened):
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
         build = self.encoder.settings.build
         other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
-        caveat = "; ".join([*self.spec.left_out, *other])
+        needs = describe_needs(self.spec)
+        caveat = "; ".join([*self.spec.left_out, *other, *([f"needs {needs}"] if needs else [])])
         return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
 
     @property
