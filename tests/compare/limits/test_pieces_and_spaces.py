@@ -217,6 +217,14 @@ def test_a_nul_in_a_piece_is_a_limit_unless_the_file_lacks_the_piece(tmp_path: P
     )
 
 
+def test_the_name_of_an_empty_piece_is_found_instead_of_its_nul(tmp_path: Path):
+    spec = unigram_spec({"▁": -1, "a": -1, "\0": -1}, add_space_prefix=True)
+    vocab = list(map(list, zip(spec.tokens, spec.scores or (), strict=True)))
+    path = write_json(tmp_path / "tokenizer.json", metaspace("always", vocab=vocab))
+    name = f"[EMPTY_{spec.tokens.index(chr(0))}]"
+    assert_limit(verify(spec, path, ("a\0a", f"a{name}a", name)), "TL017")
+
+
 def test_the_unknown_token_in_a_text_is_a_convention_unless_it_is_a_control_token(tmp_path: Path):
     document = merges("always")
     document["added_tokens"] = document["added_tokens"][1:]

@@ -19,8 +19,8 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
     """llama.cpp ends a piece at a NUL character, so that no piece contains one.
 
     What llama.cpp does:
-        It reads pieces as C strings. A piece that is only a NUL (U+0000) becomes empty and is never found; a NUL in a
-        text is then encoded as a byte, or is unknown.
+        It reads pieces as C strings. A piece that is only a NUL (U+0000) becomes empty, and is then called `[EMPTY_7]`
+        or the like, which is found in texts instead; a NUL in a text is encoded as a byte, or is unknown.
 
     Which models:
         Those whose vocabulary contains the character itself and not only its byte, such as InternLM 2.
@@ -38,10 +38,12 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
         if _NUL in piece and declared[id] == piece != effective[id]
     }
     if pieces:
+        # llama.cpp matches the name that it gives to an empty piece, such as `[EMPTY_7]`.
+        affected = (_NUL, *(effective[id] for id in pieces))
         count = plural(len(pieces), "piece")
         yield Counterfactual(
             reason=f"llama.cpp ends {count} at a NUL",
             sentence=f"reading {count} with the NUL in it",
             deviation=Deviation(pieces=pieces),
-            applies=lambda target: _NUL in target.text,
+            applies=lambda target: any(text in target.text for text in affected),
         )
