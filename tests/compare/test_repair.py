@@ -124,7 +124,12 @@ def test_a_reference_that_reads_the_model_cannot_repair_it(reference: str | None
         (FIX, "m.gguf", "tokverify fix m.gguf -r REFERENCE -o m-fixed.gguf", "shipped cases reveal"),
         (FIX, None, "tokverify fix MODEL -r REFERENCE -o FIXED.gguf", "shipped cases reveal"),
         ("tokverify fix 'MODEL", "m.gguf", "tokverify fix 'MODEL", "shipped cases reveal"),
-        (set_flag("a.key", value=False, declared=True), "m.gguf", "gguf-set-metadata m.gguf a.key ''", "in place"),
+        (
+            set_flag("a.key", value=False, declared=True),
+            "m.gguf",
+            "gguf-set-metadata --force m.gguf a.key ''",
+            "in place",
+        ),
     ],
 )
 def test_unknown_files_are_left_to_be_filled_in(repair: str, model: str | None, command: str, remark: str):

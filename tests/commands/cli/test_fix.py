@@ -131,7 +131,7 @@ def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
     assert spec.add_space_prefix is False
     code, output = run(model, "--dry-run")
     assert code == 1
-    command = f"gguf-set-metadata {model} tokenizer.ggml.add_space_prefix ''"
+    command = f"gguf-set-metadata --force {model} tokenizer.ggml.add_space_prefix ''"
     assert command in re.sub(r" \\\n *", " ", output)
 
 

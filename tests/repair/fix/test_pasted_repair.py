@@ -192,8 +192,7 @@ def test_the_pasted_command_of_the_gguf_package_repairs_the_file(files: tuple[st
     assert command[0] == "gguf-set-metadata"
     subprocess.run(
         [sys.executable, "-m", "gguf.scripts.gguf_set_metadata", *command[1:]],
-        input="YES\n",
-        text=True,
+        stdin=subprocess.DEVNULL,
         check=True,
         capture_output=True,
     )

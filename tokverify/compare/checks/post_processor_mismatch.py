@@ -28,8 +28,9 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
         Qwen3-Embedding ends every text with `<|endoftext|>`, which only the template in its tokenizer.json declares.
 
     How to repair:
-        Set the flag or the id: `gguf-set-metadata MODEL tokenizer.ggml.add_bos_token true` if the key already exists
-        (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it does not.
+        Set the flag or the id: `gguf-set-metadata --force MODEL tokenizer.ggml.add_bos_token true` if the key already
+        exists (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it does
+        not.
 
     Threads:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,
