@@ -52,8 +52,8 @@ def set_flag(key: str, *, value: bool, declared: bool) -> str:
     """Describe how to set a flag: in the file if it is declared there, or else when running llama.cpp."""
     if not declared:
         return f"llama.cpp's --override-kv {key}=bool:{str(value).lower()}, or convert again with the flag set"
-    # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "". Without
-    # --force, it waits for an answer.
+    # subtle: the script converts the text with bool(), which is True for `false` and `0`, and False only for "".
+    # Without --force, it waits for an answer.
     return shlex.join(["gguf-set-metadata", "--force", "MODEL", key, "true" if value else ""])
 
 

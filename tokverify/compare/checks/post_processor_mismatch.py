@@ -29,8 +29,8 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
 
     How to repair:
         Set the flag or the id: `gguf-set-metadata --force MODEL tokenizer.ggml.add_bos_token true` if the key already
-        exists (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it does
-        not.
+        exists (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it
+        does not.
 
     Threads:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,

@@ -45,8 +45,8 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
 
     How to repair:
         Convert again from the reference, or copy its merges or scores with `tokverify fix MODEL -r REFERENCE -o FIXED`.
-        Flags can be set: `gguf-set-metadata --force MODEL tokenizer.ggml.add_space_prefix ''` turns off one that is declared,
-        `--override-kv` sets one that is not.
+        Flags can be set: `gguf-set-metadata --force MODEL tokenizer.ggml.add_space_prefix ''` turns off one that is
+        declared, `--override-kv` sets one that is not.
 
     Threads:
         ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
