@@ -26,7 +26,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.references import open_reference
-from tokverify.sources.tiktoken.published import ORIGINALS
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec
 

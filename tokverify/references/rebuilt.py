@@ -17,6 +17,7 @@ from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import raised_as
 
@@ -30,17 +31,9 @@ CAVEAT = (
     "the conversion dropped, is wrong on both sides"
 )
 
-_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_CL100K = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 PATTERNS: Mapping[str, tuple[str, ...]] = {
-    "gpt-2": (_GPT2,),
-    "mpt": (_GPT2,),
-    "llama-bpe": (_CL100K % r"\p{N}{1,3}",),
-    "qwen2": (_CL100K % r"\p{N}",),
-    "default": (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
+    **{name: (ORIGINALS[name],) for name in ("gpt-2", "llama-bpe", "qwen2")},
+    "default": (r"[\p{P}\$\+<=>\^~\|]+", ORIGINALS["gpt-2"], r"\p{N}+", "[0-9][0-9][0-9]"),
 }
 """The patterns of the models after which the pre-tokenizers are named, as published in their tokenizer.json.
 

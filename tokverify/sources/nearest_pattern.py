@@ -8,6 +8,8 @@ from functools import cache
 from tokverify.cases.loading import load_cases
 from tokverify.engine.pre_search import PROBES
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.engine.unicode_version import has_unassigned
+from tokverify.sources.original_pattern import ORIGINALS
 
 _LONGEST_SAMPLE = 200
 """In characters; pre-tokenizers are compared on shorter texts only."""
@@ -18,13 +20,36 @@ _TOO_MANY = 5
 
 @cache
 def probe_texts() -> Sequence[str]:
-    """Return the texts on which pre-tokenizers are compared; always the same, because a user's may be in one script."""
+    """Return the texts on which pre-tokenizers are compared; always the same, because a user's may be in one script.
+
+    Like `PROBES`, they contain no character that is newer than llama.cpp's Unicode tables.
+    """
     samples = [case.text for case in load_cases() if len(case.text) <= _LONGEST_SAMPLE]
-    return list(dict.fromkeys([*PROBES, *samples]))
+    return [text for text in dict.fromkeys([*PROBES, *samples]) if not has_unassigned(text)]
+
+
+def original_name(pre_tokens: Sequence[list[str]]) -> str | None:
+    """Return the name that llama.cpp's converter gives a pattern that splits `probe_texts` like this, if there is one.
+
+    What llama.cpp makes of the name may be something else.
+    """
+    import regex
+
+    for name, pattern in ORIGINALS.items():
+        split = regex.compile(pattern, regex.V1).findall
+        if all(split(text) == wanted for text, wanted in zip(probe_texts(), pre_tokens, strict=True)):
+            return name
+    return None
 
 
 def nearest_names(pre_tokens: Sequence[list[str]], *, ignore_merges: bool) -> list[str]:
-    """Return the names that split the most of `probe_texts` like this; none if all split too many differently."""
+    """Return the names that split the most of `probe_texts` like this; none if all split too many differently.
+
+    The name that the converter gives the pattern is nearer than any other.
+    """
+    original = original_name(pre_tokens)
+    if original and PRE_TOKENIZERS[original].ignore_merges == ignore_merges:
+        return [original]
     wanted = list(zip(probe_texts(), pre_tokens, strict=True))
     most = len(wanted) // _TOO_MANY
     names: list[str] = []
@@ -45,3 +70,11 @@ def count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, l
         if most is not None and count > most:
             break
     return count
+
+
+def surpasses(one: PreTokenizer, other: PreTokenizer, wanted: Sequence[tuple[str, list[str]]]) -> bool:
+    """Whether one pre-tokenizer splits all texts as wanted that another does, and more."""
+    split = splitter(other)
+    right = [(text, pre_tokens) for text, pre_tokens in wanted if split(text) == pre_tokens]
+    fewer = len(wanted) - len(right) - 1
+    return not count_differences(one, right, 0) and count_differences(one, wanted, fewer) <= fewer

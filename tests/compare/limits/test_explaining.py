@@ -22,6 +22,7 @@ from tokverify.references import open_reference
 from tokverify.repair.diagnosis import diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.sources.tokenizer_file import read_spec as read_spec_of
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -435,3 +436,16 @@ def test_bytes_without_pieces_are_a_limit_unless_merges_are_lost(tmp_path: Path)
     texts = ("aéb", "ab aéb<x>")
     assert_limit(verify(spec, path, texts), "TL020")
     assert_different(verify(replace(spec, merges=[]), path, texts))
+
+
+def test_the_converter_s_name_is_the_nearest_although_another_splits_more_texts_alike(tmp_path: Path):
+    # By `kimi-k2`, llama.cpp splits this pattern with a function that ignores case; `granite-embed-multi-97m` does not,
+    # and splits fewer of the texts on which names are compared differently, but never separates Chinese.
+    spec = bpe_spec(["a b", "A B", "ab AB", "Ġ ä"], {}, pre="kimi-k2")
+    document = bpe_document(spec, pre_tokenizer=split_by(ORIGINALS["kimi-k2"]))
+    path = write_json(tmp_path / "tokenizer.json", document)
+    texts = ("ab", "abAB", "a 中")
+    assert_limit(verify(spec, path, texts), "TL012")
+    for wrong in ("granite-embed-multi-97m", "gpt-4o", "tekken", "llama-bpe"):
+        assert_different(verify(replace(spec, pre=wrong), path, texts))
+    assert read_spec_of(path).pre == "kimi-k2"

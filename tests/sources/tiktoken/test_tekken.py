@@ -11,7 +11,7 @@ from tokverify.compare.convert import convert
 from tokverify.engine.pre_search import PROBES
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
-from tokverify.sources.tiktoken.published import ORIGINALS
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.sources.tiktoken.tekken import read_spec
 from tokverify.spec import TokenType
 

@@ -19,19 +19,21 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         GGUF stores no patterns, only names of patterns that llama.cpp contains, in versions that its own engine for
         regular expressions can run. Some of them are not exactly those of the model; for example, combining marks are
-        not part of a word in its version of tekken's pattern.
+        not part of a word in its version of tekken's pattern, and its version of Kimi K2's ignores case.
 
     Which models:
-        Mistral with tekken (Nemo, Small 3 and others), GPT-4o, and models with patterns of their own. Texts with
-        combining marks are affected: Arabic with vowels, Indic scripts, Thai.
+        Mistral with tekken (Nemo, Small 3 and others), GPT-4o, Kimi K2, and models with patterns of their own. Texts
+        with combining marks are affected (Arabic with vowels, Indic scripts, Thai); for Kimi K2, words with capitals
+        inside, too.
 
     How to live with it:
-        Expect more tokens, and a somewhat worse model, for these scripts.
+        Expect other tokens, and a somewhat worse model, for these texts.
 
     What it does not explain:
         A file whose pre-tokenizer is not the nearest: another name splits fewer texts differently, or is as near and
-        right about `ignore_merges`. Such a file is wrong, and its repair is that name. And a reference that splits its
-        own tokens, as it does if a library has lost a stage (TV213).
+        right about `ignore_merges`; or it is the name that llama.cpp's converter gives this pattern, and no other is
+        right in all that this one is. Such a file is wrong, and its repair is that name. And a reference that splits
+        its own tokens, as it does if a library has lost a stage (TV213).
     """
     split = sides.split
     if split is None or not sides.nearest or any(find_lost_tokens(sides.encoder, sides.facts)):

@@ -12,7 +12,7 @@ from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
-from tokverify.sources.nearest_pattern import count_differences, probe_texts
+from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.tiktoken.reader import count_unmerged
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.tokenizer import PatternHolding
@@ -96,7 +96,8 @@ class Sides:
 
         One is nearer if it splits fewer texts differently from the reference without being wrong about
         `ignore_merges`, or is right about that without splitting more texts differently; or if it splits all of them
-        as the reference does, and `ignore_merges` makes no difference.
+        as the reference does, and `ignore_merges` makes no difference. The name that llama.cpp's converter gives the
+        reference's pattern is the nearest unless another one is right wherever this one is, and elsewhere, too.
         """
         split, wanted = self.split, self.facts.ignore_merges
         if split is None:
@@ -105,6 +106,8 @@ class Sides:
         wanted_splits = [(text, split(text)) for text in probe_texts()]
         most = count_differences(own, wanted_splits, None)
         is_wrong = wanted is not None and own.ignore_merges != wanted
+        original = original_name([pieces for _, pieces in wanted_splits]) if most else None
+        converted = PRE_TOKENIZERS[original].patterns if original else None
         rivals: list[PreTokenizer] = []
         for other in {(each.patterns, each.ignore_merges): each for each in PRE_TOKENIZERS.values()}.values():
             if other.byte_level != own.byte_level:
@@ -115,7 +118,12 @@ class Sides:
                     return None
                 continue
             count = count_differences(other, wanted_splits, most)
-            if count < most or (count == most and is_wrong and not other_is_wrong):
+            is_nearer = count < most
+            if converted == other.patterns != own.patterns:
+                is_nearer = not surpasses(own, other, wanted_splits)
+            elif converted == own.patterns:
+                is_nearer = is_nearer and surpasses(other, own, wanted_splits)
+            if is_nearer or (count == most and is_wrong and not other_is_wrong):
                 return None
             if count == most and other.patterns != own.patterns:
                 rivals.append(other)

@@ -278,16 +278,20 @@ class Measuring:
         """Return results with the limits that explain them.
 
         A case that gives the same wrong ids again mostly has the same explanation. Deviating encoders take long to
-        build, so a candidate with which more cases fail than before gets only explanations that are known.
+        build, so of a candidate with which more cases fail than before, only those up to the first are explained that
+        no limit explains.
         """
         failing = [result for result in results if result.fails]
-        if is_original or exactly or len(failing) <= self._fewest:
+        is_promising = is_original or exactly or len(failing) <= self._fewest
+        for result in failing:
+            key = result.case.name, result.actual
+            if exactly or key not in self._explained:
+                self._explained[key] = explainer.explain(result).explained_by
+            if not self._explained[key] and not is_promising:
+                break
+        self._limits |= {limit.code: limit for limit in explainer.known_limits()}
+        if is_promising:
             self._fewest = min(self._fewest, len(failing))
-            for result in failing:
-                key = result.case.name, result.actual
-                if exactly or key not in self._explained:
-                    self._explained[key] = explainer.explain(result).explained_by
-            self._limits |= {limit.code: limit for limit in explainer.known_limits()}
         return [
             replace(result, explained_by=self._explained.get((result.case.name, result.actual), ()))
             if result.fails

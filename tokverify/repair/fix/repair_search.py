@@ -21,7 +21,7 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.every_token import EveryToken
-from tokverify.repair.fix.measure import CASES, DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.measure import DECODING, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
@@ -102,22 +102,16 @@ class RepairSearch:
         return not self.measure.is_clean and len(self.parts) + len(self._rejected) < _ROUNDS and not is_spent
 
     def _next_change(self) -> tuple[TokenizerChange, Measure] | None:
-        """Return the first change that makes the tokenizer better in one way and worse in none, and its measure.
-
-        If there is none, a name of a pre-tokenizer may be nearer than that of the file.
-        """
-        nearest: tuple[TokenizerChange, Measure] | None = None
+        """Return the first change that makes the tokenizer better in one way and worse in none, and its measure."""
         for change in self.candidates.changes(self.current, self.measure):
             if change.sentence in self._rejected:
                 continue
             found = self._measuring.measure(change.transform(self.current))
             if found.improves(self.measure):
                 return change, found
-            if nearest is None and _is_nearest_name(change, found, self.measure):
-                nearest = change, found
             if self._measuring.budget.is_spent:
                 break
-        return nearest
+        return None
 
     def _take(self, change: TokenizerChange, measure: Measure) -> None:
         """Make a change, unless texts for the tokens that it changes show that it does more harm than good."""
@@ -130,7 +124,7 @@ class RepairSearch:
             return
         self.before = self._measuring.measure(self._spec)
         last = self.before if previous is self._spec else self._measuring.measure(previous)
-        if self.measure.total > last.total and not _is_nearest_name(change, self.measure, last):
+        if self.measure.total > last.total:
             self._rejected.add(self.parts.pop().sentence)
             self.current, self.measure = previous, last
 
@@ -159,21 +153,6 @@ class RepairSearch:
         size = len(reduce(TokenizerChange.then, parts).transform(self._spec).tokens)
         rows = self._declaration.embedding_rows or 0
         return [*parts, padding(size, rows)] if size != len(self._spec.tokens) and size < rows else parts
-
-
-def _is_nearest_name(change: TokenizerChange, found: Measure, before: Measure) -> bool:
-    """Whether a change is a name of a pre-tokenizer with which all cases match that failed before, and hardly any fail.
-
-    There are few such names, and llama.cpp may not do all that the right one stands for. The texts that a search makes
-    show that of the name that it tries, and so speak against each of them.
-    """
-    failing = {result.case.name for result in before.results if result.fails and not is_generated(result.case)}
-    is_better = found.compared[CASES] < before.compared[CASES]
-    return (
-        change.kind == "pre"
-        and is_better
-        and failing.isdisjoint(result.case.name for result in found.results if result.fails)
-    )
 
 
 class Candidates:

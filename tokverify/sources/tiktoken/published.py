@@ -17,6 +17,7 @@ from pathlib import Path
 from tokverify.engine.pre_pattern import COVERING
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.sources.original_pattern import CL100K, GPT2, O200K, ORIGINALS
 from tokverify.text.wording import short_repr
 
 END = "<|endoftext|>"
@@ -39,34 +40,6 @@ class Published:
     """Whether the original reader begins a text with BOS."""
     pre: str | None = None
     """The `tokenizer.ggml.pre` that was named; None if it is to be found by the pattern."""
-
-
-_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-_CL100K = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
-    r"|\s+(?!\S)|\s"
-)
-_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_CASED_WORDS = (
-    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+%s|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*%s"
-    r"|%s| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_O200K = _CASED_WORDS % (f"{_CONTRACTIONS}?", f"{_CONTRACTIONS}?", r"\p{N}{1,3}")
-_WORDS = rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|%s| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_LLAMA3, _QWEN = _WORDS % r"\p{N}{1,3}", _WORDS % r"\p{N}"
-
-ORIGINALS: Mapping[str, str] = {
-    "gpt-2": _GPT2,
-    "llama-bpe": _LLAMA3,
-    "qwen2": _QWEN,
-    "gpt-4o": _O200K,
-    "tekken": _CASED_WORDS % ("", "", r"\p{N}"),
-}
-"""Name of a pre-tokenizer -> the pattern that llama.cpp's converter gives this name to.
-
-subtle: llama.cpp splits differently by `gpt-4o` and `tekken`: it does not treat combining marks as parts of words.
-"""
 
 
 def _number(texts: Sequence[str], first: int) -> dict[str, int]:
@@ -131,25 +104,25 @@ def _whisper(first: int, languages: int) -> dict[str, int]:
 
 
 def _llama3(texts: Sequence[str], roles: Mapping[str, str], digest: str = "") -> Published:
-    return Published(_LLAMA3, _LLAMA3_SIZE, _number(texts, _LLAMA3_SIZE), digest, roles, add_bos=True)
+    return Published(ORIGINALS["llama-bpe"], _LLAMA3_SIZE, _number(texts, _LLAMA3_SIZE), digest, roles, add_bos=True)
 
 
 PUBLISHED: Mapping[str, Published] = {
-    "gpt2": Published(_GPT2, 50256, {END: 50256}),
+    "gpt2": Published(GPT2, 50256, {END: 50256}),
     "r50k_base": Published(
-        _GPT2,
+        GPT2,
         50256,
         {END: 50256},
         "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
     ),
     "p50k_base": Published(
-        _GPT2,
+        GPT2,
         50280,
         {END: 50256},
         "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
     ),
     "cl100k_base": Published(
-        _CL100K,
+        CL100K,
         100256,
         {
             END: 100257,
@@ -161,7 +134,7 @@ PUBLISHED: Mapping[str, Published] = {
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
     "o200k_base": Published(
-        _O200K,
+        O200K,
         199998,
         {END: 199999, "<|endofprompt|>": 200018},
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -172,7 +145,7 @@ PUBLISHED: Mapping[str, Published] = {
     "llama3.0": _llama3(_LLAMA30_TEXTS, _LLAMA3_ROLES),
     "llama3.1": _llama3(_LLAMA31_TEXTS, _LLAMA31_ROLES),
     "llama4": Published(
-        _O200K,
+        O200K,
         _LLAMA4_SIZE,
         _number([*_LLAMA4_TEXTS, *_reserved(0, _LLAMA4_SPECIAL - len(_LLAMA4_TEXTS))], _LLAMA4_SIZE),
         "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed",
@@ -180,19 +153,19 @@ PUBLISHED: Mapping[str, Published] = {
         add_bos=True,
     ),
     "qwen": Published(
-        _QWEN,
+        ORIGINALS["qwen2"],
         151643,
         _number(_QWEN_TEXTS, 151643),
         "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
     ),
     "whisper": Published(
-        _GPT2,
+        GPT2,
         50257,
         _whisper(50257, 99),
         "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126",
     ),
-    "whisper-large-v3": Published(_GPT2, 50257, _whisper(50257, 100)),
-    "whisper.en": Published(_GPT2, 50256, _whisper(50256, 99)),
+    "whisper-large-v3": Published(GPT2, 50257, _whisper(50257, 100)),
+    "whisper.en": Published(GPT2, 50256, _whisper(50256, 99)),
 }
 """Name -> what is known of a vocabulary. Entries with equal ranks differ in the special tokens of their readers."""
 

@@ -21,8 +21,8 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.nearest_pattern import nearest_names, probe_texts
-from tokverify.sources.tiktoken.published import ORIGINALS, published_for
+from tokverify.sources.nearest_pattern import nearest_names, original_name, probe_texts
+from tokverify.sources.tiktoken.published import published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
@@ -156,12 +156,11 @@ def _pre_tokenizer(file: Path, pattern: str, ranks: Mapping[bytes, int]) -> str:
     """
     pre_tokens = split_probes(file, pattern)
     names = find_matching_names(pre_tokens)
-    nearest = next((name for name, original in ORIGINALS.items() if original == pattern), None)
-    if not names and nearest:
-        return nearest
     if not names:
         spelled = split_probes(file, pattern, probe_texts())
         found = [[from_byte_level(each).decode() for each in pieces] for pieces in spelled]
+        if original := original_name(found):
+            return original
         names = nearest_names(found, ignore_merges=True)
     if not names:
         raise UnsupportedError(f"{file}: the pattern: {explain_no_match(pre_tokens)}")
@@ -185,7 +184,8 @@ def split_probes(file: Path, pattern: str, texts: Sequence[str] = PROBES) -> Seq
     # subtle: such as `(a+)+$`, which takes exponential time.
     deadline = time.monotonic() + _PATTERN_SECONDS
     with raised_as(UnsupportedError, f"{file}: the pattern cannot be used"):
-        compiled = regex.compile(pattern)
+        # Sets such as `[\p{L}&&[^\p{Han}]]` are read as tiktoken does only in version 1.
+        compiled = regex.compile(pattern, regex.V1)
         pre_tokens: list[list[str]] = []
         for text in texts:
             matches = compiled.finditer(text, timeout=max(_LEAST_SECONDS, deadline - time.monotonic()))
