@@ -241,7 +241,8 @@ def _listed_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
     if facts.gguf_spec is not None and facts.gguf_spec.types is not None:
         return [TokenType(type) for type in facts.gguf_spec.types]
-    if facts.added_tokens is not None and (facts.spec is None or not depends_on_types(spec)):
+    is_read_alike = facts.spec is not None and (depends_on_types(spec) or facts.spec.model == spec.model)
+    if facts.added_tokens is not None and not is_read_alike:
         added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
         return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:

@@ -449,3 +449,34 @@ def test_the_converter_s_name_is_the_nearest_although_another_splits_more_texts_
     for wrong in ("granite-embed-multi-97m", "gpt-4o", "tekken", "llama-bpe"):
         assert_different(verify(replace(spec, pre=wrong), path, texts))
     assert read_spec_of(path).pre == "kimi-k2"
+
+
+@pytest.mark.parametrize("type", [NORMAL, USER_DEFINED])
+def test_a_run_of_markers_that_the_reference_matches_is_a_limit_whatever_its_type(tmp_path: Path, type: int):
+    # Merges make the same token of spaces; of a literal run, they take the space beside it, too.
+    vocab = ["<unk>", "<bos>", "▁", "▁▁", "▁▁▁", "a", "▁a"]
+    run = "▁▁" if type == NORMAL else "  "
+    spec = TokenizerSpec(
+        model="gemma4",
+        tokens=[run if text == "▁▁" else text for text in vocab],
+        types=[TokenType.UNKNOWN.value, CONTROL, NORMAL, type, NORMAL, NORMAL, NORMAL],
+        merges=["▁ ▁", "▁▁ ▁", "▁ a"],
+        special_ids={"unk": 0, "bos": 1},
+    )
+    document = {
+        "version": "1.0",
+        "added_tokens": [added(1, "<bos>"), added(3, "▁▁", special=False)],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "BPE",
+            "vocab": {token: id for id, token in enumerate(vocab)},
+            "merges": list(spec.merges or ()),
+            "unk_token": "<unk>",
+        },
+    }
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(spec, path, ("a  a", "a▁▁ a", "a▁▁")), "TL005")
+    assert_different(verify(replace(spec, merges=["▁ ▁"]), path, ("a a", "a▁▁ a")))

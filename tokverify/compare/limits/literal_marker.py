@@ -19,7 +19,8 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Pieces contain a `▁` for a space or for the beginning of a word. llama.cpp looks for added tokens, which GGUF
         stores with spaces, before it replaces spaces by `▁`; the reference does so afterwards, so a `▁` beside a space
-        counts as a second space there. WordPiece in llama.cpp lets a `▁` inside a word begin another word.
+        counts as a second space there. Or the reference finds a run of `▁` as an added token, and llama.cpp merges it
+        with the spaces beside it. WordPiece in llama.cpp lets a `▁` inside a word begin another word.
 
     Which models:
         Gemma (tokens for runs of spaces), and BERT models.
@@ -39,10 +40,11 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
         )
     elif sides.settings.escape_whitespaces:
         if texts := _literal_texts(sides):
+            ordinary = {id: False for id in texts if id not in sides.added}
             yield Counterfactual(
                 reason="llama.cpp looks for spaces where the reference looks for the literal ▁ of an added token",
                 sentence="matching added tokens with a literal ▁",
-                deviation=Deviation(texts=texts),
+                deviation=Deviation(texts=texts, specials=ordinary),
                 applies=lambda target: ESCAPED_SPACE in target.text,
             )
         yield Counterfactual(
@@ -54,14 +56,20 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
 
 
 def _literal_texts(sides: Sides) -> dict[int, str]:
-    """Return the texts of added tokens that the reference matches with `▁`, and the file with spaces."""
+    """Return the texts of added tokens that the reference matches with `▁`, and the file with spaces.
+
+    In the file, each is an added token, or an ordinary one that merges make of the spaces.
+    """
     document = sides.facts.document
     entries = document.added_tokens if document else ()
-    return {
+    texts = {
         entry["id"]: entry["content"]
         for entry in entries
         if ESCAPED_SPACE in entry["content"]
         and not entry.get("normalized")
-        and entry["id"] in sides.added
-        and sides.added[entry["id"]].text == unescape_spaces(entry["content"])
+        and entry["id"] < len(sides.settings.pieces)
     }
+    own = {
+        id: sides.added[id].text if id in sides.added else unescape_spaces(sides.settings.pieces[id]) for id in texts
+    }
+    return {id: text for id, text in texts.items() if own[id] == unescape_spaces(text)}

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.repair.probed_type_change import confirmed_by_probing
 from tokverify.repair.token_patch import types_of
+from tokverify.repair.type_change import converted_types
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.target_text import ids_in
 
 if TYPE_CHECKING:
@@ -40,16 +41,14 @@ def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after:
 
 
 def _declared_ids(new: TokenizerSpec, facts: Opened) -> set[int]:
-    """Return the ids whose text and type are what the reference declares."""
+    """Return the ids with the text that the reference declares, and with its type or what converters make of that."""
     reference = facts.spec
     if reference is None:
         return set()
-    pairs = zip(new.tokens, types_of(new), reference.tokens, types_of(reference), strict=False)
-    return {
-        id
-        for id, (text, type, expected, expected_type) in enumerate(pairs)
-        if (text, type) == (expected, expected_type)
-    }
+    expected_types = types_of(reference)
+    converted = converted_types(new, map(TokenType, expected_types), facts)
+    rows = zip(new.tokens, types_of(new), reference.tokens, expected_types, converted, strict=False)
+    return {id for id, (text, type, expected, *types) in enumerate(rows) if text == expected and type in types}
 
 
 def _shown_ids(after: Measure) -> set[int]:

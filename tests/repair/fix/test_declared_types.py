@@ -1,0 +1,63 @@
+"""Types that a tokenizer.json declares are repaired as its conversion would write them, and count as verified."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.limits import added
+from tokverify.case import Case
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.spec import TokenizerSpec, TokenType
+
+NORMAL, CONTROL, USER_DEFINED = TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED
+TOKENS = ["<unk>", "<bos>", "▁", "▁▁", "a", "▁a", "<unused0>", "\t\t", *"<>unsed0b", "ab", "bb", "abb"]
+
+
+@pytest.mark.process
+def test_runs_that_merges_make_stay_ordinary_and_unused_tags_become_control_tokens(tmp_path: Path):
+    right = [TokenType.UNKNOWN, CONTROL, NORMAL, NORMAL, NORMAL, NORMAL, CONTROL, USER_DEFINED]
+    spec = TokenizerSpec(
+        model="gemma4",
+        tokens=TOKENS,
+        types=[type.value for type in right] + [NORMAL.value] * 12,
+        merges=["▁ ▁", "▁ a", "a b", "b b", "ab b"],  # not "a bb", so the order of merges cannot be scores
+        special_ids={"unk": 0, "bos": 1},
+    )
+    document = {
+        "version": "1.0",
+        "added_tokens": [added(1, "<bos>"), *(added(id, TOKENS[id], special=False) for id in (3, 6, 7))],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"String": " "},
+            "behavior": "MergedWithPrevious",
+            "invert": False,
+        },
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<bos>": {"id": "<bos>", "ids": [1], "tokens": ["<bos>"]}},
+        },
+        "decoder": {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+        "model": {
+            "type": "BPE",
+            "vocab": {token: id for id, token in enumerate(TOKENS)},
+            "merges": list(spec.merges or ()),
+            "unk_token": "<unk>",
+        },
+    }
+    reference = tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(document))
+    types = [NORMAL.value if id in (6, 7) else type for id, type in enumerate(spec.types or ())]
+    write_gguf(tmp_path / "model.gguf", replace(spec, types=types))
+    texts = ("a  a", "a<unused0>a", "a\t\ta")
+    cases = [Case(id=str(at), suite="made", text=text, add_special=False) for at, text in enumerate(texts)]
+    fixed = fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", reference, cases)
+    assert list(read_spec(tmp_path / "fixed.gguf").types or ()) == list(spec.types or ())
+    assert fixed.repair
+    assert fixed.repair.inferred_tokens == 0
