@@ -139,6 +139,8 @@ def reverse_slice(start: int, end: int) -> Callable[[list], list]:
 
 
 MODEL, JSON = ".tokenizer.model", ".tokenizer.json"
+FOLDER = "folder"
+"""The reference is the folder that a published model has, for the vocabularies of `TOKVERIFY_REAL`."""
 TYPES, TOKENS, PRE, MERGES, SCORES = ("types",), ("tokens", "added", "types"), ("pre",), ("merges",), ("scores",)
 
 MUTATIONS: tuple[Mutation, ...] = (

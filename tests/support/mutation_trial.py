@@ -12,7 +12,7 @@ from support.gguf_maker import make_gguf, string
 from support.made_vocabulary import MADE
 from support.mutation import CONTROL, Mutation
 from support.paths import SAMPLE
-from support.real_data import SHARED
+from support.real_data import REAL, SHARED
 from support.spec_maker import BYTE_PIECES
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
@@ -97,7 +97,7 @@ def explains_all(explanation: Explanation | None) -> bool:
 
 
 def is_here(vocabulary: str) -> bool:
-    return vocabulary in {"sample", *_MADE, *MADE} or (SHARED / "vocabs" / f"{vocabulary}.gguf").is_file()
+    return vocabulary in {"sample", *_MADE, *MADE} or intact(vocabulary).is_file()
 
 
 @cache
@@ -106,7 +106,8 @@ def intact(vocabulary: str) -> Path:
     if vocabulary == "sample":
         return SAMPLE / "sample.gguf"
     if vocabulary not in {*_MADE, *MADE}:
-        return SHARED / "vocabs" / f"{vocabulary}.gguf"
+        real = REAL / "gguf" / f"{vocabulary}.gguf"
+        return real if real.is_file() else SHARED / "vocabs" / f"{vocabulary}.gguf"
     directory = Path(tempfile.mkdtemp())
     bare = directory / "bare.gguf"
     bare.write_bytes(make_gguf({"general.architecture": string("llama")}))

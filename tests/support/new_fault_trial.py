@@ -6,8 +6,9 @@ from pathlib import Path
 
 from support.bare_tokenizer import Bare
 from support.judge import judge
-from support.mutation import Mutation
+from support.mutation import FOLDER, Mutation
 from support.mutation_trial import cases, explains_all, intact, names, new_findings, write_mutant
+from support.real_data import REAL
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.compare.opened import OpenedReference
 from tokverify.engine.encoder import Encoder
@@ -75,7 +76,10 @@ def reference_of(mutation: Mutation, *, bare: bool) -> OpenedReference:
     path = intact(mutation.vocabulary)
     if bare:
         return OpenedReference(FoundReference(Bare(Encoder(read_spec(path), "intact")), source="ids"))
-    location = path.with_name(mutation.vocabulary + mutation.reference) if mutation.reference else f"llama.cpp:{path}"
+    location: Path | str = f"llama.cpp:{path}"
+    if mutation.reference:
+        is_folder = mutation.reference == FOLDER
+        location = REAL / mutation.vocabulary if is_folder else path.with_name(mutation.vocabulary + mutation.reference)
     return OpenedReference(open_reference(location))
 
 
