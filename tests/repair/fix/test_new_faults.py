@@ -14,10 +14,9 @@ from support.new_faults import FIRST, SECOND
 from support.ninth_faults import NINTH
 from support.seventh_faults import SEVENTH
 from support.sixth_faults import SIXTH
-from support.tenth_faults import TENTH
 from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *NINTH, *TENTH)
+ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *NINTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
