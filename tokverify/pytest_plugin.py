@@ -134,7 +134,7 @@ class TokenizersTest:
         if report.gone:
             pytest.fail(_plain(GoneError(report.gone)), pytrace=False)
         if failing_differences(report) or report.fails_uncompared:
-            pytest.fail(_draw(difference_sections(report)), pytrace=False)
+            pytest.fail(_draw(difference_sections(report, verbose=True)), pytrace=False)
 
 
 def _add_nearest(config: pytest.Config) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
@@ -82,11 +82,19 @@ class DeviatingUnigram(Unigram):
             return merge_runs([self._unknown[0] if id is None else id for id, _, _ in found], self._unknown[0])
         data = to_bytes(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
-        spelled = (
-            [self._byte_ids[byte] for byte in data[places[start] : places[end]]] if id is None else [id]
-            for id, start, end in found
-        )
-        return list(chain.from_iterable(spelled))
+        ids: list[int] = []
+        # subtle: an unknown run, to which a text such as `<unk>` belongs, is looked up as a whole before its bytes.
+        for is_unknown, run in groupby(found, key=lambda each: each[0] in {None, self._unknown[0]}):
+            parts = list(run)
+            start, end = parts[0][1], parts[-1][2]
+            piece = self._tokens.get(symbols[start:end])
+            if not is_unknown:
+                ids += [id for id, _, _ in parts if id is not None]
+            elif piece:
+                ids.append(piece[0])
+            else:
+                ids += [self._byte_ids[byte] for byte in data[places[start] : places[end]]]
+        return ids
 
     def _find(self, symbols: str) -> list[tuple[int | None, int, int]]:
         """Return the ids of the best segmentation, None for an unknown character, and where each begins and ends."""

@@ -93,7 +93,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
     if fuzzed.notes:
         yield Section([notes])
     yield from vocabulary_sections(fuzzed.report.vocabulary, verbose=verbose, differences=fuzzed.report.differences)
-    yield from difference_sections(fuzzed.report)
+    yield from difference_sections(fuzzed.report, verbose=verbose)
     yield from tried_sections(fuzzed)
     answer = list(answer_sections(fuzzed.report, verbose=verbose, what="text"))
     yield from only("markdown", answer)

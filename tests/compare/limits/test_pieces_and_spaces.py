@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from support.charsmap_maker import make_charsmap
-from support.limits import added, assert_different, assert_limit, verify, write_json
-from support.spec_maker import spm_spec, unigram_spec
+from support.limits import added, assert_different, assert_limit, explained, verify, write_json
+from support.spec_maker import BYTE, BYTE_PIECES, spm_spec, unigram_spec
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.tokenizer_file import read_spec
@@ -109,6 +109,19 @@ def test_special_pieces_in_plain_text_are_a_limit_unless_one_is_not_special(tmp_
     texts = ("a </s>", "ab")
     assert_limit(verify(replace(UNIGRAM, remove_extra_whitespaces=False), path, texts), "TL015")
     assert_different(verify(retyped(UNIGRAM, "a", CONTROL), path, texts))
+
+
+def test_the_unknown_token_in_plain_text_counts_as_unknown_for_byte_fallback(tmp_path: Path):
+    # Two of them in a row are one unknown run, which is no piece and becomes bytes; llama.cpp knows neither.
+    spec = unigram_spec(
+        {"▁": -3, "a": -2, **dict.fromkeys("<unk>", -4), **dict.fromkeys(BYTE_PIECES, 0)},
+        dict.fromkeys(BYTE_PIECES, BYTE),
+        add_space_prefix=True,
+    )
+    vocab = list(map(list, zip(spec.tokens, spec.scores or (), strict=True)))
+    path = write_json(tmp_path / "tokenizer.json", metaspace("always", vocab=vocab, byte_fallback=True))
+    report = verify(replace(spec, remove_extra_whitespaces=False), path, ("a<unk>", "a<unk><unk>a", "é<unk>", "é"))
+    assert explained(report) == {"TL009", "TL015"}
 
 
 def test_how_a_charsmap_is_read_is_a_limit_unless_the_file_has_another(tmp_path: Path):

@@ -582,3 +582,12 @@ def test_a_change_that_further_texts_show_to_be_harmful_is_not_made():
     assert plan.change is None
     assert plan.after.counts == plan.before.counts
     assert fix_exit_code(written(plan)) == 1
+
+
+def test_an_end_whose_text_is_wrong_keeps_its_role():
+    # By its own texts, "</s>" should be the end; but the reference has this text where the end is.
+    exchanged = replace(SPM, tokens=[SPM.tokens[0], SPM.tokens[2], SPM.tokens[1], *SPM.tokens[3:]])
+    encoder = Encoder(exchanged)
+    alike, unlike = (Opened(Bare(Encoder(spec, "right"))) for spec in (exchanged, SPM))
+    assert [change.kind for change in certain_changes(exchanged, encoder, alike)] == ["eos_id"]
+    assert [*certain_changes(exchanged, encoder, unlike)] == []

@@ -46,9 +46,12 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     matching = by_status.get(Status.MATCH, [])
     if verbose and matching:
         yield _matches_section(matching)
-    yield from _failing_sections([result for result in report.results if result.fails], heading, verbose=verbose)
+    failing = [result for result in report.results if result.fails]
+    most = len(report.results) if verbose else _MAX_CAUSES if heading == "cause" else _MAX_DRAWN
+    yield from _failing_sections(failing, heading, most, verbose=verbose)
     explained = [result for result in report.results if result.explained_by]
-    yield from _failing_sections(explained, "explained case", verbose=verbose)
+    # Where something fails, it is what people look for.
+    yield from _failing_sections(explained, "explained case", most if verbose else 0 if failing else 1, verbose=verbose)
     yield from _decoding_sections(report, verbose=verbose)
     yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:
@@ -58,16 +61,16 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     yield from _group_by_reason("note", _notes(matching), fold=not verbose)
 
 
-def _failing_sections(failing: Sequence[CaseResult], heading: str, *, verbose: bool) -> Iterator[Section]:
-    """Yield a section for each failing or explained case; those beyond a limit are only named."""
+def _failing_sections(failing: Sequence[CaseResult], heading: str, most: int, *, verbose: bool) -> Iterator[Section]:
+    """Yield a section for each failing or explained case; those beyond the first `most` are only named."""
     if failing:
         yield Section([Only("markdown", [Heading(plural(len(failing), heading))])])
-    most = len(failing) if verbose else _MAX_CAUSES if heading == "cause" else _MAX_DRAWN
     for result in failing[:most]:
         yield Section([case_details(result, verbose=verbose)])
     if failing[most:]:
         names = [result.case.name for result in failing[most:]]
-        yield Section([Names(f"more {heading}s", "shown with -v", names, fold=True)])
+        label = f"more {heading}s" if most else f"{heading}s"
+        yield Section([Names(label, "shown with -v", names, fold=True)])
 
 
 def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:

@@ -49,7 +49,7 @@ def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     yield from only("markdown", answer)
     yield sides_section(report, verbose=verbose)
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, differences=report.differences)
-    yield from difference_sections(report)
+    yield from difference_sections(report, verbose=verbose)
     yield suites_section(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)
     # Last, since people read the end of a terminal's output first.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokverify.render.case_text import known_text
 from tokverify.render.document import Fields, Inline, Section, Span, Style, message
 from tokverify.render.severity import SEVERITY_STYLES
+from tokverify.report.finding import Severity
 from tokverify.report.run import failing_differences
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.wording import plural
@@ -35,9 +36,17 @@ def effect_of(difference: TokenizerDifference, report: Report) -> str:
     return FAILS if difference_fails(difference, report.fail_on) else SHOWN
 
 
-def difference_sections(report: Report) -> Iterator[Section]:
-    """Describe how the tokenizers differ, and what about them could not be compared."""
-    lines = [line for difference in report.differences for line in _difference_lines(difference, report)]
+def difference_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
+    """Describe how the tokenizers differ, and what about them could not be compared.
+
+    If the report fails, what is only worth knowing is counted; `verbose` shows it.
+    """
+    shown = list(report.differences)
+    if not verbose and report.exit_code:
+        shown = [each for each in shown if each.severity > Severity.INFO or effect_of(each, report) != SHOWN]
+    lines = [line for difference in shown for line in _difference_lines(difference, report)]
+    if left_out := len(report.differences) - len(shown):
+        lines.append(("", message(f"... {left_out:,} more of no effect on the verdict, shown with -v ...", Style.DIM)))
     lines += [("not compared", message(reason, Style.DIM)) for reason in report.not_compared]
     if lines:
         yield Section([Fields(lines)], "Tokenizers")

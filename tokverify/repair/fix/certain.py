@@ -28,7 +28,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened)
         yield reduce(TokenizerChange.then, roles)
     yield from _byte_tokens(spec)
     if encoder is not None:
-        yield from _ordinary_end(encoder)
+        yield from _ordinary_end(encoder, facts)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
 
@@ -47,11 +47,16 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
         yield patch_tokens(patches, "types", f"setting the type {' and '.join(parts)}", _COST)
 
 
-def _ordinary_end(encoder: Encoder) -> Iterator[TokenizerChange]:
-    """End generations with the token that is named like an end, or the only control token, instead of any other."""
-    settings = encoder.settings
+def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
+    """End generations with the token that is named like an end, or the only control token, instead of any other.
+
+    If the reference has another text for the token, its text is wrong, and not its role.
+    """
+    settings, expected = encoder.settings, facts.token_bytes
     eos = settings.special_ids.get("eos")
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
+        return
+    if eos < len(expected or ()) and expected[eos] != encoder.token_bytes(eos):
         return
     controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
     id = suggest_id("eos", settings.ids, controls)
