@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from tokverify.compare.marker_type import find_marker_types
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
@@ -226,8 +227,13 @@ def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Open
     if facts.is_gguf:
         return list(types)
     converted = list(types)[: len(spec.tokens)]
-    for id, type in enumerate(converted):
-        if type is TokenType.USER_DEFINED and is_converted_control(spec.tokens[id]):
+    pairs = enumerate(zip(converted, spec.tokens, strict=False))
+    marked = [id for id, (type, text) in pairs if type is TokenType.USER_DEFINED and is_converted_control(text)]
+    # The converter excepts some of Gemma 4's.
+    texts = {text: id for id, text in enumerate(spec.tokens)} if marked else {}
+    kept = {text for _, text, type in find_marker_types(texts) if type is TokenType.USER_DEFINED}
+    for id in marked:
+        if spec.tokens[id] not in kept:
             converted[id] = TokenType.CONTROL
     return converted
 

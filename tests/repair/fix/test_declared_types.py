@@ -9,6 +9,8 @@ import pytest
 from support.limits import added
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
+from tokverify.compare.opened import Opened
+from tokverify.repair.type_change import converted_types
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
@@ -61,3 +63,12 @@ def test_runs_that_merges_make_stay_ordinary_and_unused_tags_become_control_toke
     assert list(read_spec(tmp_path / "fixed.gguf").types or ()) == list(spec.types or ())
     assert fixed.repair
     assert fixed.repair.inferred_tokens == 0
+
+
+def test_a_marker_that_the_converter_of_gemma_4_leaves_visible_stays_user_defined():
+    markers = ["<|turn>", "<turn|>", "<|tool_call>", "<tool_call|>", '<|"|>', "<|other|>"]
+    spec = TokenizerSpec(model="gemma4", tokens=["<bos>", *markers])
+    expected = [CONTROL, *[USER_DEFINED] * 5, CONTROL]
+    assert converted_types(spec, [CONTROL, *[USER_DEFINED] * 6], Opened(None)) == expected
+    without_sign = replace(spec, tokens=['<|"|>', "a"])
+    assert converted_types(without_sign, [USER_DEFINED, NORMAL], Opened(None)) == [CONTROL, NORMAL]
