@@ -385,3 +385,30 @@ def test_a_prompt_cache_holds_until_the_first_token_that_changes(template, merge
 def test_a_cache_that_the_reference_loses_as_well_is_a_hint():
     template = GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}")
     assert [f[:2] for f in found(encoder(template), reference(template), [ASKED])] == [("INFO", "cache")]
+
+
+PARTS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for part in m.content if part.type == 'text' %}{{ part.text }}"
+    "{% endfor %}<|im_end|>\n{% endfor %}" + PROMPT
+)
+
+
+def test_a_template_that_reads_only_parts_gets_parts_as_from_llama_server():
+    ((severity, kind, _, message),) = found(encoder(PARTS))
+    assert (severity, kind) == ("INFO", "lost-content")
+    assert "llama-server makes them of strings" in message
+    assert found(encoder(PARTS), reference(GOOD)) == found(encoder(PARTS), reference(PARTS)) == found(encoder(PARTS))
+
+
+@pytest.mark.parametrize(
+    ("source", "severity", "message"),
+    [
+        ("mistral-v3-tekken", "WARNING", "only --no-jinja uses it as one"),
+        ("Answer the question.", "WARNING", 'every prompt is "Answer the question."'),
+        ("chatml", "INFO", "llama-server uses ChatML"),
+    ],
+)
+def test_a_text_without_anything_to_fill_in_is_not_a_template(source: str, severity: str, message: str):
+    ((found_severity, kind, _, found_message),) = found(encoder(source))
+    assert (found_severity, kind) == (severity, "lost-content")
+    assert message in found_message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,9 +31,9 @@ from tokverify.report.chat import (
     TextDifference,
 )
 from tokverify.report.difference import Difference
-from tokverify.report.finding import ERROR, INFO, Severity
+from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.spec import DEFAULT_TEMPLATE
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Tokenizer, tokens_for_display
 
@@ -81,6 +82,9 @@ def try_templates(
     tried: dict[str, Conversation] = {}
     findings = [*_find_missing(templates)] if theirs and not only_contents else []
     for name, source in ours.items():
+        if "{" not in source:
+            findings.append(_describe_plain(name, source))
+            continue
         trial = _Trial(encoder, reference, name, source, theirs.get(name))
         subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
         tried |= {subject.conversation.id: subject.conversation for subject in subjects}
@@ -91,7 +95,7 @@ def try_templates(
         else:
             findings += trial.findings(subjects, CHECKS)
             findings += trial.template_findings()
-    untried = ours.keys() - {result.template for result in results}
+    untried = {name for name, source in ours.items() if "{" in source} - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
         expected=side_of(reference.tokenizer) if reference else None,
@@ -144,6 +148,20 @@ def _find_missing(templates: Iterable[Template]) -> Iterator[ChatFinding]:
             yield ChatFinding(INFO, "missing", template.name, "the reference has no template with this name")
 
 
+def _describe_plain(name: str, source: str) -> ChatFinding:
+    """Describe a template that has nothing to fill in: often the name of one that llama.cpp knows."""
+    text = quote(truncate(source))
+    if source == "chatml":
+        message = (
+            f"is the name {text}, for which llama-server uses ChatML; transformers writes this word as every prompt"
+        )
+        return ChatFinding(INFO, "lost-content", name, message)
+    message = f"is not a template: it has nothing to fill in, so every prompt is {text}"
+    if re.fullmatch(r"[a-z][\w.-]*", source):
+        message += "; if this is the name of a template that llama.cpp knows, only --no-jinja uses it as one"
+    return ChatFinding(WARNING, "lost-content", name, message)
+
+
 def _explain_not_checked(ours: Collection[str], reference: ChatReference | None) -> Iterator[str]:
     if reference is None:
         yield "differences from a reference: none was given; name one with -r"
@@ -189,10 +207,11 @@ class _Trial:
         """Render and encode all conversations at once."""
         probes = [dict(_probes(conversation)) for conversation in conversations]
         ours = [*conversations, *chain.from_iterable(probe.values() for probe in probes)]
-        tasks = _tasks(self.source, ours, self._special_texts)
+        tasks = self._tasks(ours)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}
-            tasks += _tasks(self.expected, conversations, texts)
+            needs_parts = self._needs_parts if self.expected == self.source else _needs_parts(self.expected, texts)
+            tasks += _tasks(self.expected, conversations, texts, needs_parts)
         renderings = iter(render(tasks))
         actual = [next(renderings) for _ in conversations]
         probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
@@ -204,6 +223,13 @@ class _Trial:
             self._subject(conversation, ours, theirs, probe, markers)
             for conversation, ours, theirs, probe in zip(conversations, actual, expected, probed, strict=True)
         ]
+
+    def _tasks(self, conversations: Iterable[Conversation]) -> list[Task]:
+        return _tasks(self.source, conversations, self._special_texts, self._needs_parts)
+
+    @cached_property
+    def _needs_parts(self) -> bool:
+        return _needs_parts(self.source, self._special_texts)
 
     def _subject(
         self,
@@ -282,12 +308,15 @@ class _Trial:
     @cached_property
     def _injection_search(self) -> InjectionSearch:
         def render_here(conversations: Sequence[Conversation]) -> list[Rendering]:
-            return render(_tasks(self.source, conversations, self._special_texts))
+            return render(self._tasks(conversations))
 
         return InjectionSearch(self.encoder, read_template(self.source), render_here, self._comparable)
 
     def template_findings(self) -> Iterator[ChatFinding]:
         """Check the template as a whole."""
+        if self._needs_parts:
+            message = "shows contents only as lists of parts: llama-server makes them of strings, transformers does not"
+            yield ChatFinding(INFO, "lost-content", self.name, message)
         found = {
             "injection": self._injection_search.search(),
             "look-alike": find_look_alikes(self.encoder, read_template(self.source)),
@@ -335,8 +364,30 @@ def _continue(conversation: Conversation, role: str, content: str) -> Conversati
     return replace(conversation, messages=messages, add_generation_prompt=False)
 
 
-def _tasks(source: str, conversations: Iterable[Conversation], special_texts: Mapping[str, str]) -> list[Task]:
-    return [Task(source, _variables(conversation, special_texts)) for conversation in conversations]
+def _with_parts(conversation: Conversation) -> Conversation:
+    messages = [
+        {**message, "content": [{"type": "text", "text": content}]}
+        if isinstance(content := message.get("content"), str)
+        else message
+        for message in conversation.messages
+    ]
+    return replace(conversation, messages=messages)
+
+
+def _needs_parts(source: str, special_texts: Mapping[str, str]) -> bool:
+    """Check whether a template shows contents only as lists of parts, which llama-server then makes of strings."""
+    if "is string" in source or not re.search(r"\btext\b", source):
+        return False
+    plain = Conversation(id="", messages=[{"role": "user", "content": QUESTION}], add_generation_prompt=True)
+    texts = render([task for needs in (False, True) for task in _tasks(source, [plain], special_texts, needs)])
+    return [QUESTION in (rendering.text or "") for rendering in texts] == [False, True]
+
+
+def _tasks(
+    source: str, conversations: Iterable[Conversation], special_texts: Mapping[str, str], needs_parts: bool
+) -> list[Task]:
+    given = map(_with_parts, conversations) if needs_parts else conversations
+    return [Task(source, _variables(conversation, special_texts)) for conversation in given]
 
 
 def _variables(conversation: Conversation, special_texts: Mapping[str, str]) -> dict[str, Any]:
