@@ -71,6 +71,7 @@ def can_be_broken(line: str) -> bool:
         (["sample.gguf"], "To verify this file, write"),
         (["run", "sampel.gguf"], "did you mean"),
         (["run", "sample.gguf", "-o", "report.html", "-f", "table"], "implies the format html"),
+        (["run", "sample.gguf", "-o", "fixed.gguf"], "this is the name of a model"),
         (["--help"], "Documentation:"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -23,6 +23,7 @@ STDOUT = Path("-")
 _JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub rejects a longer one as a whole.
 _JOB_SUMMARY_BYTES = 1 << 20
+_MODEL_SUFFIXES = frozenset({".gguf", ".model", ".tiktoken", ".safetensors"})
 
 
 class ReportFile(NamedTuple):
@@ -149,6 +150,11 @@ def check_places(
 def _check_name(path: Path, format_name: str, formats: Container[str]) -> None:
     """Fail if people or programs would expect another format in a file of this name."""
     suffix = path.suffix.lower()
+    if suffix in _MODEL_SUFFIXES:
+        raise click.UsageError(
+            f"{path}: this is the name of a model, but a report would be written to it; choose another name, or use "
+            "`tokverify fix` to write a repaired model"
+        )
     fitting = SUFFIXES.get(suffix, (format_name,))
     if format_name not in fitting:
         raise click.UsageError(
