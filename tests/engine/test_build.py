@@ -121,3 +121,14 @@ def test_wordpiece_kept_combining_marks_before_b9642():
     spec = TokenizerSpec(model="bert", tokens=tokens, types=[3] * 4 + [1] * 3, special_ids={"unk": 1})
     assert Encoder(spec).encode("a\u0489") == [4]
     assert Encoder(spec, settings=resolve(spec, 9554)).encode("a\u0489") == [4, 5]
+
+
+def test_a_tilde_was_no_symbol_in_patterns_before_b10566():
+    # Both are what real builds give, for a GPT-2 vocabulary with this pre-tokenizer: " ~" is one pre-token, or two.
+    spec = bpe_spec(["Ġ ~"], pre="deepseek-v3")
+    space, tilde, both, five = (spec.tokens.index(token) for token in ("Ġ", "~", "Ġ~", "5"))
+    assert Encoder(spec).encode(" ~5") == [both, five]
+    assert Encoder(spec, settings=resolve(spec, 10335)).encode(" ~5") == [space, tilde, five]
+    assert Encoder(spec, settings=resolve(spec, 10566)).encode(" ~5") == [both, five]
+    plain = bpe_spec(["Ġ ~"], pre="gpt-2")
+    assert Encoder(plain, settings=resolve(plain, 10335)).engine.name == Encoder(plain).engine.name

@@ -34,6 +34,9 @@ STRICT_UTF8_SINCE = 11739
 DROPS_MARKS_SINCE = 9642
 """The build since which combining marks are dropped with the accents of words (b9554 is the last before)."""
 
+TILDE_IS_SYMBOL_SINCE = 10566
+r"""The build since which `~` belongs to `\p{S}` in a pattern, as in Unicode (b10335 is the last before)."""
+
 PRE_WITHOUT_MERGES = "kimi-k2"
 """The only pre-tokenizer with which llama.cpp loads a file without merges."""
 
@@ -310,6 +313,11 @@ class Settings:
     def keeps_marks(self) -> bool:
         """Whether this build keeps combining marks where it strips accents from words."""
         return self.build < DROPS_MARKS_SINCE
+
+    @property
+    def tilde_is_symbol(self) -> bool:
+        r"""Whether this build counts `~` among the symbols, `\p{S}`, of a pattern."""
+        return self.build >= TILDE_IS_SYMBOL_SINCE
 
     @property
     def algorithm(self) -> str:

@@ -17,7 +17,7 @@ from tokverify.engine.engine_choice import native_module
 from tokverify.engine.family import Family, Settings, SpaceEscaping
 from tokverify.engine.joined_strings import NativePieces, join
 from tokverify.engine.piece_index import PieceIndex
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter, without_tilde
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -125,6 +125,10 @@ def build_native(
         raise UnsupportedError("does not support an empty charsmap")
     if settings.family.splits_words and settings.keeps_marks:
         raise UnsupportedError("does not support builds of llama.cpp that keep combining marks")
+    if settings.family.uses_pre_tokenizer and not settings.tilde_is_symbol:
+        pre_tokenizer = PRE_TOKENIZERS[settings.pre]
+        if without_tilde(pre_tokenizer) != pre_tokenizer:
+            raise UnsupportedError("does not support builds of llama.cpp in whose patterns `~` is no symbol")
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 
@@ -198,6 +198,14 @@ _GROUPS: tuple[tuple[str, PreTokenizer], ...] = (
 PRE_TOKENIZERS: dict[str, PreTokenizer] = {}
 for _names, _pre_tokenizer in _GROUPS:
     PRE_TOKENIZERS |= dict.fromkeys(_names.split(), _pre_tokenizer)
+
+
+def without_tilde(pre_tokenizer: PreTokenizer) -> PreTokenizer:
+    r"""Return a pre-tokenizer as builds before b10566 had it: `~` was no symbol, `\p{S}`, in a pattern."""
+    patterns = [
+        rule.replace(r"\p{S}", r"[\p{S}--~]") if isinstance(rule, str) else rule for rule in pre_tokenizer.patterns
+    ]
+    return replace(pre_tokenizer, patterns=tuple(patterns))
 
 
 def splitter(pre_tokenizer: PreTokenizer, *, newest_unicode: bool = False) -> Splitter:

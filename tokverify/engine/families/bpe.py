@@ -8,7 +8,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, Settings, SpaceEscaping
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, without_tilde
 from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import replace_lone_bytes
 
@@ -22,7 +22,10 @@ def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
     from tokverify.engine.models.bpe import Bpe
 
     merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
-    return Bpe(settings.id_by_piece, merges, PRE_TOKENIZERS[settings.pre])
+    pre_tokenizer = PRE_TOKENIZERS[settings.pre]
+    return Bpe(
+        settings.id_by_piece, merges, pre_tokenizer if settings.tilde_is_symbol else without_tilde(pre_tokenizer)
+    )
 
 
 class ByteLevelFamily(Family):
