@@ -92,7 +92,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
 
     Case, compatibility forms and the marks of words do not count, because faults change them.
     """
-    reference = facts.spec.tokens if facts.spec else ()
+    reference = _listed_tokens(facts)
     if not reference or not has_other_tokens(spec, reference):
         return False
     ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
@@ -110,6 +110,14 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
+
+
+def _listed_tokens(facts: Opened) -> Sequence[str]:
+    """Return the stored strings of a reference, also of a tokenizer.json that GGUF cannot express."""
+    if facts.spec:
+        return facts.spec.tokens
+    vocab = facts.document.model.get("vocab") if facts.document else None
+    return sorted(vocab, key=vocab.__getitem__) if isinstance(vocab, dict) else ()
 
 
 def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:

@@ -9,6 +9,8 @@ import pytest
 from support.rule_maker import bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
+from tokverify.errors import TokverifyError
 from tokverify.render.fix import verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -19,6 +21,7 @@ from tokverify.spec import TokenizerSpec
 pytestmark = pytest.mark.process  # takes seconds
 BPE = good_bpe()
 OTHER = replace(BPE, merges=list(BPE.merges or ())[1:])
+THIRD = replace(BPE, merges=list(BPE.merges or ())[2:])
 CASES = [Case(id=text, suite="s", text=text) for text in ("ab a", "ab", "12", "x")]
 
 
@@ -42,7 +45,15 @@ def test_tokenizers_that_agree_are_not_mentioned(tmp_path: Path, beside: Tokeniz
     assert fix(tmp_path, OTHER, beside_model=beside).others == ()
 
 
-@pytest.mark.parametrize("spec", [BPE, OTHER], ids=["intact", "repaired"])
+def test_a_file_that_agrees_with_a_tokenizer_beside_it_is_not_repaired_with_another(tmp_path: Path):
+    with pytest.raises(TokverifyError, match=r"not repaired: the file agrees with .*disagrees about 2 of 4 cases"):
+        fix(tmp_path, OTHER, beside_model=OTHER)
+    assert not (tmp_path / "fixed.gguf").exists()
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "publisher" / "tokenizer.json", CASES, diagnose=True)
+    assert "the reference of another version of the model" in report.undiagnosed
+
+
+@pytest.mark.parametrize("spec", [BPE, THIRD], ids=["intact", "repaired"])
 def test_a_tokenizer_beside_the_model_that_disagrees_is_reported(tmp_path: Path, spec: TokenizerSpec):
     report = fix(tmp_path, spec, beside_model=OTHER)
     (other,) = report.others

@@ -137,8 +137,8 @@ def check_places(
     taken: set[Path | None] = {path.resolve() for path in outputs if path}
     for format_name, path in reports:
         if path is not None:
-            _check_name(path, format_name, formats)
             check_writable(path, inputs)
+            _check_name(path, format_name, formats)
         elif format_name not in formats:
             raise click.UsageError(f"this report cannot be written as {format_name}; choose another format with -f")
         place = path.resolve() if path else None

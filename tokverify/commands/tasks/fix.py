@@ -11,12 +11,13 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
-from tokverify.compare.opened import OpenedModel, OpenedReference
+from tokverify.compare.opened import OpenedReference
 from tokverify.errors import TokverifyError
+from tokverify.references import FoundReference
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
-from tokverify.repair.fix.other_reference import compare_with_others
+from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
 from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport, OtherReference
 from tokverify.sources.stores.location import find_model, locate
@@ -64,7 +65,12 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, found, cases, encodings=encodings)
     _require_sound_reference(path, plan, found)
-    others = tuple(_compare_with_others(opened, found, plan, cases))
+    at_hand = list(find_others(opened.file, opened.spec, found.found)) if plan.after.encoder else []
+    original = plan.before.encoder if plan.change else None
+    doubt = find_other_version(path, original, found, at_hand, cases) if original else ""
+    if doubt:
+        raise TokverifyError(f"{path}: not repaired: {doubt}")
+    others = tuple(_compare_with_others(found, plan, at_hand, cases))
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
         write_fixed(path, target, plan)
@@ -91,11 +97,10 @@ def _require_sound_reference(model: Path, plan: Plan, reference: OpenedReference
 
 
 def _compare_with_others(
-    model: OpenedModel, reference: OpenedReference, plan: Plan, cases: Sequence[Case]
+    reference: OpenedReference, plan: Plan, others: Iterable[FoundReference], cases: Sequence[Case]
 ) -> Iterator[OtherReference]:
     """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
     if plan.after.encoder:
-        others = find_others(model.file, model.spec, reference.found)
         yield from compare_with_others(plan.after.encoder, reference.tokenizer, others, cases)
 
 
