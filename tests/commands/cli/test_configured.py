@@ -214,7 +214,7 @@ def test_without_configured_models_the_command_fails():
         ('reports = ["xml=x"]', "tokverify.toml: reports: 'xml' is not a format; write FORMAT=FILE"),
         ('reports = ["junit"]', "tokverify.toml: reports: 'junit' does not name a file; write junit=FILE"),
         ('reports = ["junit=absent/{name}.xml"]', "absent/good.xml: cannot be written: absent is not a directory"),
-        ('reports = ["json={name}.gguf", "json={name}.gguf"]', "two reports go to good.gguf"),
+        ('reports = ["json={name}.json", "json={name}.json"]', "two reports go to good.json"),
         ("jobs = 0", "tokverify.toml: jobs must be a positive integer"),
     ],
 )

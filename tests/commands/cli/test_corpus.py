@@ -224,7 +224,7 @@ def test_stored_results_can_be_distilled_and_judged_later(data, tmp_path):
 
 @pytest.mark.parametrize("option", ["-o", "--distill"])
 def test_no_file_of_the_corpus_is_overwritten(data, tmp_path, option):
-    model = tmp_path / "model.gguf"
+    model = tmp_path / "model.copy"
     model.write_bytes(Path(BROKEN).read_bytes())
     state = tmp_path / "out"
     assert verify(model, data, "--state", state, "--distill", tmp_path / "suite.yaml").exit_code == 1
