@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.errors import TokverifyError
 from tokverify.text.sequence import thin_out
+from tokverify.texts.token_text import is_filler
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ def ids_in(cases: Iterable[Case]) -> set[int]:
 
 
 def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer | None) -> Iterator[str]:
-    """Yield the different texts that the two sides have for a token."""
+    """Yield the different texts that the two sides have for a token, but not for padding that only one of them has."""
     sides: list[Tokenizer] = [side for side in (actual, expected) if side is not None]
+    is_shared = all(id < side.vocab_size for side in sides)
     texts: dict[str, None] = {}
     for side in sides:
         try:
@@ -82,7 +84,7 @@ def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer | None) -> It
             texts[data.decode()] = None
         except (TokverifyError, UnicodeDecodeError):
             continue
-    yield from filter(None, texts)
+    yield from (text for text in texts if text and (is_shared or not is_filler(text)))
 
 
 def _mixed_cases(actual: Encoder | None, expected: Tokenizer | None, size: int) -> Iterator[Case]:
