@@ -5,6 +5,7 @@ error names. A panic, a crash or a result that contradicts another one ends it.
 """
 
 import argparse
+import dataclasses
 import random
 import struct
 import sys
@@ -148,7 +149,7 @@ def check_strings(source: random.Random) -> None:
     end, taken, found = split_strings(window, position, order == ">", count)
     module = native_module()
     assert module.join_strings(window, position, order == ">", count) == (end, taken, b"\0".join(found))
-    table = module.Pieces(b"\0".join(strings), source.randint(0, 7))
+    table = module.Pieces(b"\0".join(strings), len(strings))
     found_ids = [table.id(string) for string in strings]
     assert all(id is None or table.piece(id) is not None for id in found_ids)
     differing = module.find_differing(window, b"\0".join(strings))
@@ -176,10 +177,54 @@ def check_marks(source: random.Random) -> None:
             continue
 
 
+def contradict(source: random.Random, declaration: Declaration) -> Declaration:
+    """Return a declaration some of whose counts, ids or tables do not fit the others."""
+    number = lambda: source.choice((0, 1, 2, 63, 1000, 1 << 24, (1 << 32) - 1, 1 << 40, (1 << 63) - 1))  # noqa: E731
+    strings = lambda: b"\0".join(some_bytes(source) for _ in range(source.randint(0, 9)))  # noqa: E731
+    changes: dict[str, object] = {
+        "piece_count": number(),
+        "merge_count": number(),
+        "unknown_id": number(),
+        "prefix": [number()],
+        "suffix": [0, number()],
+        "added_tokens": [(number(), True, False, True)],
+        "displayed": strings(),
+        "merges": strings(),
+        "scores": source.choice((None, declaration.scores[:3])) if declaration.scores else None,
+        "types": source.choice((None, declaration.types[:3])) if declaration.types else None,
+        "attributes": declaration.attributes[: source.randint(0, 5)],
+        "pieces": None,
+        "charsmap": None,
+    }
+    chosen = source.sample(list(changes), source.randint(1, 3))
+    return dataclasses.replace(declaration, **{name: changes[name] for name in chosen})
+
+
+def check_contradiction(source: random.Random) -> None:
+    """Build an encoder, perhaps based on another one, from a contradiction: refused, or as good as any other."""
+    module = native_module()
+    try:
+        module.Pieces(some_bytes(source), source.choice((2, 1 << 24, 1 << 40, (1 << 63) - 1)))
+    except REFUSED:
+        pass
+    else:
+        raise AssertionError("a count of strings that are not there was taken")
+    declaration, previous = contradict(source, declare(source)), None
+    try:
+        if source.random() < 0.5:
+            previous = module.Encoder(declare(source), None)
+        encoder = module.Encoder(declaration, previous)
+    except (*REFUSED, module.NotSupportedError):
+        return
+    ids = check_encoding(source, encoder, declaration.piece_count)
+    check_decoding(source, encoder, ids, declaration.piece_count)
+
+
 def run(source: random.Random) -> None:
     """Do one round; a failure is an assertion, or an exception that is not expected."""
     check_strings(source)
     check_marks(source)
+    check_contradiction(source)
     declaration = declare(source)
     module = native_module()
     try:

@@ -1,14 +1,14 @@
 //! What Python hands over: `tokverify.engine.native.Declaration`.
 
 use crate::NotSupportedError;
-use crate::pieces::Pieces;
+use crate::pieces::{Pieces, split};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::sync::Arc;
 use tokverify_core::spec::{AddedToken, Family, PreTokenization, Spec};
-use tokverify_core::vocabulary::{Strings, Vocabulary};
+use tokverify_core::vocabulary::Vocabulary;
 
 /// The attributes of the Python object, which documents them. A table that is None is taken from another encoder.
 #[derive(FromPyObject)]
@@ -77,24 +77,37 @@ impl<'py> FromPyObject<'_, 'py> for Types {
 
 impl Declaration {
     /// Build the tables, except for those that are left out.
+    ///
+    /// The engine relies on counts and ids, so a declaration that contradicts itself is a `ValueError`.
     pub fn into_spec(self, previous: Option<&Spec>) -> PyResult<Spec> {
         let unsupported = || NotSupportedError::new_err("does not support this tokenizer family");
         let family = Family::from_name(&self.model).ok_or_else(unsupported)?;
-        let index = |joined: PyBackedBytes| Arc::new(Vocabulary::new(Strings::from_joined(&joined, self.piece_count)));
-        if self.pieces.as_ref().is_some_and(|pieces| pieces.get().0.len() != self.piece_count) {
-            return Err(PyValueError::new_err("the pieces are not as many as `piece_count`"));
-        }
-        let vocabulary = table(self.pieces.map(|pieces| pieces.get().0.clone()), previous, |spec| &spec.vocabulary);
-        let merges = self.merges.map(|joined| Arc::new(Strings::from_joined(&joined, self.merge_count)));
+        let count = self.piece_count;
+        let pieces = self.pieces.as_ref().map(|pieces| pieces.get().0.clone());
+        let vocabulary = table(pieces, previous, |spec| &spec.vocabulary)?;
+        let displayed = match self.displayed {
+            Some(joined) => Arc::new(Vocabulary::new(split(&joined, count)?)),
+            None => vocabulary.clone(),
+        };
+        let merges = self.merges.map(|joined| split(&joined, self.merge_count).map(Arc::new)).transpose()?;
+        let scores = table(self.scores.map(|scores| scores.0), previous, |spec| &spec.scores)?;
+        let types = table(self.types.map(|types| types.0), previous, |spec| &spec.types)?;
+        require(vocabulary.len() == count, "the pieces are not as many as `piece_count`")?;
+        require(self.attributes.len() == count, "the attributes are not as many as `piece_count`")?;
+        require([0, count].contains(&scores.len()), "the scores are not as many as `piece_count`")?;
+        require([0, count].contains(&types.len()), "the types are not as many as `piece_count`")?;
+        let added = self.added_tokens.iter().map(|token| &token.0);
+        let mut ids = self.unknown_id.iter().chain(added).chain(self.prefix.iter().chain(&self.suffix).flatten());
+        require(ids.all(|&id| (id as usize) < count), "an id is outside the vocabulary")?;
         Ok(Spec {
             family,
-            displayed: self.displayed.map_or_else(|| vocabulary.clone(), index),
+            displayed,
             vocabulary,
-            scores: table(self.scores.map(|scores| scores.0), previous, |spec| &spec.scores),
-            types: table(self.types.map(|types| types.0), previous, |spec| &spec.types),
+            scores,
+            types,
             attributes: Arc::from(&*self.attributes),
-            merges: table(merges, previous, |spec| &spec.merges),
-            charsmap: table(self.charsmap.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.charsmap),
+            merges: table(merges, previous, |spec| &spec.merges)?,
+            charsmap: table(self.charsmap.map(|bytes| Arc::from(&*bytes)), previous, |spec| &spec.charsmap)?,
             pre_tokenizer: PreTokenization {
                 rules: self.rules,
                 byte_level: self.byte_level,
@@ -123,8 +136,13 @@ fn table<Table: ?Sized>(
     given: Option<Arc<Table>>,
     previous: Option<&Spec>,
     choose: fn(&Spec) -> &Arc<Table>,
-) -> Arc<Table> {
-    given.unwrap_or_else(|| choose(previous.expect("only an encoder based on another one leaves out tables")).clone())
+) -> PyResult<Arc<Table>> {
+    let missing = || PyValueError::new_err("only an encoder based on another one leaves out tables");
+    given.or_else(|| previous.map(|spec| choose(spec).clone())).ok_or_else(missing)
+}
+
+fn require(holds: bool, problem: &'static str) -> PyResult<()> {
+    holds.then_some(()).ok_or_else(|| PyValueError::new_err(problem))
 }
 
 fn added_token((id, special, lstrip, rstrip): (u32, bool, bool, bool)) -> AddedToken {

@@ -1,10 +1,24 @@
 //! The pieces of a vocabulary, for lookups from Python that do not decode all of them.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 use tokverify_core::vocabulary::{Strings, Vocabulary};
+
+/// More than the limits of files allow; tables of this size fit in memory, and their indices in 32 bits.
+const MOST: usize = 1 << 24;
+
+/// Split `count` strings that are joined with NUL.
+pub fn split(joined: &[u8], count: usize) -> PyResult<Strings> {
+    let separators = joined.iter().filter(|&&byte| byte == 0).count();
+    let are_complete = if count == 0 { joined.is_empty() } else { separators == count - 1 };
+    if !are_complete || count > MOST || u32::try_from(joined.len()).is_err() {
+        return Err(PyValueError::new_err("the strings are too many, or not as many as declared"));
+    }
+    Ok(Strings::from_joined(joined, count))
+}
 
 /// Pieces by id, and ids by piece. Encoders share it.
 #[pyclass(frozen, module = "tokverify._native")]
@@ -15,8 +29,8 @@ impl Pieces {
     /// Index `count` pieces that are joined with NUL.
     #[new]
     #[allow(clippy::needless_pass_by_value)] // it must live while the interpreter is released
-    fn new(py: Python<'_>, joined: PyBackedBytes, count: usize) -> Self {
-        py.detach(|| Self(Arc::new(Vocabulary::new(Strings::from_joined(&joined, count)))))
+    fn new(py: Python<'_>, joined: PyBackedBytes, count: usize) -> PyResult<Self> {
+        py.detach(|| Ok(Self(Arc::new(Vocabulary::new(split(&joined, count)?)))))
     }
 
     /// Return the number of different pieces.
