@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import BYTE_ALPHABET, bpe_spec, unigram_spec
-from tokverify.engine.build import builds, known_since, newest_build, values_of
+from tokverify.engine.build import VARIABLE, builds, known_since, newest_build, values_of
+from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY
@@ -13,6 +14,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.requirement import describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import UnsupportedError
+from tokverify.repair.setting_change import set_pre_tokenizer
 from tokverify.sources.gguf import keys
 from tokverify.spec import TokenizerSpec
 
@@ -130,5 +132,16 @@ def test_a_tilde_was_no_symbol_in_patterns_before_b10566():
     assert Encoder(spec).encode(" ~5") == [both, five]
     assert Encoder(spec, settings=resolve(spec, 10335)).encode(" ~5") == [space, tilde, five]
     assert Encoder(spec, settings=resolve(spec, 10566)).encode(" ~5") == [both, five]
+    for deviation in (Deviation(ignore_merges=False), Deviation(usable={five: False})):
+        assert DeviatingEncoder(spec, deviation, settings=resolve(spec, 10335)).encode(" ~")[:2] == [space, tilde]
     plain = bpe_spec(["Ġ ~"], pre="gpt-2")
     assert Encoder(plain, settings=resolve(plain, 10335)).engine.name == Encoder(plain).engine.name
+
+
+def test_a_changed_pre_tokenizer_is_that_of_the_selected_build(monkeypatch):
+    spec = bpe_spec(["Ġ ~"], pre="gpt-2")
+    change = set_pre_tokenizer("deepseek-v3", confirmed=False)
+    newest = change.encoder(spec, Encoder(spec)).encode(" ~")
+    monkeypatch.setenv(VARIABLE, "b10335")
+    assert change.encoder(spec, Encoder(spec)).encode(" ~") == [spec.tokens.index("Ġ"), spec.tokens.index("~")]
+    assert newest == [spec.tokens.index("Ġ~")]

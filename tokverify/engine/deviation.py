@@ -17,7 +17,6 @@ from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.spec import AddedToken, TokenizerSpec
@@ -272,7 +271,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
     drops = bool(deviation.drop_missing)
     changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or drops
     if changes_words and settings.family.is_bpe:
-        own = PRE_TOKENIZERS[settings.pre]
+        own = settings.pre_tokenizer
         ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)

@@ -19,6 +19,7 @@ from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.override import Override
 from tokverify.engine.piece_index import PieceIndex
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, without_tilde
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.utf8 import to_bytes
 
@@ -315,9 +316,10 @@ class Settings:
         return self.build < DROPS_MARKS_SINCE
 
     @property
-    def tilde_is_symbol(self) -> bool:
-        r"""Whether this build counts `~` among the symbols, `\p{S}`, of a pattern."""
-        return self.build >= TILDE_IS_SYMBOL_SINCE
+    def pre_tokenizer(self) -> PreTokenizer:
+        """The pre-tokenizer called `pre`, as this build has it."""
+        pre_tokenizer = PRE_TOKENIZERS[self.pre]
+        return pre_tokenizer if self.build >= TILDE_IS_SYMBOL_SINCE else without_tilde(pre_tokenizer)
 
     @property
     def algorithm(self) -> str:

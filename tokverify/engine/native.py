@@ -17,7 +17,7 @@ from tokverify.engine.engine_choice import native_module
 from tokverify.engine.family import Family, Settings, SpaceEscaping
 from tokverify.engine.joined_strings import NativePieces, join
 from tokverify.engine.piece_index import PieceIndex
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter, without_tilde
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -125,10 +125,8 @@ def build_native(
         raise UnsupportedError("does not support an empty charsmap")
     if settings.family.splits_words and settings.keeps_marks:
         raise UnsupportedError("does not support builds of llama.cpp that keep combining marks")
-    if settings.family.uses_pre_tokenizer and not settings.tilde_is_symbol:
-        pre_tokenizer = PRE_TOKENIZERS[settings.pre]
-        if without_tilde(pre_tokenizer) != pre_tokenizer:
-            raise UnsupportedError("does not support builds of llama.cpp in whose patterns `~` is no symbol")
+    if settings.family.uses_pre_tokenizer and settings.pre_tokenizer != PRE_TOKENIZERS[settings.pre]:
+        raise UnsupportedError("does not support builds of llama.cpp in whose patterns `~` is no symbol")
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None
@@ -145,7 +143,7 @@ def build_native(
 def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None, *, in_background: bool) -> Declaration:
     """Collect what the compiled module needs, without the tables that `base` shares with `spec`."""
     family = settings.family
-    pre_tokenizer = PRE_TOKENIZERS.get(settings.pre) if family.uses_pre_tokenizer else None
+    pre_tokenizer = settings.pre_tokenizer if family.uses_pre_tokenizer else None
     prefix, suffix = _affixes(settings)
     shares_pieces = base is not None and base.tokens is spec.tokens and base.model == spec.model
     displays_stored = type(family).displayed_pieces is Family.displayed_pieces

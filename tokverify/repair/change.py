@@ -13,7 +13,6 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Settings
 from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenizerSpec
@@ -133,6 +132,5 @@ def _reusable_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> M
     if not shares_model(base, spec, settings):
         return None
     if base.settings.pre != settings.pre:
-        pre_tokenizer = PRE_TOKENIZERS[settings.pre]
-        return base.model.with_pre_tokenizer(pre_tokenizer) if isinstance(base.model, Bpe) else None
+        return base.model.with_pre_tokenizer(settings.pre_tokenizer) if isinstance(base.model, Bpe) else None
     return base.model

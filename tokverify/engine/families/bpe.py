@@ -8,7 +8,6 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, Settings, SpaceEscaping
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, without_tilde
 from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import replace_lone_bytes
 
@@ -22,10 +21,7 @@ def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
     from tokverify.engine.models.bpe import Bpe
 
     merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
-    pre_tokenizer = PRE_TOKENIZERS[settings.pre]
-    return Bpe(
-        settings.id_by_piece, merges, pre_tokenizer if settings.tilde_is_symbol else without_tilde(pre_tokenizer)
-    )
+    return Bpe(settings.id_by_piece, merges, settings.pre_tokenizer)
 
 
 class ByteLevelFamily(Family):
@@ -46,7 +42,7 @@ class _BpeFamily(ByteLevelFamily):
 
     def lookup_text(self, text: str, settings: Settings) -> str:
         written = escape_spaces(text) if settings.escape_whitespaces else text
-        return to_byte_level(replace_lone_bytes(written)) if PRE_TOKENIZERS[settings.pre].byte_level else written
+        return to_byte_level(replace_lone_bytes(written)) if settings.pre_tokenizer.byte_level else written
 
     def merge_costs(self, spec: TokenizerSpec, settings: Settings) -> MergeCosts:
         """Return the rank of each merge; of a merge that is listed twice, the first rank."""
