@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tokverify.engine.build import VARIABLE
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import find_build
 from tokverify.sources.gguf.declaration import read_spec
@@ -40,13 +40,13 @@ def compare(model: Path, build: str, texts: Sequence[str]) -> str:
         encoder, refusal = None, str(error)
     try:
         real = LlamaCppTokenizer(model, find_build(build))
-        loaded = real.encode("", add_special=False, parse_special=False) is not None
-    except TokverifyError:
-        loaded = False
+    except BrokenFileError:
+        real = None
+    if "not imitated" in refusal:
+        return "not known"
     if encoder is None:
-        known = "not known" if "not imitated" in refusal else "refused"
-        return f"WRONG: it loads, but {refusal}" if loaded and known == "refused" else known
-    if not loaded:
+        return f"WRONG: it loads, but {refusal}" if real else "refused"
+    if real is None:
         return "WRONG: it does not load"
     differing = sum(
         list(ours) != theirs

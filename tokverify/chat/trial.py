@@ -78,11 +78,12 @@ def try_templates(
     found, theirs = encoder.spec.templates, reference.templates if reference else {}
     templates = _pair_templates(found, theirs)
     ours = dict(islice(found.items(), _MAX_TEMPLATES))
+    plain = {name for name, source in ours.items() if "{" not in source}
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
     findings = [*_find_missing(templates)] if theirs and not only_contents else []
     for name, source in ours.items():
-        if "{" not in source:
+        if name in plain:
             findings.append(_describe_plain(name, source))
             continue
         trial = _Trial(encoder, reference, name, source, theirs.get(name))
@@ -95,7 +96,7 @@ def try_templates(
         else:
             findings += trial.findings(subjects, CHECKS)
             findings += trial.template_findings()
-    untried = {name for name, source in ours.items() if "{" in source} - {result.template for result in results}
+    untried = ours.keys() - plain - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
         expected=side_of(reference.tokenizer) if reference else None,

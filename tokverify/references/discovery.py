@@ -150,18 +150,27 @@ def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference)
         spec: Its tokenizer.
         reference: The reference that was chosen.
     """
-    model = file.path
-    paths = _paths_beside(model)
+    paths = _paths_beside(file.path)
     if reference.path is not None:
         paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
-    known = {path.resolve() for path in (model, reference.path) if path}
+    yield from _open_others(file, paths, reference)
+    found = _find_inside(_Search(file.path, spec))
+    if found and found.source != reference.source:
+        yield found
+
+
+def find_beside(file: ModelFile, reference: FoundReference) -> Iterator[FoundReference]:
+    """Yield the other tokenizers beside the model, as `find_others` does."""
+    yield from _open_others(file, _paths_beside(file.path), reference)
+
+
+def _open_others(file: ModelFile, paths: Sequence[Path], reference: FoundReference) -> Iterator[FoundReference]:
+    """Open files that are neither the model nor the reference, each once, as far as they can be read."""
+    known = {path.resolve() for path in (file.path, reference.path) if path}
     others = {path.resolve(): path for path in reversed(paths) if path.resolve() not in known}
     for path in reversed(others.values()):
         with suppress(TokverifyError):
             yield open_file(file.named.at(str(path)) if file.named else path)
-    found = _find_inside(_Search(model, spec))
-    if found and found.source != reference.source:
-        yield found
 
 
 def _find_in_repository(search: _Search) -> FoundReference | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +13,12 @@ from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
 from tokverify.compare.opened import OpenedReference
 from tokverify.errors import TokverifyError
-from tokverify.references import FoundReference
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
 from tokverify.repair.other_model import find_other_model
-from tokverify.report.fix import FixReport, OtherReference
+from tokverify.report.fix import FixReport
 from tokverify.sources.stores.location import find_model, locate
 from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import check_place
@@ -65,12 +64,12 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, found, cases, encodings=encodings)
     _require_sound_reference(path, plan, found)
-    at_hand = list(find_others(opened.file, opened.spec, found.found)) if plan.after.encoder else []
-    original = plan.before.encoder if plan.change else None
+    original, left = plan.before.encoder if plan.change else None, plan.after.encoder
+    at_hand = list(find_others(opened.file, opened.spec, found.found)) if left else []
     doubt = find_other_version(path, original, found, at_hand, cases) if original else ""
     if doubt:
         raise TokverifyError(f"{path}: not repaired: {doubt}")
-    others = tuple(_compare_with_others(found, plan, at_hand, cases))
+    others = tuple(compare_with_others(left, found.tokenizer, at_hand, cases)) if left else ()
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
         write_fixed(path, target, plan)
@@ -94,14 +93,6 @@ def _require_sound_reference(model: Path, plan: Plan, reference: OpenedReference
         blame = find_blame(plan.after.encoder, reference.tokenizer)
         if blame:
             raise TokverifyError(f"{model}: not repaired: {blame}")
-
-
-def _compare_with_others(
-    reference: OpenedReference, plan: Plan, others: Iterable[FoundReference], cases: Sequence[Case]
-) -> Iterator[OtherReference]:
-    """Compare what the plan leaves with other tokenizers at hand; nothing if llama.cpp cannot load it."""
-    if plan.after.encoder:
-        yield from compare_with_others(plan.after.encoder, reference.tokenizer, others, cases)
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

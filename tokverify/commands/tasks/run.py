@@ -140,14 +140,14 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the change that repairs it."""
-    from tokverify.references.discovery import find_others
+    from tokverify.references.discovery import find_beside
     from tokverify.repair.budget import ENCODINGS, THOROUGH
     from tokverify.repair.fix.other_reference import find_other_version
     from tokverify.repair.repair import find_repair
 
     facts = reference or Opened(None)
     if reference and has_failing_case(report):
-        others = find_others(model.file, model.spec, reference.found)
+        others = find_beside(model.file, reference.found)
         cases = [result.case for result in report.results]
         if doubt := find_other_version(model.path, model.encoder, reference, others, cases):
             return replace(report, undiagnosed=doubt)

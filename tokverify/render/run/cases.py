@@ -51,7 +51,8 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     yield from _failing_sections(failing, heading, most, verbose=verbose)
     explained = [result for result in report.results if result.explained_by]
     # Where something fails, it is what people look for.
-    yield from _failing_sections(explained, "explained case", most if verbose else 0 if failing else 1, verbose=verbose)
+    drawn = most if verbose else int(not failing)
+    yield from _failing_sections(explained, "explained case", drawn, verbose=verbose)
     yield from _decoding_sections(report, verbose=verbose)
     yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:

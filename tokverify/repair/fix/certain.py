@@ -52,11 +52,12 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
 
     If the reference has another text for the token, its text is wrong, and not its role.
     """
-    settings, expected = encoder.settings, facts.token_bytes
+    settings = encoder.settings
     eos = settings.special_ids.get("eos")
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
-    if eos < len(expected or ()) and expected[eos] != encoder.token_bytes(eos):
+    expected = facts.token_bytes
+    if eos < len(expected) and expected[eos] != encoder.token_bytes(eos):
         return
     controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
     id = suggest_id("eos", settings.ids, controls)

@@ -53,9 +53,11 @@ def find_other_version(
         return ""
     for other in others:
         is_beside = other.path is not None and other.path.parent == model.parent
-        if not is_beside or not _is_related(other.tokenizer, reference.tokenizer) or not _agrees(encoder, other, cases):
+        if not is_beside or not _is_related(other.tokenizer, reference.tokenizer):
             continue
-        if disputed := _count_differing(other.tokenizer, reference.tokenizer, cases):
+        disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
+        # To look for limits takes longer than everything else.
+        if disputed and _agrees(encoder, other, cases):
             return (
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
                 f"{disputed} of {plural(len(cases), 'case')}, so this is the reference of another version of the "
