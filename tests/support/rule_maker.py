@@ -80,6 +80,24 @@ def bpe_json(
     } | stages
 
 
+def gemma_json(vocab: Sequence[str], merges: Sequence[str], added: Sequence[dict], **stages: object) -> dict:
+    """Make a tokenizer.json that merges over `▁`, as Gemma's does, with `<unk>` in its vocabulary."""
+    return {
+        "version": "1.0",
+        "added_tokens": list(added),
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "BPE",
+            "vocab": {token: id for id, token in enumerate(vocab)},
+            "merges": list(merges),
+            "unk_token": "<unk>",
+        },
+    } | stages
+
+
 def against(spec: TokenizerSpec, document: Mapping[str, object], directory: Path, **beside: object) -> Subject:
     """Make a subject with a reference; `beside` maps names without suffix to the JSON files next to it."""
     path = directory / "tokenizer.json"

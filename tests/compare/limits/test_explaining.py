@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
+from support.rule_maker import gemma_json
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -463,20 +464,7 @@ def test_a_run_of_markers_that_the_reference_matches_is_a_limit_whatever_its_typ
         merges=["▁ ▁", "▁▁ ▁", "▁ a"],
         special_ids={"unk": 0, "bos": 1},
     )
-    document = {
-        "version": "1.0",
-        "added_tokens": [added(1, "<bos>"), added(3, "▁▁", special=False)],
-        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
-        "model": {
-            "type": "BPE",
-            "vocab": {token: id for id, token in enumerate(vocab)},
-            "merges": list(spec.merges or ()),
-            "unk_token": "<unk>",
-        },
-    }
+    document = gemma_json(vocab, spec.merges or (), [added(1, "<bos>"), added(3, "▁▁", special=False)])
     path = write_json(tmp_path / "tokenizer.json", document)
     assert_limit(verify(spec, path, ("a  a", "a▁▁ a", "a▁▁")), "TL005")
     assert_different(verify(replace(spec, merges=["▁ ▁"]), path, ("a a", "a▁▁ a")))

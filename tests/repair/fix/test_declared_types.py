@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.limits import added
+from support.rule_maker import gemma_json
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.compare.opened import Opened
@@ -29,30 +30,19 @@ def test_runs_that_merges_make_stay_ordinary_and_unused_tags_become_control_toke
         merges=["▁ ▁", "▁ a", "a b", "b b", "ab b"],  # not "a bb", so the order of merges cannot be scores
         special_ids={"unk": 0, "bos": 1},
     )
-    document = {
-        "version": "1.0",
-        "added_tokens": [added(1, "<bos>"), *(added(id, TOKENS[id], special=False) for id in (3, 6, 7))],
-        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-        "pre_tokenizer": {
-            "type": "Split",
-            "pattern": {"String": " "},
-            "behavior": "MergedWithPrevious",
-            "invert": False,
-        },
-        "post_processor": {
+    document = gemma_json(
+        TOKENS,
+        spec.merges or (),
+        [added(1, "<bos>"), *(added(id, TOKENS[id], special=False) for id in (3, 6, 7))],
+        pre_tokenizer={"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+        post_processor={
             "type": "TemplateProcessing",
             "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
             "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
             "special_tokens": {"<bos>": {"id": "<bos>", "ids": [1], "tokens": ["<bos>"]}},
         },
-        "decoder": {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
-        "model": {
-            "type": "BPE",
-            "vocab": {token: id for id, token in enumerate(TOKENS)},
-            "merges": list(spec.merges or ()),
-            "unk_token": "<unk>",
-        },
-    }
+        decoder={"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+    )
     reference = tmp_path / "tokenizer.json"
     reference.write_text(json.dumps(document))
     types = [NORMAL.value if id in (6, 7) else type for id, type in enumerate(spec.types or ())]
