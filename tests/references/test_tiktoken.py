@@ -183,6 +183,12 @@ def test_the_published_patterns_are_those_of_the_library(name, monkeypatch):
         assert PUBLISHED[name].size == definition["explicit_n_vocab"] - len(definition["special_tokens"])
 
 
+def test_kimi_has_256_special_tokens_after_its_ranks():
+    kimi = PUBLISHED["kimi-k2"]
+    assert sorted(kimi.special_tokens.values()) == list(range(kimi.size, kimi.size + 256))
+    assert set(kimi.roles.values()) <= set(kimi.special_tokens)
+
+
 def test_gpt_2_agrees_with_its_gguf_file(vocabs, golden, tmp_path):
     bytes_of = {character: byte for byte, character in byte_alphabet().items()}
     vocabulary = json.loads((vocabs / "gpt-2.tokenizer.json").read_bytes())["model"]["vocab"]

@@ -8,7 +8,7 @@ import tokverify
 from support.paths import SAMPLE
 from support.sentencepiece_maker import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, make_model
 from tokverify.commands.cli import main
-from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.sources.tokenizer_file import READERS, read_spec
 
 SENTENCEPIECE = make_model(
@@ -27,6 +27,16 @@ JSON = json.dumps(
     }
 ).encode()
 GGUF = (SAMPLE / "sample.gguf").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("vocab.txt", "[PAD]\n[UNK]\n"), ("vocab.txt", "<s>\n<pad>\n"), ("vocab.json", "{}"), ("merges.txt", "a b\n")],
+)
+def test_a_part_of_a_tokenizer_is_named_as_such(tmp_path, name, content):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(UnsupportedError, match=f"{name}: only a part of a tokenizer"):
+        read_spec(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.model", "tokenizer", "x.bin"])

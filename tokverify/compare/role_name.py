@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Settings
+from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
+from tokverify.spec import TokenizerSpec
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
@@ -50,3 +55,21 @@ def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> in
     if named is None and role == "eos":
         return next((ids[text] for text in EOG_TEXTS if ids.get(text) in set(controls)), None)
     return named
+
+
+def suggest_end(settings: Settings) -> int | None:
+    """Return the token that is named like EOS, or is the only one that can be it."""
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    return suggest_id("eos", settings.ids, controls)
+
+
+def declare_end(spec: TokenizerSpec) -> TokenizerSpec:
+    """Declare the token that is named like EOS, if none is declared.
+
+    llama.cpp's default is the id of another vocabulary. No file but a GGUF file means that default by its silence.
+    """
+    if "eos" in spec.special_ids:
+        return spec
+    settings = resolve(spec)
+    end = suggest_end(settings) if "eos" in settings.special_ids else None
+    return spec if end is None else replace(spec, special_ids={**spec.special_ids, "eos": end})

@@ -22,6 +22,7 @@ from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, special_texts
+from tokverify.sources.huggingface.document import read_json
 from tokverify.sources.huggingface.expansion import (
     require_bounded,
     require_valid_charsmaps,
@@ -32,7 +33,7 @@ from tokverify.sources.huggingface.stage import stages_of
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
-from tokverify.system.json_input import MAX_MEMORY, JsonError, fits_memory, parse_json
+from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
 
@@ -300,7 +301,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
     except BrokenFileError:
-        _require_tokenizer_json(data, source)
+        read_json(data, source)
         raise
     for part in (tokenizer.normalizer, tokenizer.decoder):
         require_bounded(stages_of(part), source)
@@ -327,15 +328,4 @@ def _require_harmless(data: bytes, source: str) -> None:
     if not fits_memory(data):
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     if _CHARSMAP in data:
-        _require_tokenizer_json(data, source)
-        require_valid_charsmaps(parse_json(data).get("normalizer"), source)
-
-
-def _require_tokenizer_json(data: bytes, source: str) -> None:
-    """Raise a clearer error than the library does if `data` is not a tokenizer.json at all."""
-    try:
-        content = parse_json(data)
-    except JsonError as error:
-        raise BrokenFileError(f"{source}: not a tokenizer.json, because it is not valid JSON ({error})") from error
-    if not isinstance(content, dict) or "model" not in content:
-        raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
+        require_valid_charsmaps(read_json(data, source).get("normalizer"), source)

@@ -23,6 +23,9 @@ FILE_NAMES = (
 )
 """The tokenizer files to look for in a directory or a repository, in this order."""
 
+PARTS = frozenset(["vocab.txt", "vocab.json", "merges.txt"])
+"""The names of files that contain a part of a tokenizer, which do not say how texts are split."""
+
 MAX_FILE_BYTES = 1 << 27
 """The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.sources.location import file_and_rest, find_existing, kind_of, read_file
+from tokverify.sources.location import PARTS, file_and_rest, find_existing, is_rwkv, kind_of, read_file
 from tokverify.spec import TokenizerSpec
 
 
@@ -102,6 +102,12 @@ def kind_of_model(path: Path) -> str:
     file = file_of(path)
     if path.suffix == ".gguf" or not file.is_file() or read_file(file, 4) == b"GGUF":
         return "gguf"
+    # RWKV's vocabulary is also published as vocab.txt.
+    if file.name in PARTS and not is_rwkv(file):
+        raise UnsupportedError(
+            f"{path}: only a part of a tokenizer, which does not say how texts are split; it can be the reference (-r) "
+            "of a model, or name a tokenizer.json"
+        )
     try:
         kind = kind_of(file)
     except BrokenFileError:

@@ -11,10 +11,13 @@ import tokverify
 from support.gguf_maker import make_gguf, string, strings
 from support.paths import ROOT, SAMPLE
 from tokverify import OpenedReference
+from tokverify.commands.tasks.opening import open_model
+from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import TokverifyError
 
 MODEL, REFERENCE = SAMPLE / "sample.gguf", SAMPLE / "sample.tokenizer.model"
 SEED = ROOT / "cases" / "seed.yaml"
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 COUNTING = """
 import collections, json, os, sys
 from tokverify.commands.cli import main
@@ -122,3 +125,16 @@ def test_an_error_in_the_declared_settings_names_the_file(open_file, tmp_path):
 def test_an_unreadable_model_is_an_error(tmp_path):
     with pytest.raises(TokverifyError, match="no such file"):
         tokverify.open_model(tmp_path / "absent.gguf")
+
+
+def test_the_end_of_a_tokenizer_json_is_that_of_its_converted_file(tmp_path):
+    texts = ["<|endoftext|>", *sorted(byte_alphabet().values())]
+    document = {
+        "model": {"type": "BPE", "vocab": {text: id for id, text in enumerate(texts)}, "merges": []},
+        "added_tokens": [{"id": 0, "content": texts[0], "special": True, **dict.fromkeys(_FLAGS, False)}],
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+    }
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document))
+    assert open_model(path).encoder.special_ids["eos"] == 0
+    assert tokverify.verify_model(path, path, tokverify.load_cases([SEED])).ok

@@ -37,7 +37,14 @@ def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedMod
     path = file.path
     with file.named_in_errors():
         kind = kind or kind_of_model(path)
-        declaration = read_declaration(path) if kind == "gguf" else Declaration(spec=read_spec_of_kind(path, kind))
+        declaration = read_declaration(path) if kind == "gguf" else _declare(path, kind)
     if declaration.refusal:
         declaration = replace(declaration, refusal=file.rename(declaration.refusal))
     return OpenedModel(file=file, kind=kind, declaration=declaration)
+
+
+def _declare(path: Path, kind: str) -> Declaration:
+    """Return what the GGUF file would declare that `convert` makes of another file."""
+    from tokverify.compare.role_name import declare_end
+
+    return Declaration(spec=declare_end(read_spec_of_kind(path, kind)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tokverify.compare.convert.special_tokens import suggest_end
-from tokverify.engine.settings import resolve
+from tokverify.compare.role_name import declare_end
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.token_text import is_converted_control
@@ -28,12 +27,11 @@ def follow_conventions(spec: TokenizerSpec, kind: str) -> tuple[TokenizerSpec, t
         spec = replace(spec, types=types)
         tokens = list_tokens(ids, spec.tokens)
         sentences.append(f"{plural(len(ids), 'token')} typed CONTROL because of the text, as in llama.cpp: {tokens}")
-    settings = resolve(spec)
-    id = suggest_end(settings) if "eos" in settings.special_ids and "eos" not in spec.special_ids else None
-    if id is not None:
-        spec = replace(spec, special_ids={**spec.special_ids, "eos": id})
+    declared = declare_end(spec)
+    if declared is not spec:
+        id = declared.special_ids["eos"]
         sentences.append(f"IN declares no EOS token, so it is {id} {quote(spec.tokens[id])}, which is named like one")
-    return spec, tuple(sentences)
+    return declared, tuple(sentences)
 
 
 def _visible_markers(spec: TokenizerSpec) -> list[int]:

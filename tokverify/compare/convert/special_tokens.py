@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from tokverify.compare.role_name import suggest_id
-from tokverify.engine.attribute import Attribute
+from tokverify.compare.role_name import suggest_end
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
@@ -84,12 +83,6 @@ def warn_of_ends(spec: TokenizerSpec) -> Iterator[str]:
         id = suggest_end(settings)
         advice = f"gguf-new-metadata --special-token-by-id eos {'ID' if id is None else id} OUT FIXED"
         yield f"which token is EOS, so a generation ends at {_default(spec, settings, 'eos')}; declare it: {advice}"
-
-
-def suggest_end(settings: Settings) -> int | None:
-    """Return the token that is named like EOS, or is the only one that can be it."""
-    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-    return suggest_id("eos", settings.ids, controls)
 
 
 def _default(spec: TokenizerSpec, settings: Settings, role: str) -> str:

@@ -45,8 +45,9 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
         Qwen 2 and 3, MPT and GPT-NeoX (NFC), and others whose tokenizer.json has a `normalizer`.
 
     How to live with it:
-        Normalize texts before you send them: `unicodedata.normalize("NFC", text)` in Python. Most texts in the web are
-        in NFC; those typed or copied on macOS, and Vietnamese, Korean and Indic texts from some sources, are not.
+        Normalize texts to the form that the message names before you send them: for NFC,
+        `unicodedata.normalize("NFC", text)` in Python. Most texts in the web are in NFC; those typed or copied on
+        macOS, and Vietnamese, Korean and Indic texts from some sources, are not.
 
     What it does not explain:
         A normalizer that the reference does not declare, unless the reference declares nothing at all; and a charsmap

@@ -7,8 +7,8 @@ from functools import reduce
 
 from tokverify.compare.marker import read_template
 from tokverify.compare.opened import Opened
-from tokverify.compare.role_name import ROLES_BY_NAME, suggest_id
-from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.compare.role_name import ROLES_BY_NAME, suggest_end
+from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.diagnosis import TokenizerChange
@@ -59,8 +59,7 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     expected = facts.token_bytes
     if eos < len(expected) and expected[eos] != encoder.token_bytes(eos):
         return
-    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
-    id = suggest_id("eos", settings.ids, controls)
+    id = suggest_end(settings)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
 

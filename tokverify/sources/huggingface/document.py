@@ -71,7 +71,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If its normalizer could turn a short text into a huge one.
     """
-    outline = _read_json(data, source)
+    outline = read_json(data, source)
     model = outline.pop("model")
     require_valid_charsmaps(outline.get("normalizer"), source)
     library = _load(outline, source)
@@ -90,7 +90,12 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
     )
 
 
-def _read_json(data: bytes, source: str) -> dict[str, Any]:
+def read_json(data: bytes, source: str) -> dict[str, Any]:
+    """Return the content of a tokenizer.json.
+
+    Raises:
+        BrokenFileError: If it is not a tokenizer.json.
+    """
     try:
         content = parse_json(data)
     except JsonError as error:

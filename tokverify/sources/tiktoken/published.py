@@ -2,7 +2,8 @@
 
 Sources: `tiktoken_ext/openai_public.py` of tiktoken (OpenAI's encodings and their digests), `tokenizer.py` of
 openai-whisper, `llama3/tokenizer.py` and `llama4/tokenizer.py` of llama-models, `convert_llama_weights_to_hf.py` of
-transformers (the special tokens of Llama 3.0 and 3.1 in every tokenizer.json), and `tokenization_qwen.py` of Qwen.
+transformers (the special tokens of Llama 3.0 and 3.1 in every tokenizer.json), `tokenization_qwen.py` of Qwen, and
+`tokenization_kimi.py` and tokenizer_config.json of Kimi K2.
 """
 
 from __future__ import annotations
@@ -84,6 +85,27 @@ _LLAMA4_TEXTS = [
 ]
 _LLAMA4_SIZE, _LLAMA4_SPECIAL = 200000, 2048
 _LLAMA3_SIZE = 128000
+_KIMI_SIZE = 163584
+_KIMI_TOKENS = {
+    **{f"<|reserved_token_{id}|>": id for id in (163589, 163592, 163600, *range(163602, 163838))},
+    "[BOS]": 163584,
+    "[EOS]": 163585,
+    "[EOT]": 163593,
+    "[UNK]": 163838,
+    "[PAD]": 163839,
+    "<|im_end|>": 163586,
+    "<|im_user|>": 163587,
+    "<|im_assistant|>": 163588,
+    "<|im_system|>": 163594,
+    "<|start_header_id|>": 163590,
+    "<|end_header_id|>": 163591,
+    "<|im_middle|>": 163601,
+    "<|tool_calls_section_begin|>": 163595,
+    "<|tool_calls_section_end|>": 163596,
+    "<|tool_call_begin|>": 163597,
+    "<|tool_call_argument_begin|>": 163598,
+    "<|tool_call_end|>": 163599,
+}
 _QWEN_TEXTS = [END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{number}|>" for number in range(205))]
 
 _LANGUAGES = (
@@ -157,6 +179,13 @@ PUBLISHED: Mapping[str, Published] = {
         151643,
         _number(_QWEN_TEXTS, 151643),
         "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
+    ),
+    "kimi-k2": Published(
+        ORIGINALS["kimi-k2"],
+        _KIMI_SIZE,
+        _KIMI_TOKENS,
+        "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
+        {"bos": "[BOS]", "eos": "[EOS]", "unk": "[UNK]", "pad": "[PAD]"},
     ),
     "whisper": Published(
         GPT2,
