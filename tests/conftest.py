@@ -3,6 +3,7 @@
 CONTRIBUTING.md says where real data comes from.
 """
 
+import os
 import signal
 from collections.abc import Callable
 from functools import cache
@@ -40,6 +41,12 @@ PROCESS_FIXTURES = {"browser", "library", "lfs_versions", "own_git", "pytester",
 
 
 _CACHES = count()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers for `-n auto`: many tests wait for programs and servers that they start."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -57,7 +57,7 @@ def rust() -> list[str]:
     return [str(target / "debug" / "tokverify-example")]
 
 
-@pytest.fixture(params=["javascript", "rust"])
+@pytest.fixture(params=["javascript", pytest.param("rust", marks=pytest.mark.slow)])
 def location(request: pytest.FixtureRequest, tokenizer_json: Path) -> str:
     program = request.getfixturevalue(request.param)
     return f"command:{shlex.join([*program, str(tokenizer_json)])}"

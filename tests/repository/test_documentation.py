@@ -19,6 +19,8 @@ from tokverify.commands.cli import main
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
+LONG_SESSIONS = {"cpp-hybrid.md", "families.md", "sheepop.md"}
+"""The pages whose commands take more than ten seconds; scheduled workflows try them."""
 WITHOUT_VALUE = {"-h", "--help", "--version"}
 
 _CODE = re.compile(r"^```[^\n]*\n(.*?)^```$|^((?: {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
@@ -30,7 +32,11 @@ def by_name(page: Path) -> str:
     return page.name
 
 
-@pytest.mark.parametrize("page", SESSIONS, ids=by_name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.name in LONG_SESSIONS)) for page in SESSIONS],
+    ids=by_name,
+)
 def test_console_sessions_print_what_the_page_shows(page: Path, tmp_path: Path):
     """If this fails although the new output is right, run `python tests/support/console.py docs/PAGE.md`."""
     shown = examples(page.read_text("utf-8"))

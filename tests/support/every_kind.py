@@ -257,7 +257,7 @@ KINDS: dict[str, Kind] = {
     ),
     "env": Kind(_env, ("tokenizer.json",), has_process=True),
     "command": Kind(_command, (), has_process=True, returns_hostile_ids=True),
-    "a package": Kind(_package, ()),
+    "a package": Kind(_package, (), is_slow=True),
     "a hostile package": Kind(_hostile_package, (), returns_hostile_ids=True),
     "hub": Kind(_hub, ("tokenizer.json",)),
     "https": Kind(_https, ("model.gguf",)),

@@ -16,10 +16,11 @@ _CAVEAT = "compared with the cases' own `expect` only: nothing confirms those, a
 
 def expect_of(case: Case, side: Side) -> Expect | None:
     """Return what a case expects from a side, by the key that names it most precisely; None if no key does."""
-    for names in _NAMING:
-        for key, expect in case.expect.items():
-            if names(key, side):
-                return expect
+    if case.expect:
+        for names in _NAMING:
+            for key, expect in case.expect.items():
+                if names(key, side):
+                    return expect
     return None
 
 

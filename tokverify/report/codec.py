@@ -52,6 +52,7 @@ _MAX_DEPTH = 100
 _MAX_INTEGER = 1 << 63
 _Report = TypeVar("_Report")
 _MAX_LINE = 100
+_ENCODER = json.JSONEncoder(allow_nan=False, default=bytes.hex)
 
 
 def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, ARG001 - the type differs by kind
@@ -314,7 +315,7 @@ def _write(value: object, line_break: str) -> str:
     """Write a value; a short one and every list of ids takes one line."""
     is_ids = _is_ids(value)
     if is_ids or _estimate_length(value) <= _MAX_LINE:
-        line = _write_line(value)
+        line = _ENCODER.encode(value)
         if is_ids or len(line) <= _MAX_LINE:
             return line
     inner = line_break + "  "
@@ -323,11 +324,7 @@ def _write(value: object, line_break: str) -> str:
         return f"{{{inner}{f',{inner}'.join(parts)}{line_break}}}"
     if isinstance(value, list | tuple):
         return f"[{inner}{f',{inner}'.join(_write(item, inner) for item in value)}{line_break}]"
-    return _write_line(value)
-
-
-def _write_line(value: object) -> str:
-    return json.dumps(value, allow_nan=False, default=bytes.hex)
+    return _ENCODER.encode(value)
 
 
 def _estimate_length(value: object) -> int:

@@ -76,7 +76,13 @@ def test_from_a_corpus_to_a_verified_file(run, tmp_path: Path):
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    "arguments", [["bpe"], ["bpe", "--preset", "sheepop"], ["spm"], ["unigram"], ["wordpiece"]], ids=" ".join
+    "arguments",
+    [
+        ["bpe", "--preset", "sheepop"],
+        ["unigram"],
+        *(pytest.param([kind], marks=pytest.mark.slow) for kind in ("bpe", "spm", "wordpiece")),
+    ],
+    ids=" ".join,
 )
 def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, arguments: list[str]):
     for output in ("one", "two"):
