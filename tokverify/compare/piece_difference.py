@@ -12,7 +12,7 @@ from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDiffe
 from tokverify.sources.config import configured_roles
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.token_text import is_filler, is_padded
 from tokverify.tokenizer import FileReading, Tokenizer
 
 _SHOWN, _SHOWN_MOVED = 5, 2
@@ -71,7 +71,7 @@ def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | No
 
 def _aspect_of(piece: PieceDifference) -> Aspect:
     if piece.actual is not None and piece.expected is not None:
-        return Aspect.BYTES
+        return Aspect.PADDING if is_padded(piece.actual, piece.expected) else Aspect.BYTES
     if piece.is_unused or is_filler(piece.actual or piece.expected or ""):
         return Aspect.PADDING
     return Aspect.MISSING if piece.actual is None else Aspect.EXTRA

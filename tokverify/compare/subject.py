@@ -105,10 +105,16 @@ class Subject:
         """The reference's tokenizer."""
         return self.reference.tokenizer
 
+    @property
+    def sides(self) -> tuple[Encoder, Tokenizer]:
+        """Both sides, ready to encode; ours is not made if there is no reference."""
+        expected = self.expected
+        return self.encoder, expected
+
     @cached_property
     def modes(self) -> Modes:
         """Chooses the options with which the file and its reference can be compared on a text."""
-        return Modes(self.encoder, self.expected)
+        return Modes(*self.sides)
 
     @cached_property
     def explainer(self) -> Explainer:

@@ -15,7 +15,7 @@ from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import read_file
 from tokverify.sources.tiktoken.tekken import ROLES, parse_tekken
-from tokverify.spec import TokenType
+from tokverify.spec import AddedToken, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.utf8 import to_utf8
 
@@ -87,6 +87,10 @@ class TekkenTokenizer:
     def split_pattern(self) -> str:
         """The regular expression that splits texts."""
         return str(self._tekkenizer._model._pat_str)  # noqa: SLF001 - the library shows it nowhere else
+
+    def added_tokens(self) -> dict[int, AddedToken]:
+        """Return the special tokens, although no text contains them for the library."""
+        return {id: AddedToken(id, self.piece(id), special=True) for id in range(self._tekkenizer.num_special_tokens)}
 
     @cached_property
     def control_texts(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from tokverify.references.reference import FoundReference
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.published import published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
-from tokverify.spec import TokenType
+from tokverify.spec import AddedToken, TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8
 
@@ -71,6 +71,10 @@ class TiktokenTokenizer:
         """Return CONTROL for the special tokens."""
         special = self._special_tokens
         return [TokenType.CONTROL if id in special else TokenType.UNDEFINED for id in range(self.vocab_size)]
+
+    def added_tokens(self) -> dict[int, AddedToken]:
+        """Return the special tokens."""
+        return {id: AddedToken(id, self.piece(id), special=True) for id in self._special_tokens}
 
     @property
     def control_texts(self) -> frozenset[str]:

@@ -64,7 +64,14 @@ def find_repair(
     cases = [result.case for result in results]
     try:
         plan = make_plan(
-            Path(report.actual.name), declaration, facts, cases, encodings=encodings, diagnosed=found, is_quick=True
+            Path(report.actual.name),
+            declaration,
+            facts,
+            cases,
+            encoder=encoder,
+            encodings=encodings,
+            diagnosed=found,
+            is_quick=True,
         )
     except GoneError:
         raise

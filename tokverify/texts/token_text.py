@@ -50,3 +50,8 @@ def is_converted_control(text: str) -> bool:
 def is_filler(text: str) -> bool:
     """Check whether a token with this text stands for nothing: it was reserved, or pads the vocabulary."""
     return (PADDING.fullmatch(text) or PLACEHOLDER.fullmatch(text)) is not None
+
+
+def is_padded(first: str, second: str) -> bool:
+    """Check whether two texts of one id stand for nothing, and a converter has made up one of them as padding."""
+    return is_filler(first) and is_filler(second) and any(map(PADDING.fullmatch, (first, second)))

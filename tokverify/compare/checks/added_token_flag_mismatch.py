@@ -46,7 +46,7 @@ def added_token_flag_mismatch(subject: Subject) -> Iterator[Finding]:
         known = [token for token in flagged if token["id"] < len(subject.settings.pieces)]
         if known:
             yield _finding(subject, flag, known)
-    yield from map(to_finding, find_normalized_matches(subject.encoder, subject.expected))
+    yield from map(to_finding, find_normalized_matches(*subject.sides))
 
 
 def _finding(subject: Subject, flag: str, flagged: Sequence[Mapping[str, Any]]) -> Finding:

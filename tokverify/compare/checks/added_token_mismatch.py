@@ -50,7 +50,7 @@ def added_token_mismatch(subject: Subject) -> Iterator[Finding]:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8349, ggml-org/llama.cpp#8228, ggml-org/llama.cpp#7049,
         onnxruntime/mobius#684
     """
-    for difference in find_type_differences(subject.encoder, subject.expected):
+    for difference in find_type_differences(*subject.sides):
         yield to_finding(difference, FIX if difference.severity is ERROR else "")
     if isinstance(subject.expected, Declaring):
         yield from _check_user_defined(subject)
@@ -100,7 +100,7 @@ def _check_matching(subject: Subject) -> Iterator[Finding]:
 
 
 def _is_same(subject: Subject, id: int) -> bool:
-    actual, expected = subject.encoder, subject.expected
+    actual, expected = subject.sides
     return actual.piece(id) == expected.piece(id) or actual.token_bytes(id) == expected.token_bytes(id)
 
 

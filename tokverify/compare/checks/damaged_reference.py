@@ -35,6 +35,7 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         huggingface/transformers#45920, allenai/open-instruct#1896, meta-pytorch/tokenizers#198, mzau/mlx-knife#49,
         huggingface/swift-transformers#345
     """
-    yield from map(to_finding, find_lost_tokens(subject.encoder, subject.reference))
-    if reason := find_broken_decoder(subject.encoder, subject.reference):
+    reference = subject.reference
+    yield from map(to_finding, find_lost_tokens(subject.encoder, reference))
+    if reason := find_broken_decoder(subject.encoder, reference):
         yield Finding(WARNING, reason)

@@ -33,4 +33,4 @@ def generation_end_mismatch(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#6772, ggml-org/llama.cpp#6745, unslothai/unsloth#5386
     """
-    yield from map(to_finding, find_end_differences(subject.encoder, subject.expected))
+    yield from map(to_finding, find_end_differences(*subject.sides))

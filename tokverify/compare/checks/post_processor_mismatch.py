@@ -36,13 +36,13 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,
         ggml-org/llama.cpp#21500, onnxruntime/mobius#648
     """
-    for difference in find_affix_differences(subject.encoder, subject.expected):
+    for difference in find_affix_differences(*subject.sides):
         yield to_finding(difference, _find_repair(subject, is_before=difference.keys == (ADD_BOS,)))
 
 
 def _find_repair(subject: Subject, *, is_before: bool) -> str:
     """Return how to add the reference's tokens before or after a text: with the flag, or with the id of a role."""
-    ours, theirs = (affixes_of(side)[0 if is_before else 1] for side in (subject.encoder, subject.expected))
+    ours, theirs = (affixes_of(side)[0 if is_before else 1] for side in subject.sides)
     if bool(ours) != bool(theirs):
         key, declared = (ADD_BOS, subject.spec.add_bos) if is_before else (ADD_EOS, subject.spec.add_eos)
         return set_flag(key, value=bool(theirs), declared=declared is not None)

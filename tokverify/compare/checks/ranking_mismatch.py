@@ -52,7 +52,7 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#8248, ggml-org/llama.cpp#7193, onnxruntime/mobius#660, ggml-org/llama.cpp#24034,
         ztxz16/fastllm#715
     """
-    for difference in find_ranking_differences(subject.encoder, subject.expected, thorough=True):
+    for difference in find_ranking_differences(*subject.sides, thorough=True):
         yield to_finding(difference, FIX)
     if isinstance(subject.expected, Declaring):
         prefix: bool | None = subject.declared.add_space_prefix

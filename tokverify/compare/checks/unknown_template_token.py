@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tokverify.compare.look_alike import find_meant
@@ -12,6 +13,8 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_items, plural, quote
 
+_OF_MEDIA = re.compile(r"image|img|media|video|vision|audio|speech", re.IGNORECASE)
+
 
 @rule(code="TV112", name="unknown-template-token", severity=ERROR)
 def unknown_template_token(subject: Subject) -> Iterator[Finding]:
@@ -20,8 +23,9 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     What it does:
         Collects the strings in the template that are unlikely to be plain text (`<|im_start|>`, `<start_of_turn>`) and
         looks up each in the vocabulary. It is an error if some are there and others are not; a warning if none is,
-        since a few models were trained with plain-text markers; and for information if the reference treats them as
-        plain text as well. Tags such as `<tools>` or `[INST]` are skipped because they usually are plain text.
+        since a few models were trained with plain-text markers, or if those that are missing are for images, audio or
+        video, which a text does not have; and for information if the reference treats them as plain text as well. Tags
+        such as `<tools>` or `[INST]` are skipped because they usually are plain text.
 
     Why it is bad:
         The template belongs to another tokenizer, or tokens were lost in the conversion. A turn then begins with the
@@ -47,8 +51,9 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
         yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
     lost = [text for text in missing if text not in plain]
     if lost:
-        # With all of them missing, the model may have been trained so.
-        severity = ERROR if len(missing) < len(subject.markers.strong) else WARNING
+        # With all of them missing, the model may have been trained so. Models that see or hear share their templates.
+        is_partial = len(missing) < len(subject.markers.strong)
+        severity = ERROR if is_partial and not all(map(_OF_MEDIA.search, lost)) else WARNING
         meant = filter(None, (find_meant(text, subject.settings.added_tokens) for text in lost))
         because = "".join(f"; {each}" for each in dict.fromkeys(meant))
         message = f"the chat template contains {_texts(lost)}, for which there is no token{because}"

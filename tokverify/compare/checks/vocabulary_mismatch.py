@@ -40,11 +40,11 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#8379, ggml-org/llama.cpp#12876, huggingface/candle#3641, ggml-org/llama.cpp#15842
     """
-    vocabulary = compare_vocabularies(subject.encoder, subject.expected)
+    vocabulary = compare_vocabularies(*subject.sides)
     if vocabulary is None:
         raise NotEvaluatedError(why_hidden(subject.expected))
     yield from map(to_finding, find_piece_differences(vocabulary, subject.spec.tokens, subject.expected))
-    for difference in find_role_differences(subject.encoder, subject.expected, vocabulary.special_ids):
+    for difference in find_role_differences(*subject.sides, vocabulary.special_ids):
         role = ROLES_BY_KEY[difference.keys[0]]
         id = subject.expected.special_ids.get(role)
         yield to_finding(difference, "" if id is None else set_special_id(role, id))

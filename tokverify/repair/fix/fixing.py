@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tokverify.case import Case
 from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
@@ -91,6 +92,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     facts: Opened,
     cases: Sequence[Case],
     *,
+    encoder: Encoder | None = None,
     encodings: int = ENCODINGS,
     diagnosed: DiagnosisResult | None = None,
     is_quick: bool = False,
@@ -102,11 +104,13 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         declaration: What it declares.
         facts: What is known about the reference.
         cases: The texts to compare.
+        encoder: The file's tokenizer, if it is already open.
         encodings: How many texts a diagnosis may encode, approximately.
         diagnosed: The diagnosis of the cases, if it is already known.
         is_quick: Leave out the texts of every token, and measure few candidates of a large vocabulary.
     """
-    measuring = Measuring(declaration, model.stem, facts, cases, Budget(_DIAGNOSES * encodings), is_quick=is_quick)
+    budget = Budget(_DIAGNOSES * encodings)
+    measuring = Measuring(declaration, model.stem, facts, cases, budget, encoder=encoder, is_quick=is_quick)
     search = RepairSearch(declaration, facts, measuring, encodings, diagnosed, is_quick=is_quick)
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean

@@ -187,9 +187,11 @@ class Measuring:
         cases: Sequence[Case],
         budget: Budget,
         *,
+        encoder: Encoder | None = None,
         is_quick: bool = False,
     ) -> None:
         self._declaration = declaration
+        self._encoder = encoder
         self._name = name
         self._facts = facts
         self._cases = list(cases)
@@ -251,7 +253,8 @@ class Measuring:
             if spec is self._declaration.spec and self._declaration.refusal:
                 raise self._declaration.refusal
             require_loadable(spec)
-            encoder = Encoder(spec, self._name)
+            is_open = self._encoder is not None and self._encoder.spec is spec
+            encoder = self._encoder if is_open else Encoder(spec, self._name, base=self._latest_encoder())
         except TokverifyError as error:
             return _Variant(spec, None, str(error))
         compared = self._compare(encoder)
@@ -271,6 +274,11 @@ class Measuring:
         }
         errors = cache(partial(self._count_errors, spec))
         return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, errors)
+
+    def _latest_encoder(self) -> Encoder | None:
+        """Return an encoder whose tables a similar tokenizer can share."""
+        encoders = (variant.encoder for variant in reversed(self._variants) if variant.encoder)
+        return next(encoders, self._encoder)
 
     def _explain(
         self, explainer: Explainer, results: Sequence[CaseResult], *, is_original: bool, exactly: bool

@@ -19,6 +19,7 @@ from tokverify.repair.type_change import converted_types
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.token_text import is_padded
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -86,6 +87,7 @@ class TokenList:
         differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
         if self.settings is None:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
+        differing = [id for id in differing if not self._is_padded(id, encoder.settings.pieces)]
         differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
             differing += without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
@@ -95,6 +97,10 @@ class TokenList:
         others = self._facts.pieces
         # A piece such as `<0x0A>` represents a byte only if its type says so.
         return id < len(others) and others[id] == pieces[id] and not BYTE_PIECE.fullmatch(pieces[id])
+
+    def _is_padded(self, id: int, pieces: Sequence[str]) -> bool:
+        others = self._facts.pieces
+        return id < len(others) and is_padded(pieces[id], others[id])
 
     def differing_types(self, encoder: Encoder) -> list[int]:
         """Return the ids whose types llama.cpp would treat in another way."""
