@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.reference_ranking import ranks_alike, read_ranking
@@ -45,6 +46,10 @@ class RankingDifference(NamedTuple):
     """The shortest text found that is encoded differently because of it, with the ids of both sides; "" for none."""
 
 
+_LATEST: WeakKeyDictionary[Encoder, tuple[Tokenizer, RankingDifference | None]] = WeakKeyDictionary()
+"""What was found last for an encoder: a failing `run` compares once for its report, and once to measure repairs."""
+
+
 def find_ranking_differences(
     actual: Tokenizer, expected: Tokenizer, *, thorough: bool = False
 ) -> Iterator[TokenizerDifference]:
@@ -53,7 +58,9 @@ def find_ranking_differences(
     `thorough` is that of `ranks_alike`.
     """
     if isinstance(actual, Encoder) and not ranks_alike(actual, expected, thorough=thorough):
-        found = compare_rankings(actual, expected)
+        known = _LATEST.get(actual)
+        found = known[1] if known and known[0] is expected else compare_rankings(actual, expected)
+        _LATEST[actual] = expected, found
         if found:
             severity = ERROR if found.proof else INFO
             key = MERGES if actual.settings.family.ranking is Ranking.MERGE_RANK else SCORES
@@ -76,16 +83,20 @@ def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference 
     if not message:
         return None
     tried = thin_out(ids, _MOST_MOVED)
-    tokens = filter(None, (from_utf8(actual.token_bytes(id)) for id in tried))
     moved = frozenset(actual.settings.pieces[id] for id in tried)
-    competing = CompetingTexts(declared)
-    near = chain(tokens, competing.make_around(actual, moved))
-    proof = _prove(near, actual, expected, declared)
-    if not proof:
-        # `tokverify fix` tries these as well, and must not find a text that nothing else does.
-        far = chain(_texts_with(moved, actual), competing.make(actual))
-        proof = _prove(far, actual, expected, declared)
-    return RankingDifference(message, ids, proof)
+    texts = _texts_of(tried, moved, actual, CompetingTexts(declared))
+    proofs = (_prove(group, actual, expected, declared) for group in texts)
+    return RankingDifference(message, ids, next(filter(None, proofs), ""))
+
+
+def _texts_of(
+    ids: Sequence[int], moved: Collection[str], actual: Encoder, competing: CompetingTexts
+) -> Iterator[Iterable[str]]:
+    """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later."""
+    yield filter(None, (from_utf8(actual.token_bytes(id)) for id in ids))
+    yield competing.make_around(actual, moved)
+    # `tokverify fix` tries these as well, and must not find a text that nothing else does.
+    yield chain(_texts_with(moved, actual), competing.make(actual))
 
 
 def _texts_with(moved: Collection[str], actual: Encoder) -> Iterator[str]:

@@ -155,9 +155,7 @@ def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str])
     made = [join for join in joins if join.piece in moved]
     lefts, rights = {join.left for join in made}, {join.right for join in made}
     if scores:
-        starts, ends = tuple(rights), tuple(lefts)
-        near = [piece for piece in scores if piece.startswith(starts) or piece.endswith(ends)]
-        joins = {**joins, **_joins_of_scores(scores, near, is_sum=is_sum)}
+        return {**joins, **_joins_of_scores(scores, scores, is_sum=is_sum, competing=(lefts, rights))}
     competing = (join for join in joins if join.left in rights or join.right in lefts or join.piece in moved)
     return {join: joins[join] for join in competing}
 
@@ -201,17 +199,33 @@ def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
     return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
 
 
-def _joins_of_scores(scores: Mapping[str, float], pieces: Iterable[str], *, is_sum: bool) -> Mapping[_Join, _Ranks]:
-    """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts."""
+def _joins_of_scores(
+    scores: Mapping[str, float],
+    pieces: Iterable[str],
+    *,
+    is_sum: bool,
+    competing: tuple[Collection[str], Collection[str]] | None = None,
+) -> Mapping[_Join, _Ranks]:
+    """Return the joins that make some pieces; if sums decide, by what a join adds to the scores of its parts.
+
+    Args:
+        scores: The scores, by piece.
+        pieces: The pieces to make.
+        is_sum: Whether sums decide.
+        competing: The left and the right pieces of other joins; return only joins that need one of them.
+    """
     joins: dict[_Join, _Ranks] = {}
+    lefts, rights = competing or ((), ())
     for piece in pieces:
         if (score := scores.get(piece)) is None:
             continue
         for at in range(1, len(piece) if len(piece) <= _LONGEST else 1):
-            left, right = scores.get(piece[:at]), scores.get(piece[at:])
+            join = piece[:at], piece[at:]
+            if competing and join[0] not in rights and join[1] not in lefts:
+                continue
+            left, right = scores.get(join[0]), scores.get(join[1])
             if left is not None and right is not None:
-                ranks = _Ranks(left - score, right - score) if is_sum else _Ranks(-score, -score)
-                joins[_Join(piece[:at], piece[at:])] = ranks
+                joins[_Join(*join)] = _Ranks(left - score, right - score) if is_sum else _Ranks(-score, -score)
     return joins
 
 

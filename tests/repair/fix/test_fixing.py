@@ -241,6 +241,20 @@ def appended(spec: TokenizerSpec, *texts: str, **roles: int) -> TokenizerSpec:
     )
 
 
+def test_lost_tokens_are_added_although_more_cases_can_then_be_decoded_differently():
+    class Foreign(Bare):
+        """Decodes in a way of its own, as some libraries do."""
+
+        def decode(self, ids):
+            return b"?".join(super(Foreign, self).decode([id]) for id in ids)
+
+    right = spm_spec({"▁": -5, "a": -1, "b": -2, "c": -3, "1": -4, "2": -6})
+    wrong = replace(right, **{name: getattr(right, name)[:-2] for name in ("tokens", "types", "scores")})
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(Foreign(Encoder(right))), CASES)
+    assert plan.change is not None
+    assert list(plan.change.transform(wrong).tokens) == list(right.tokens)
+
+
 def test_tokens_that_the_reference_does_not_have_are_removed_with_their_roles():
     size = len(BPE.tokens)
     right = replace(BPE, special_ids={"eos": size - 1})

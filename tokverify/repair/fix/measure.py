@@ -30,8 +30,9 @@ from tokverify.report.finding import Finding, Severity
 from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.batch import Known
+from tokverify.texts.competing_text import rank_alike
 from tokverify.texts.target_text import is_generated
 from tokverify.texts.vocabulary import compare_vocabularies
 
@@ -176,6 +177,16 @@ class _Variant:
     errors: Callable[[], Mapping[str, int]] = dict
 
 
+def _ranks_alike(known: _Variant, spec: TokenizerSpec) -> bool:
+    """Whether a tokenizer differs from the reference in the order of merges or scores exactly as a known one does."""
+    if known.encoder is None or not rank_alike(known.spec, spec):
+        return False
+    pairs = zip(known.spec.types or (), spec.types or (), strict=False)
+    return known.spec.types is spec.types or not any(
+        ours != theirs and TokenType.NORMAL in {ours, theirs} for ours, theirs in pairs
+    )
+
+
 class Measuring:
     """Measures tokenizers against one reference."""
 
@@ -232,9 +243,9 @@ class Measuring:
         generated = [result for result in results if is_generated(result.case)]
         counts = {
             CASES: _count_failing(shipped),
-            DECODING: _count_decoding(shipped),
+            DECODING: _count_decoding(shipped, encoder.vocab_size),
             TEXTS: _count_failing(generated),
-            DECODING_TEXTS: _count_decoding(generated),
+            DECODING_TEXTS: _count_decoding(generated, encoder.vocab_size),
             **variant.counts,
         }
         return Measure(counts, variant.errors, self._optional, results, encoder, differences=variant.differences)
@@ -253,8 +264,7 @@ class Measuring:
             if spec is self._declaration.spec and self._declaration.refusal:
                 raise self._declaration.refusal
             require_loadable(spec)
-            is_open = self._encoder is not None and self._encoder.spec is spec
-            encoder = self._encoder if is_open else Encoder(spec, self._name, base=self._latest_encoder())
+            encoder = self._open(spec)
         except TokverifyError as error:
             return _Variant(spec, None, str(error))
         compared = self._compare(encoder)
@@ -275,10 +285,13 @@ class Measuring:
         errors = cache(partial(self._count_errors, spec))
         return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, errors)
 
-    def _latest_encoder(self) -> Encoder | None:
-        """Return an encoder whose tables a similar tokenizer can share."""
-        encoders = (variant.encoder for variant in reversed(self._variants) if variant.encoder)
-        return next(encoders, self._encoder)
+    def _open(self, spec: TokenizerSpec) -> Encoder:
+        """Return an encoder that shares the tables of the file's own as far as they are the same."""
+        if self._encoder is None:
+            self._encoder = Encoder(spec, self._name)
+        if self._encoder.spec is spec:
+            return self._encoder
+        return Encoder(spec, self._name, base=self._encoder)
 
     def _explain(
         self, explainer: Explainer, results: Sequence[CaseResult], *, is_original: bool, exactly: bool
@@ -323,7 +336,11 @@ class Measuring:
         if expected is None:
             return ()
         vocabulary = compare_vocabularies(encoder, expected)
-        found = compare_tokenizers(encoder, expected, vocabulary, ranking=self._compares_ranking).differences
+        alike = next((known for known in self._variants if _ranks_alike(known, encoder.spec)), None)
+        compares_ranking = self._compares_ranking and alike is None
+        found = compare_tokenizers(encoder, expected, vocabulary, ranking=compares_ranking).differences
+        if alike:
+            return [*found, *(each for each in alike.differences if each.aspect is Aspect.RANKING)]
         # If the file, which is measured first, has the right order, the cases show whether a candidate breaks it.
         self._compares_ranking = not self._is_quick or any(each.aspect is Aspect.RANKING for each in found)
         return found
@@ -397,6 +414,9 @@ def _count_failing(results: Iterable[CaseResult]) -> int:
     return sum(result.fails for result in results)
 
 
-def _count_decoding(results: Iterable[CaseResult]) -> int:
-    """Count the cases that decode differently, and those without ids to decode."""
-    return sum(result.decode_difference is not None or result.status is Status.ERROR for result in results)
+def _count_decoding(results: Iterable[CaseResult], size: int) -> int:
+    """Count the cases that decode differently, and those without ids to decode, or with ids that we do not have."""
+    return sum(
+        result.decode_difference is not None or result.status is Status.ERROR or max(result.expected, default=0) >= size
+        for result in results
+    )
