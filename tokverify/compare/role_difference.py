@@ -16,9 +16,11 @@ from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
-from tokverify.texts.token_text import is_marker
+from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.tokenizer import Declaring, EndListing, FileReading, GenerationEnds, RoleListing, Tokenizer, TypeListing
 
+NEVER_WRITTEN = "is reserved, or padding: a model does not write it, so a generation ends only at other tokens"
+"""What is wrong with a token that stands for nothing as EOS."""
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
 _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
@@ -63,13 +65,16 @@ def find_role_differences(
 
 
 def _find_ordinary_end(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield an EOS that is an ordinary token, where the reference does not say which token it is."""
+    """Yield an EOS that is an ordinary or a reserved token, where the reference does not say which token it is."""
     if "eos" not in _list_unknown(expected, actual) or not isinstance(actual, TypeListing):
         return
     id = actual.special_ids["eos"]
     if is_ordinary(id, actual.piece(id), actual.token_types()):
         message = f"eos is {_name(actual, id)}, an ordinary token: a generation ends wherever the model writes it"
         yield _role_difference("eos", ERROR, message, [id], facts="ordinary")
+    elif is_filler(actual.piece(id)):
+        message = f"eos is {_name(actual, id)}, which {NEVER_WRITTEN}"
+        yield _role_difference("eos", WARNING, message, [id], facts="reserved")
 
 
 def is_ordinary(id: int, piece: str, types: Sequence[TokenType]) -> bool:

@@ -87,6 +87,12 @@ TRIGGERS = [
     ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 260}), ERROR, 'is the ordinary token "a": a generation ends'),
     (
         "TV106",
+        replace(SPM, special_ids={"bos": 1, "eos": 264}, tokens=tokens(SPM, id264="<|reserved_1|>")),
+        WARNING,
+        'is "<|reserved_1|>", which is reserved',
+    ),
+    (
+        "TV106",
         replace(SPM, special_ids={"bos": 1, "eos": 13}),
         ERROR,
         'is the ordinary token "<0x0A>": a generation ends',

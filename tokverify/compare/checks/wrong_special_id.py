@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import key_of, set_special_id
+from tokverify.compare.role_difference import NEVER_WRITTEN
 from tokverify.compare.role_name import natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
@@ -14,7 +15,7 @@ from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import ENDING_FIM_ROLES
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.text.wording import quote
-from tokverify.texts.token_text import is_marker
+from tokverify.texts.token_text import is_filler, is_marker
 
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 
@@ -26,7 +27,8 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     What it does:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
         the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
-        a special token. That includes the padding, repository and file tokens of infilling, which end a generation.
+        a special token. That includes the padding, repository and file tokens of infilling, which end a generation. An
+        EOS token that is reserved or padding is a warning.
 
     Why it is bad:
         Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
@@ -49,6 +51,10 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     for role, id in subject.settings.special_ids.items():
         if not _is_special(subject.settings, id):
             yield from _check_ordinary(subject, role, id)
+        elif role == "eos" and is_filler(subject.settings.pieces[id]):
+            message = f"{key_of(role)}, {id}, is {quote(subject.settings.pieces[id])}, which {NEVER_WRITTEN}"
+            repair = set_special_id(role, natural_id(subject.settings.ids, role))
+            yield Finding(WARNING, message, (id,), (key_of(role),), repair)
 
 
 def _report_outside(role: str, id: int, tokens: Sequence[str]) -> Finding:
