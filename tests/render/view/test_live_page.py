@@ -143,6 +143,8 @@ def test_a_redrawn_alignment_equals_a_new_one(open_page, texts: list[str]):
 
 def test_columns_that_stay_the_same_are_kept(open_page):
     page = open_page()
+    # The page draws its first text when the answer arrives.
+    page.wait_for_load_state("networkidle")
     page.evaluate(REDRAW, "a   b c")
     page.evaluate("[...LIST.querySelectorAll('.column')].forEach((column) => { column.isOld = true; })")
     page.evaluate(REDRAW, "a   b c d")
