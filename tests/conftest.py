@@ -36,6 +36,9 @@ hypothesis.settings.load_profile("tokverify")
 REAL_FIXTURE = "shared"
 """All fixtures that read real data depend on this one."""
 
+COMMANDS = Path(__file__).parent / "commands"
+"""The tests in this directory run whole commands."""
+
 PROCESS_FIXTURES = {"browser", "library", "lfs_versions", "own_git", "pytester", "site", "versions"}
 """Fixtures that start a process, or whose tests do."""
 
@@ -60,13 +63,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def needs_process(item: pytest.Item) -> bool:
-    """Return whether a test belongs to the kind `process`: by its fixtures, or because its module uses `subprocess`.
+    """Return whether a test belongs to the kind `process`.
+
+    It does by its fixtures, because its module uses `subprocess`, or because it runs whole commands.
 
     Slow tests belong to it too, so that `-m "not real and not process"`, which replaces the default `-m "not slow"`,
     excludes them.
     """
     uses_subprocess = hasattr(item.module, "subprocess")
-    return uses_subprocess or "slow" in item.keywords or not PROCESS_FIXTURES.isdisjoint(item.fixturenames)
+    runs_commands = COMMANDS in item.path.parents
+    return (
+        uses_subprocess
+        or runs_commands
+        or "slow" in item.keywords
+        or not PROCESS_FIXTURES.isdisjoint(item.fixturenames)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, Tally, UnitResult
 from tokverify.corpus.unit import CorpusFile, WorkUnit
 
+pytestmark = pytest.mark.process
+
 MEASURED = 100
 
 

@@ -20,6 +20,8 @@ from tokverify.references import open_reference
 from tokverify.report.run import Status, count_status, run_exit_code, vocabularies_differ
 from tokverify.sources.load import load_gguf
 
+pytestmark = pytest.mark.process
+
 EXAMPLES = ROOT / "docs" / "examples"
 BUILDS = ROOT / "native" / "target"
 

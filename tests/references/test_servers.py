@@ -28,6 +28,8 @@ from tokverify.report.diff import diff_exit_code
 from tokverify.system import http_client
 from tokverify.system.http_pool import CONNECTIONS
 
+pytestmark = pytest.mark.process
+
 MODEL, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 TEXTS = ("", "Hello  world", "a<turn>b\N{LLAMA}", "\0")
 NAMES = {

@@ -14,6 +14,8 @@ from tokverify.errors import TokverifyError
 from tokverify.system import local_server
 from tokverify.system.local_server import MAX_BODY, MAX_CONNECTIONS, Answer, LocalServer
 
+pytestmark = pytest.mark.process
+
 JSON = {"Content-Type": "application/json"}
 
 
