@@ -122,7 +122,7 @@ TABLE = [
     (
         ["run", BROKEN, "-r", REFERENCE, "-r", "rebuilt", "-r", "{tmp}/absent.json", "--suite", "seed"],
         2,
-        ["the same ids with 1 of 3 references;", "sample.tokenizer.model differs; ", "absent.json"],
+        ["the same ids with 1 of 3 references;", "differs;", "absent.json"],
         [],
     ),
     (["run", MODEL, "-r", REFERENCE, "-r", "rebuilt", "--lf"], 2, [], ["has no effect with several references"]),
