@@ -241,6 +241,15 @@ def appended(spec: TokenizerSpec, *texts: str, **roles: int) -> TokenizerSpec:
     )
 
 
+def test_run_names_exchanged_tokens_that_no_case_shows():
+    right = replace(BPE, tokens=[*BPE.tokens, "zq", "zw"], types=[*BPE.types, NORMAL, NORMAL])
+    wrong = replace(right, tokens=[*BPE.tokens, "zw", "zq"])
+    facts = Opened(Bare(Encoder(right)))
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES, is_quick=True)
+    assert plan.change is not None
+    assert list(plan.change.transform(wrong).tokens) == right.tokens
+
+
 def test_lost_tokens_are_added_although_more_cases_can_then_be_decoded_differently():
     class Foreign(Bare):
         """Decodes in a way of its own, as some libraries do."""

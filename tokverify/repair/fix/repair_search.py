@@ -21,7 +21,8 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.every_token import EveryToken
-from tokverify.repair.fix.measure import DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.measure import BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
@@ -200,6 +201,9 @@ class Candidates:
         yield from declared
         if len(declared) > 1:
             yield reduce(TokenizerChange.then, declared)
+        # What no case shows.
+        if measure.compared[BYTES] and measure.encoder:
+            yield from texts_by_bytes(Evidence(spec, measure.encoder, self._facts, ()))
         if measure.compared[TYPES] and measure.encoder:
             yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
         if measure.compared[TEMPLATE]:
