@@ -14,6 +14,7 @@ import pytest
 
 from support.console import elide, examples, fits, run
 from support.paths import ROOT
+from support.selection import slow_if
 from tokverify.commands.cli import main
 
 DOCS = ROOT / "docs"
@@ -32,11 +33,7 @@ def by_name(page: Path) -> str:
     return page.name
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.slow] * (page.name in LONG_SESSIONS)) for page in SESSIONS],
-    ids=by_name,
-)
+@pytest.mark.parametrize("page", slow_if(lambda page: page.name in LONG_SESSIONS, SESSIONS), ids=by_name)
 def test_console_sessions_print_what_the_page_shows(page: Path, tmp_path: Path):
     """If this fails although the new output is right, run `python tests/support/console.py docs/PAGE.md`."""
     shown = examples(page.read_text("utf-8"))

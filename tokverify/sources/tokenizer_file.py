@@ -105,8 +105,8 @@ def kind_of_model(path: Path) -> str:
     # RWKV's vocabulary is also published as vocab.txt.
     if file.name in PARTS and not is_rwkv(file):
         raise UnsupportedError(
-            f"{path}: only a part of a tokenizer, which does not say how texts are split; it can be the reference (-r) "
-            "of a model, or name a tokenizer.json"
+            f"{path}: only a part of a tokenizer, which does not say how texts are split; name a tokenizer.json "
+            "(a vocab.json or vocab.txt can be the reference, -r)"
         )
     try:
         kind = kind_of(file)

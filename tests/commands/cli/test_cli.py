@@ -122,7 +122,7 @@ TABLE = [
     (
         ["run", BROKEN, "-r", REFERENCE, "-r", "rebuilt", "-r", "{tmp}/absent.json", "--suite", "seed"],
         2,
-        ["the same ids with 1 of 3 references;", "differs;", "absent.json"],
+        ["the same ids with 1 of 3 references;", "sample.tokenizer.model differs; ", "absent.json"],
         [],
     ),
     (["run", MODEL, "-r", REFERENCE, "-r", "rebuilt", "--lf"], 2, [], ["has no effect with several references"]),
@@ -259,7 +259,9 @@ def run(*arguments: str, stdin: bytes | None = None) -> Result:
 def test_command_line(arguments, code, out, err, tmp):
     result = run(*(argument.replace("{tmp}", str(tmp)) for argument in arguments))
     assert result.exit_code == code, result.output
-    assert all(fragment in result.stdout for fragment in out), result.stdout
+    # Where a line breaks depends on the lengths of the paths.
+    joined = " ".join(result.stdout.split())
+    assert all(fragment in result.stdout or fragment in joined for fragment in out), result.stdout
     assert all(fragment.replace("{tmp}", str(tmp)) in result.stderr for fragment in err), result.stderr
     assert "Traceback" not in result.output
     if not err:
