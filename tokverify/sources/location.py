@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.sources.stores.choice import tokenizer_files
 from tokverify.system.content import guess_content
 from tokverify.system.input_file import require_fetched
 
@@ -80,21 +81,39 @@ def files_in(directory: Path) -> list[Path]:
 
 
 def file_in(directory: Path) -> Path:
-    """Return the preferred tokenizer file in a directory.
+    """Return the preferred tokenizer file in a directory: its GGUF file only if there is no other.
 
     Raises:
         BrokenFileError: If there is none.
+        TokverifyError: If there is a choice between several GGUF files.
     """
-    if found := files_in(directory):
-        return found[0]
+    found = files_in(directory)
+    return found[0] if found else model_in(directory)
+
+
+def model_in(directory: Path) -> Path:
+    """Return the model in a directory: its GGUF file, or else the tokenizer file that a GGUF file is made of.
+
+    Raises:
+        BrokenFileError: If there is none.
+        TokverifyError: If there is a choice between several GGUF files.
+    """
     try:
         names = sorted(path.name for path in directory.iterdir())
     except OSError as error:
         raise BrokenFileError(f"{directory}: cannot be read ({error.strerror})") from error
-    shown = names[:_MAX_LISTED]
-    content = ", ".join(shown) + (f" and {len(names) - len(shown)} more" if shown != names else "")
-    contains = f"only {content}" if content else "because it is empty"
-    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES[:-1])} or {FILE_NAMES[-1]}, {contains}")
+    models = tokenizer_files(names)
+    if len(models) > 1:
+        raise TokverifyError(f"{directory}: contains {len(models)} GGUF files; name one of {_list(models)}")
+    if found := [directory / name for name in models] or files_in(directory):
+        return found[0]
+    content = f"only {_list(names)}" if names else "because it is empty"
+    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES)} or *.gguf, {content}")
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def kind_of(path: Path) -> str:

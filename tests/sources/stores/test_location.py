@@ -7,7 +7,7 @@ import pytest
 from support.locations import find_models
 from tokverify.errors import TokverifyError
 from tokverify.sources.stores import location
-from tokverify.sources.stores.location import is_remote, to_location
+from tokverify.sources.stores.location import find_model, is_remote, to_location
 
 GOOD, OTHER, BIG = Path("a/x-Q4_0.gguf"), Path("b/x-Q4_0.gguf"), Path("a/big-00001-of-00002.gguf")
 
@@ -67,3 +67,22 @@ def test_a_location_is_shown_as_it_was_written():
     assert to_location(GOOD) == str(GOOD)
     assert is_remote("hf:org/name")
     assert not is_remote("ollama:name")
+
+
+def test_a_directory_without_gguf_files_stands_for_the_tokenizer_in_it():
+    tokenizer = Path("c/tokenizer.json")
+    tokenizer.parent.mkdir()
+    tokenizer.touch()
+    assert find_models(["c"]) == {"tokenizer": tokenizer}
+    assert find_model(Path("c")).path == tokenizer
+
+
+def test_one_model_is_found_in_a_directory():
+    assert find_model(Path("b")).path == OTHER
+    BIG.unlink()
+    assert find_model(Path("a")).path == GOOD
+
+
+def test_a_command_for_one_model_does_not_choose_between_two():
+    with pytest.raises(TokverifyError, match=r"a: contains 2 GGUF files; name one of big-00001-of-00002.gguf, x-Q4_0"):
+        find_model(Path("a"))

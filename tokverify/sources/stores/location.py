@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.location import Location, Typed
-from tokverify.sources.location import file_and_rest, find_existing
+from tokverify.sources.location import file_and_rest, find_existing, model_in
 from tokverify.sources.stores.choice import tokenizer_files
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import suggest_model
@@ -92,7 +92,7 @@ def find_model(location: Location | Path | ModelFile) -> ModelFile:
     """Find the file of a model.
 
     Args:
-        location: Names a path, which need not exist; `hf:org/name[:quantization or file][@revision]`;
+        location: Names a file, which need not exist, or a directory with a model; `hf:org/name[:quantization or file][@revision]`;
             `https://.../model.gguf`; `ollama:name[:tag]`; `lmstudio:` or `llamacpp:owner/name[:quantization or file]`.
             A path is a file that the program has found, and a `ModelFile` is returned unchanged.
 
@@ -106,6 +106,8 @@ def find_model(location: Location | Path | ModelFile) -> ModelFile:
         path = Path(location)
         _require_no_other_name(str(path))
         named = None if isinstance(location, Path) else location
+        if (existing := find_existing(str(path))) and existing.is_dir():
+            path = model_in(path)
         return ModelFile(path=path, name=path.stem, location=str(path), named=named)
     text = to_location(location.text)
     if not is_remote(text):
@@ -152,18 +154,17 @@ def _expand(location: str) -> Sequence[str]:
         return STORES[prefix]().expand(name) if "*" in name and prefix in STORES else [text]
     path = find_existing(text)
     if path and path.is_dir():
-        return _list_models(map(str, path.rglob("*.gguf")), text, "contains no GGUF file with a tokenizer")
+        return _list_models(map(str, path.rglob("*.gguf")), text) or [str(model_in(path))]
     # A colon separates a drive from a path, or a kind of tokenizer from what may contain any characters.
     if path is None and has_magic(text) and ":" not in text[2:]:
-        return _list_models(iglob(text, recursive=True), text, "no GGUF file matches")  # noqa: PTH207 - may be absolute
+        if not (models := _list_models(iglob(text, recursive=True), text)):  # noqa: PTH207 - may be absolute
+            raise TokverifyError(f"{location}: no GGUF file matches; check the path")
+        return models
     return [location]
 
 
-def _list_models(paths: Iterable[str], location: str, problem: str) -> list[str]:
+def _list_models(paths: Iterable[str], location: str) -> list[str]:
     found = list(islice((path for path in paths if Path(path).is_file()), MAX_MODELS + 1))
     if len(found) > MAX_MODELS:
         raise TokverifyError(f"{location}: stands for more than {MAX_MODELS:,} files, the limit; name fewer")
-    models = tokenizer_files(found)
-    if not models:
-        raise TokverifyError(f"{location}: {problem}; check the path")
-    return [str(Path(model)) for model in models]
+    return [str(Path(model)) for model in tokenizer_files(found)]
