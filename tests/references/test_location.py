@@ -103,9 +103,9 @@ def test_the_error_for_a_directory_without_a_tokenizer_lists_its_contents(write,
     (tmp_path / "ref").mkdir()
     with pytest.raises(BrokenFileError, match=r"ref: contains no tokenizer\.json, .* because it is empty"):
         identify("ref", KINDS)
-    for number in range(7):
-        write(f"ref/file{number}", b"")
-    with pytest.raises(BrokenFileError, match=r"only file0, file1, file2, file3, file4 and 2 more"):
+    for letter in "abcdefghijkl":
+        write(f"ref/{letter}", b"")
+    with pytest.raises(BrokenFileError, match=r"only a, b, c, d, e, f, g, h, i, j and 2 more"):
         identify("ref", KINDS)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
-from tokverify.sources.location import file_and_rest, file_in, files_in, find_existing, is_rwkv, kind_of
+from tokverify.sources.location import file_and_rest, files_in, find_existing, is_rwkv, kind_of
+from tokverify.sources.stores.choice import file_in
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
 

@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
-from tokverify.sources.stores.choice import tokenizer_files
+from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.system.content import guess_content
 from tokverify.system.input_file import require_fetched
 
@@ -31,7 +30,6 @@ MAX_FILE_BYTES = 1 << 27
 """The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
 
 _HEAD_BYTES = 512
-_MAX_LISTED = 5
 _MAX_CANDIDATES = 2000
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
 _RWKV = re.compile(rb"\d{1,7} b?(['\"]).{1,400}?\1 \d{1,5}\r?(\n|$)")
@@ -78,42 +76,6 @@ def files_in(directory: Path) -> list[Path]:
     paths = [directory / name for name in FILE_NAMES]
     paths += sorted(path for path in directory.glob("*.tiktoken") if path not in paths)
     return [path for path in paths if path.is_file()]
-
-
-def file_in(directory: Path) -> Path:
-    """Return the preferred tokenizer file in a directory: its GGUF file only if there is no other.
-
-    Raises:
-        BrokenFileError: If there is none.
-        TokverifyError: If there is a choice between several GGUF files.
-    """
-    found = files_in(directory)
-    return found[0] if found else model_in(directory)
-
-
-def model_in(directory: Path) -> Path:
-    """Return the model in a directory: its GGUF file, or else the tokenizer file that a GGUF file is made of.
-
-    Raises:
-        BrokenFileError: If there is none.
-        TokverifyError: If there is a choice between several GGUF files.
-    """
-    try:
-        names = sorted(path.name for path in directory.iterdir())
-    except OSError as error:
-        raise BrokenFileError(f"{directory}: cannot be read ({error.strerror})") from error
-    models = tokenizer_files(names)
-    if len(models) > 1:
-        raise TokverifyError(f"{directory}: contains {len(models)} GGUF files; name one of {_list(models)}")
-    if found := [directory / name for name in models] or files_in(directory):
-        return found[0]
-    content = f"only {_list(names)}" if names else "because it is empty"
-    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES)} or *.gguf, {content}")
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def kind_of(path: Path) -> str:

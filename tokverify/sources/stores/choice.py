@@ -1,11 +1,12 @@
-"""Choose one of the GGUF files of a repository."""
+"""Choose one of the files of a repository or a directory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import BrokenFileError, TokverifyError
+from tokverify.sources.location import FILE_NAMES, files_in
 from tokverify.sources.stores.quantization import has_quantization, is_later_part
 
 _PREFERRED = ("Q4_K_M", "Q8_0")
@@ -43,6 +44,37 @@ def choose_file(names: Sequence[str], wanted: str | None, location: str) -> str:
         return matching[0]
     problem = f"several files match {wanted}" if matching else f"no file matches {wanted}"
     raise TokverifyError(f"{location}: {problem}; name one of {_enumerate(matching or files)}")
+
+
+def file_in(directory: Path) -> Path:
+    """Return the preferred tokenizer file in a directory: its GGUF file only if there is no other.
+
+    Raises:
+        BrokenFileError: If there is none.
+        TokverifyError: If there is a choice between several GGUF files.
+    """
+    found = files_in(directory)
+    return found[0] if found else model_in(directory)
+
+
+def model_in(directory: Path) -> Path:
+    """Return the model in a directory: its GGUF file, or else the tokenizer file that a GGUF file is made of.
+
+    Raises:
+        BrokenFileError: If there is none.
+        TokverifyError: If there is a choice between several GGUF files.
+    """
+    try:
+        names = sorted(path.name for path in directory.iterdir())
+    except OSError as error:
+        raise BrokenFileError(f"{directory}: cannot be read ({error.strerror})") from error
+    models = tokenizer_files(names)
+    if len(models) > 1:
+        raise TokverifyError(f"{directory}: contains {len(models)} GGUF files; name one of {_enumerate(models)}")
+    if found := [directory / name for name in models] or files_in(directory):
+        return found[0]
+    content = f"only {_enumerate(names)}" if names else "because it is empty"
+    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES)} or *.gguf, {content}")
 
 
 def _enumerate(names: Sequence[str]) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.location import Location, Typed
-from tokverify.sources.location import file_and_rest, find_existing, model_in
-from tokverify.sources.stores.choice import tokenizer_files
+from tokverify.sources.location import file_and_rest, find_existing
+from tokverify.sources.stores.choice import model_in, tokenizer_files
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.suggestion import suggest_model
 
@@ -92,9 +92,10 @@ def find_model(location: Location | Path | ModelFile) -> ModelFile:
     """Find the file of a model.
 
     Args:
-        location: Names a file, which need not exist, or a directory with a model; `hf:org/name[:quantization or file][@revision]`;
-            `https://.../model.gguf`; `ollama:name[:tag]`; `lmstudio:` or `llamacpp:owner/name[:quantization or file]`.
-            A path is a file that the program has found, and a `ModelFile` is returned unchanged.
+        location: Names a file, which need not exist, or a directory with a model;
+            `hf:org/name[:quantization or file][@revision]`; `https://.../model.gguf`; `ollama:name[:tag]`; `lmstudio:`
+            or `llamacpp:owner/name[:quantization or file]`. A path is a file that the program has found, and a
+            `ModelFile` is returned unchanged.
 
     Raises:
         TokverifyError: If the store has no such model or cannot be reached, a name in a store seems to be meant, or a
