@@ -169,6 +169,8 @@ LIKE_GEMMA = LIKE_LLAMA | {
     "bos_piece": "<bos>",
     "eos_piece": "<eos>",
 }
+# A literal space in a user-defined piece: sentencepiece never finds it, because it has replaced all spaces by then.
+LIKE_GROK = LIKE_LLAMA | {"add_dummy_prefix": False, "user_defined_symbols": ["  ", "   ", "\n", "0"]}
 LIKE_T5 = {"model_type": "unigram", "vocab_size": 60}
 WITHOUT_PREFIX = LIKE_T5 | {
     "add_dummy_prefix": False,
@@ -177,7 +179,7 @@ WITHOUT_PREFIX = LIKE_T5 | {
 }
 
 
-@pytest.mark.parametrize("options", [LIKE_LLAMA, LIKE_GEMMA, LIKE_T5, WITHOUT_PREFIX])
+@pytest.mark.parametrize("options", [LIKE_LLAMA, LIKE_GEMMA, LIKE_GROK, LIKE_T5, WITHOUT_PREFIX])
 def test_a_trained_model_encodes_as_sentencepiece_does(read, options):
     data = train_model(**options)
     encoder, processor = Encoder(read(data)), processor_of(data)
