@@ -253,3 +253,17 @@ def test_a_single_text_that_makes_the_library_panic_is_an_error_too(tokenizer_js
         encode(words, "x")
     os.write(2, b"written afterwards\n")
     assert capfd.readouterr().err == "written afterwards\n"
+
+
+def test_the_unknown_token_of_a_unigram_model_is_the_one_that_it_writes(tmp_path):
+    model = {
+        "type": "Unigram",
+        "unk_id": 1,
+        "vocab": [["<unk>", 0.0], ["<pad>", 0.0], ["a", -1.0], ['"unk_id": 2', -9.0]],
+    }
+    document = {"version": "1.0", "added_tokens": [], "model": model}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    (tmp_path / "special_tokens_map.json").write_text('{"unk_token": "<unk>"}')
+    found = load(tmp_path / "tokenizer.json")
+    assert found.tokenizer.special_ids == {"unk": 1}
+    assert found.tokenizer.encode("z", add_special=False, parse_special=False) == [1]

@@ -249,7 +249,7 @@ class Opened:
         """The name of the normalizer, and the function."""
         if self.document is None or self.document.library.normalizer is None:
             return None
-        names = [stage["type"] for stage in self.document.normalizer]
+        names = dict.fromkeys(stage["type"] for stage in self.document.normalizer)
         normalize = self.document.library.normalizer.normalize_str
 
         def normalizer(text: str) -> str:
@@ -265,7 +265,7 @@ class Opened:
         from tokverify.sources.huggingface.stage import normalizer_of
 
         document = self.document
-        if document is None or all(map(has_counterpart, document.normalizer)):
+        if document is None or all(has_counterpart(stage, document.model_type) for stage in document.normalizer):
             return None
         try:
             kept = convert_leniently(document).document.normalizer

@@ -8,13 +8,14 @@ from functools import cached_property
 from itertools import chain
 
 from tokverify.engine.added_token import Fragment, sort_longest_first, split_leftmost
-from tokverify.engine.attribute import VERBATIM, Attribute
+from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.deviating_unigram import DeviatingUnigram
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
+from tokverify.engine.models.spm import Spm
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.settings import resolve
@@ -27,7 +28,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores", "ignore_charsmap", "drop_missing",
+    "scores", "ignore_charsmap", "keep_spaces", "drop_missing",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -72,6 +73,8 @@ class Deviation:
     """The scores of the unigram model by id, in double precision, as far as they are listed."""
     ignore_charsmap: bool | None = None
     """If True, the unigram model does not apply the charsmap; a normalizer does what it stands for."""
+    keep_spaces: bool | None = None
+    """If True, the unigram model merges and removes no spaces; a normalizer does what the reference does."""
     user_defined_inside: bool | None = None
     """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
     usable: Mapping[int, bool] = field(default_factory=dict)
@@ -189,17 +192,18 @@ class DeviatingEncoder(Encoder):
 
     def _replace_bytes(self, ids: Sequence[int]) -> list[int]:
         unknown = self.settings.special_ids.get("unk")
+        first_byte = len(self.settings.pieces)
         kept: list[int] = []
         for id in ids:
-            if not self.settings.attributes[id] & Attribute.BYTE.value:
+            if id < first_byte:
                 kept.append(id)
-            elif unknown is not None and self._begins_unknown(id, is_after_unknown=kept[-1:] == [unknown]):
+            elif unknown is not None and self._begins_unknown(id - first_byte, is_after_unknown=kept[-1:] == [unknown]):
                 kept.append(unknown)
         return kept
 
-    def _begins_unknown(self, id: int, *, is_after_unknown: bool) -> bool:
+    def _begins_unknown(self, byte: int, *, is_after_unknown: bool) -> bool:
         """Whether a byte begins another unknown token; right after one, only if it begins an unfused character."""
-        begins_character = self.token_bytes(id)[0] & _CONTINUATION_MASK != _CONTINUATION
+        begins_character = byte & _CONTINUATION_MASK != _CONTINUATION
         return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
 
 
@@ -235,7 +239,7 @@ class _DeviatingPipeline(TextPipeline):
     def _encode(self, stretch: str, has_space: bool) -> list[int]:
         if self._plain_model:
             return (self.model if has_space else self._plain_model).encode(stretch)
-        return self.model.encode((self._normalize(" ") if has_space else "") + stretch)
+        return self.model.encode((self._escape(" ") if has_space else "") + stretch)
 
     @cached_property
     def _plain_model(self) -> Model | None:
@@ -256,7 +260,7 @@ def _unigram(
 ) -> DeviatingUnigram:
     return DeviatingUnigram(
         replace(spec, charsmap=None) if deviation.ignore_charsmap else spec,
-        settings,
+        replace(settings, remove_extra_whitespaces=False) if deviation.keep_spaces else settings,
         usable=deviation.usable,
         scores=deviation.scores,
         user_defined_inside=bool(deviation.user_defined_inside),
@@ -267,6 +271,8 @@ def _unigram(
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
+    if deviation.fuse_unknown is not None and settings.family.ranking is Ranking.SCORE:
+        return _SpmWithoutBytes(settings, spec.scores or [0.0] * len(settings.pieces))
     hidden = {id for id, is_usable in deviation.usable.items() if not is_usable}
     drops = bool(deviation.drop_missing)
     changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or drops
@@ -283,6 +289,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         deviation.usable,
         deviation.scores,
         deviation.ignore_charsmap,
+        deviation.keep_spaces,
     )
     if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
         return _unigram(spec, settings, deviation)
@@ -292,6 +299,17 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
     if settings.family.splits_words and (deviation.split_words or deviation.longest_word or deviation.plain_marker):
         return _DeviatingWordPiece(settings, deviation)
     return model
+
+
+class _SpmWithoutBytes(Spm):
+    """Encodes each byte that no piece stands for as an id beyond the vocabulary, whether it has byte tokens or not."""
+
+    def __init__(self, settings: Settings, scores: Sequence[float]) -> None:
+        super().__init__(settings.id_by_piece, scores)
+        self._size = len(settings.pieces)
+
+    def _byte_id(self, byte: int) -> int:
+        return self._size + byte
 
 
 class _DeviatingWordPiece(WordPiece):

@@ -12,6 +12,11 @@ ESCAPED_SPACE = "▁"
 _has_separator = re.compile("[\x1c-\x1f]").search
 
 
+# subtle: only Python treats four control characters, the information separators, as spaces too.
+WHITE_SPACE = re.compile(r"[^\S\x1c-\x1f]")
+"""Matches one character of Unicode's white space."""
+
+
 def escape_spaces(text: str) -> str:
     """Write each space as `▁` (U+2581), as sentencepiece does."""
     return text.replace(" ", ESCAPED_SPACE)
@@ -24,9 +29,8 @@ def unescape_spaces(piece: str) -> str:
 
 def split_at_spaces(text: str) -> list[str]:
     """Split `text` at Unicode whitespace into words, none of them empty."""
-    # subtle: only Python treats four control characters, the information separators, as spaces too.
     if _has_separator(text):
-        return [word for word in re.split(r"[^\S\x1c-\x1f]+", text) if word]
+        return [word for word in WHITE_SPACE.split(text) if word]
     return text.split()
 
 

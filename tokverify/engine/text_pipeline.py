@@ -178,6 +178,9 @@ class TextPipeline:
     def _normalize(self, text: str) -> str:
         for normalize in self._normalizers:
             text = normalize(text)
+        return self._escape(text)
+
+    def _escape(self, text: str) -> str:
         escapes = self._settings.family.space_escaping is SpaceEscaping.IN_ENCODER
         return escape_spaces(text) if escapes and self._settings.escape_whitespaces else text
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _CHARSMAP = b"precompiled_charsmap"
+_UNKNOWN_ID = re.compile(rb'(?<!\\)"unk_id"\s*:\s*(\d+)')
 
 
 class HuggingFaceTokenizer:
@@ -308,6 +310,9 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
     require_visible_added_tokens(tokenizer, source)
     ids = {role: tokenizer.token_to_id(text) for role, text in (special_texts or {}).items()}
     known = {role: id for role, id in ids.items() if id is not None}
+    if "unk" in known and (own := _UNKNOWN_ID.search(data)):
+        # Unigram encodes unknown text as this token, whatever the files beside it say.
+        known["unk"] = int(own[1])
     return FoundReference(
         HuggingFaceTokenizer(
             tokenizer,

@@ -12,7 +12,12 @@ import pytest
 from support.charsmap_maker import make_charsmap
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
 from support.spec_maker import BYTE, BYTE_PIECES, spm_spec, unigram_spec
-from tokverify.report.tokenizer_difference import Aspect, Origin
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
+from tokverify.repair.diagnosis import diagnose
+from tokverify.report.run import Status
+from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -53,6 +58,31 @@ def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: 
     assert_limit(verify(spec, path, texts), "TL013")
     assert_different(verify(retyped(spec, "<x>", NORMAL), path, texts))
     assert_different(verify(retyped(spec, "o", USER_DEFINED), path, texts))
+
+
+DEFAULT_RULES = {"model_type": "bpe", "vocab_size": 400, "normalization_rule_name": "nmt_nfkc"}
+
+
+def test_the_normalization_of_a_model_of_merges_is_a_limit_unless_a_piece_is_wrong(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    spec = train(path, byte_fallback=True, **DEFAULT_RULES)
+    texts = ("  the boat", "the  boat ", "   ", " boat", "ﬁsh", "the\tboat", "77\u00a07")
+    assert_limit(verify(spec, path, texts), "TL003")
+    swapped = [{"▁the": "▁boat", "▁boat": "▁the"}.get(piece, piece) for piece in spec.tokens]
+    assert_different(verify(replace(spec, tokens=swapped), path, texts))
+
+
+def test_without_byte_tokens_the_diagnosis_names_that_llama_cpp_aborts(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    spec = train(path, **DEFAULT_RULES)
+    report = verify(spec, path, ("the boat", "boat 字", "the  字é字"))
+    assert [result.status for result in report.results] == [Status.MATCH] * 2 + [Status.ERROR] * 4
+    assert report.verdict is Verdict.DIFFERENT
+    found = open_reference(path)
+    result = diagnose(spec, Opened(found.tokenizer, found.path), report.results, encoder=Encoder(spec))
+    assert result is not None
+    best = result.diagnosis.explanations[0]
+    assert (best.kind, best.explained, best.expressible) == ("byte-fallback+no-normalizer", 4, False)
 
 
 def test_rounded_sums_are_a_limit_unless_scores_differ(tmp_path: Path):
@@ -122,6 +152,37 @@ def test_the_unknown_token_in_plain_text_counts_as_unknown_for_byte_fallback(tmp
     path = write_json(tmp_path / "tokenizer.json", metaspace("always", vocab=vocab, byte_fallback=True))
     report = verify(replace(spec, remove_extra_whitespaces=False), path, ("a<unk>", "a<unk><unk>a", "é<unk>", "é"))
     assert explained(report) == {"TL009", "TL015"}
+
+
+def test_white_space_and_normalizers_of_a_unigram_model_without_charsmap_are_a_limit_unless_a_score_is_wrong(tmp_path):
+    stages = [{"type": "WhitespaceSplit"}, metaspace("always")["pre_tokenizer"]]
+    document = {
+        **metaspace("always"),
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "Lowercase"}]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": stages},
+    }
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = replace(UNIGRAM, remove_extra_whitespaces=True)
+    # The library takes U+2028 for a space, but not U+001C; Python's isspace takes both.
+    texts = ("A b", "a\nb", "a\u2028\u2028b", "\u2028a", "a\x1cb\u2028a")
+    assert_limit(verify(spec, path, texts), "TL003")
+    assert_limit(verify(spec, path, ("a ▁b",)), "TL005")
+    worse = [-9.0 if piece == "▁a" else score for piece, score in zip(spec.tokens, spec.scores or (), strict=True)]
+    assert_different(verify(replace(spec, scores=worse), path, ("A b a",)))
+
+
+def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_they_are_kept(tmp_path: Path):
+    charsmap = make_charsmap({"â": "a", "\u200c": " "})
+    precompiled = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
+    merging = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+    document = {**metaspace("always"), "normalizer": {"type": "Sequence", "normalizers": [precompiled, merging]}}
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = read_spec(path)
+    assert (spec.charsmap, spec.remove_extra_whitespaces) == (charsmap, True)
+    report = verify(spec, path, ("a b ", "a  b", "  a", "â </s> b", "\u200câ"))
+    assert explained(report) == {"TL015", "TL016", "TL019"}
+    assert report.verdict is Verdict.FAITHFUL
+    assert_different(verify(replace(spec, remove_extra_whitespaces=False), path, ("a  b",)))
 
 
 def test_how_a_charsmap_is_read_is_a_limit_unless_the_file_has_another(tmp_path: Path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
+from tokverify.compare.limits.no_normalizer import splits_at_white_space, unify_spaces
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
@@ -19,7 +20,8 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         At each place in a text, it replaces the longest sequence that the charsmap contains. HuggingFace tokenizers
         looks only at the beginning of each short grapheme and replaces all of it, so that a second accent is lost. It
-        also takes every white space of Unicode, such as U+0085, for a space if its pre-tokenizer is WhitespaceSplit.
+        also takes every white space of Unicode, such as U+0085, for a space if its pre-tokenizer is WhitespaceSplit;
+        and a `Replace` can merge runs of spaces without removing those around a text, which llama.cpp does together.
 
     Which models:
         XLM-RoBERTa and what is made from it (bge-m3, multilingual E5), and others whose tokenizer.json contains a
@@ -30,7 +32,7 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
         models were trained.
 
     What it does not explain:
-        A charsmap in the file that is not the one of the reference.
+        A charsmap in the file that is not the one of the reference, or spaces that the file does not merge.
     """
     document = sides.facts.document
     found = sides.facts.normalizer
@@ -38,23 +40,21 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
         return
     if not any(stage["type"] == "Precompiled" for stage in document.normalizer):
         return
-    splits = any(stage["type"] == "WhitespaceSplit" for stage in document.pre_tokenizer)
-    read = _reader(found[1], splits=splits)
+    splits = splits_at_white_space(document)
+    merges = splits or any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
+    if merges and not sides.settings.remove_extra_whitespaces:
+        return
 
     def applies(target: Text) -> bool:
-        return not target.text.isascii()
+        return not splits or not target.text.isascii()
 
     yield Counterfactual(
         reason="llama.cpp reads a charsmap as sentencepiece does, and the reference in another way",
         sentence="reading the charsmap as HuggingFace tokenizers does",
-        deviation=Deviation(normalizers=(read,), ignore_charsmap=True),
+        deviation=Deviation(
+            normalizers=(unify_spaces(found[1]) if splits else found[1],),
+            ignore_charsmap=True,
+            keep_spaces=None if splits else True,
+        ),
         applies=applies,
     )
-
-
-def _reader(normalize: Callable[[str], str], *, splits: bool) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        normalized = normalize(text)
-        return "".join(" " if each.isspace() else each for each in normalized) if splits else normalized
-
-    return read

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import partial
 
 from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.no_normalizer import splits_at_white_space
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
+
+_SPACES_BEFORE = re.compile(rf"\s+{ESCAPED_SPACE}")
 
 
 @limit(code="TL005", name="literal-marker", origin=Origin.RUNTIME, severity=INFO)
@@ -53,6 +58,13 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(rewrite=unescape_spaces),
             applies=lambda target: ESCAPED_SPACE in target.text,
         )
+        if sides.facts.document and splits_at_white_space(sides.facts.document):
+            yield Counterfactual(
+                reason="llama.cpp reads a literal ▁ at the beginning of a word as another space",
+                sentence="taking a literal ▁ at the beginning of a word for the one that each word begins with",
+                deviation=Deviation(rewrite=partial(_SPACES_BEFORE.sub, ESCAPED_SPACE)),
+                applies=lambda target: _SPACES_BEFORE.search(target.text) is not None,
+            )
 
 
 def _literal_texts(sides: Sides) -> dict[int, str]:

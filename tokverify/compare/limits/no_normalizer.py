@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
+from tokverify.engine.normalizer import ESCAPED_SPACE, WHITE_SPACE, unescape_spaces
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.document import Document
+from tokverify.spec import TokenizerSpec
+from tokverify.tokenizer import Staged
 
 Normalize = Callable[[str], str]
 
@@ -42,7 +48,8 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
         combining accent, is encoded as it is, usually to more tokens, and some that the model has hardly ever seen.
 
     Which models:
-        Qwen 2 and 3, MPT and GPT-NeoX (NFC), and others whose tokenizer.json has a `normalizer`.
+        Qwen 2 and 3, MPT and GPT-NeoX (NFC), and others whose tokenizer.json has a `normalizer`; and models of merges
+        that sentencepiece trained with its default rules, `nmt_nfkc` and `remove_extra_whitespaces`.
 
     How to live with it:
         Normalize texts to the form that the message names before you send them: for NFC,
@@ -59,12 +66,44 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
     if facts.document is None:
         if facts.spec is None:
             yield from (_counterfactual(name, normalize, is_guess=True) for name, normalize in FORMS.items())
+        elif family.ranking is Ranking.SCORE and isinstance(facts.tokenizer, Staged):
+            yield from _of_sentencepiece(facts.spec, facts.tokenizer)
         return
     # With byte-level BPE, nothing of a normalizer can be expressed.
     is_byte_level = family.is_bpe and not sides.settings.escape_whitespaces
     found = facts.normalizer if is_byte_level else facts.left_out_normalizer
-    if found:
+    if found and family.ranking is Ranking.SCORE_SUM and splits_at_white_space(facts.document):
+        yield _counterfactual(f"{found[0]}, WhitespaceSplit", unify_spaces(found[1]))
+    elif found:
         yield _counterfactual(*found)
+
+
+def splits_at_white_space(document: Document) -> bool:
+    """Whether a pre-tokenizer takes every white space of Unicode for a space."""
+    return any(stage["type"] == "WhitespaceSplit" for stage in document.pre_tokenizer)
+
+
+def unify_spaces(normalize: Normalize) -> Normalize:
+    """Return a normalizer that then makes a space of every white space."""
+    return lambda text: WHITE_SPACE.sub(" ", normalize(text))
+
+
+def _of_sentencepiece(spec: TokenizerSpec, tokenizer: Staged) -> Iterator[Counterfactual]:
+    """Normalize texts as a sentencepiece model does, which llama.cpp's model `llama` does not."""
+    names = ["charsmap"] if spec.charsmap else []
+    names += ["removal of extra spaces"] if spec.remove_extra_whitespaces else []
+
+    def normalize(text: str) -> str:
+        stretches = tokenizer.stages(text, parse_special=False).stretches or ()
+        normalized = "".join(stretch.normalized for stretch in stretches)
+        return unescape_spaces(normalized.removeprefix(ESCAPED_SPACE) if spec.add_space_prefix else normalized)
+
+    def has_space(stretch: str, is_first: bool) -> bool:
+        return is_first and bool(stretch and spec.add_space_prefix)
+
+    if names:
+        found = _counterfactual(f"the reference's {' and '.join(names)}", normalize)
+        yield replace(found, deviation=Deviation(normalizers=(normalize,), prefix=has_space))
 
 
 def _counterfactual(name: str, normalize: Normalize, *, is_guess: bool = False) -> Counterfactual:

@@ -52,8 +52,8 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
 
     def applies(target: Text) -> bool:
         has_added = any(token.text in target.text for token in sides.added.values())
-        # A normalizer can make spaces of other characters.
-        return has_added or target.text[:1].isspace() or target.text.startswith(ESCAPED_SPACE)
+        # A normalizer can make spaces of all other characters.
+        return has_added or not "!" <= target.text[:1] <= "~"
 
     added = "also after each added token, and " if scheme == _FIRST else ""
     yield Counterfactual(

@@ -34,6 +34,8 @@ CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
 
 
 _SPACES = ({"String": " "}, {"Regex": " {2,}"})
+_NORMALIZERS_OF = {"Unigram": "Precompiled", "WordPiece": "BertNormalizer"}
+"""Type of the model -> the normalizer that only its algorithm applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +77,29 @@ def convert_leniently(document: Document) -> Fitted:
         UnsupportedError: If GGUF cannot express anything like it.
     """
     document, trimmed = _fit_post_processor(document)
+    first: UnsupportedError | None = None
     refusal: UnsupportedError | None = None
     for variant, dropped in _variants(document):
         try:
             spec = convert_document(variant)
         except UnsupportedError as error:
-            # What can be left out is not the reason; with other options, there are errors about the options.
-            if refusal is None or (variant.model is document.model and not variant.takes_nearest):
-                refusal = error
+            first = first or error
+            # What can be left out is not the reason.
+            if all(has_counterpart(stage, document.model_type) for stage in variant.normalizer):
+                refusal = refusal or error
             continue
         omissions = (*trimmed, *dropped)
         sentences = tuple(omission.sentence for omission in omissions)
         return Fitted(variant, replace(spec, left_out=sentences), omissions)
-    raise refusal or document.unsupported("normalizer")
+    raise refusal or first or document.unsupported("normalizer")
 
 
 def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
     """Yield a document without ever more of its parts, the pattern of the pre-tokenizer last."""
     stages = list(document.normalizer)
     kept_stages = [stages]
-    for kept in ([stage for stage in stages if has_counterpart(stage)], []):
+    expressible = [stage for stage in stages if has_counterpart(stage, document.model_type)]
+    for kept in (*(_merge_all_spaces(each, document.model_type) for each in (stages, expressible)), []):
         if kept != kept_stages[-1]:
             kept_stages.append(kept)
     for flipped, option in (
@@ -107,17 +112,29 @@ def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ..
             yield replace(flipped, normalizer=kept), (*_omit_normalizers(stages, kept), *option)
 
 
-def has_counterpart(stage: Stage) -> bool:
-    """Whether GGUF can express a normalizer, at least for some models."""
-    return stage["type"] in {"Precompiled", "Prepend", "Strip", "BertNormalizer"} or (
-        stage["type"] == "Replace" and stage["pattern"] in _SPACES
-    )
+def _merge_all_spaces(stages: list[Stage], model_type: str) -> list[Stage]:
+    """Let normalizers that merge spaces also remove those around a text, because GGUF has one key for both."""
+    is_merging = model_type == "Unigram" and any(stage.get("pattern") == _SPACES[1] for stage in stages)
+    if not is_merging or any(stage["type"] == "Strip" for stage in stages):
+        return stages
+    return [*stages, {"type": "Strip", "strip_left": True, "strip_right": True}]
+
+
+def has_counterpart(stage: Stage, model_type: str) -> bool:
+    """Whether GGUF can express a normalizer, at least for some tokenizers with this type of model."""
+    if stage["type"] == "Replace":
+        return stage["pattern"] in _SPACES
+    return stage["type"] in {"Prepend", "Strip", _NORMALIZERS_OF.get(model_type)}
 
 
 def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[Omission, ...]:
     if len(kept) == len(stages):
         return ()
-    names = ", ".join(stage["type"] for stage in stages if stage not in kept)
+    if len(kept) > len(stages):
+        return (
+            Omission("normalizer Replace: it merges runs of spaces; llama.cpp also removes those around a text", {}),
+        )
+    names = ", ".join(dict.fromkeys(stage["type"] for stage in stages if stage not in kept))
     rest = {"type": "Sequence", "normalizers": list(kept)} if kept else None
     sentence = f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it"
     return (Omission(sentence, {"normalizer": rest}),)
