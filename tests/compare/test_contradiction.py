@@ -125,3 +125,14 @@ def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_refe
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
     facts = reference(tmp_path, **OTHER_EOS)
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is Origin.REFERENCE
+
+
+@pytest.mark.parametrize(("unknown", "origin"), [("<think>", Origin.REFERENCE), ("a", Origin.UNKNOWN)])
+def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if_it_has_another_role(
+    tmp_path, unknown, origin
+):
+    # Otherwise it may be the end of turns, which the configuration of the base model does not name.
+    config = {"eos_token": "<|im_end|>", "unk_token": unknown}
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": BPE.tokens.index("<think>")}))
+    found = difference(verify(BPE, reference(tmp_path, **config)), Aspect.ENDS)
+    assert (found.severity, found.origin) == (ERROR, origin)

@@ -29,7 +29,7 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"
 )
 CONTROLS = ("<|turn|>", "<|end|>", "<|pad|>", "<|image|>")
-USER_TOKENS = ("<tool>", "</tool>", "harbor bridge", "naïveté", "==>", "▁" * 2, "▁" * 4, "▁" * 8, "\t\t")
+USER_TOKENS = ("<tool>", "</tool>", "harbor▁bridge", "naïveté", "==>", "▁" * 2, "▁" * 4, "▁" * 8, "\t\t")
 
 
 def _sentencepiece(name: str, **options: object) -> TokenizerSpec:

@@ -173,6 +173,8 @@ def blame_reference(
             contradiction = blamed.get(difference.ids)
         elif difference.aspect is Aspect.SPECIAL_IDS:
             contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
+        elif difference.aspect is Aspect.ENDS:
+            contradiction = next((each for each in contradictions if _is_no_end(each, difference, expected)), None)
         else:
             contradiction = None
         found.append(_blame(difference, contradiction) if contradiction else difference)
@@ -208,6 +210,16 @@ def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> 
     """Whether two places name the two tokens that have a role on the two sides."""
     role = difference.message.partition(" ")[0]
     return contradiction.subject == f"{role} token" and set(difference.ids) <= set(contradiction.ids)
+
+
+def _is_no_end(contradiction: Contradiction, difference: TokenizerDifference, expected: Tokenizer) -> bool:
+    """Whether only generation_config.json ends a generation at tokens that have another role and end no answer.
+
+    Otherwise it can be the right one of the two places, as in chat models whose EOS is still that of the base model.
+    """
+    others = {expected.special_ids.get(role) for role in ("bos", "unk")}
+    is_about_ends = contradiction.subject == "eos token" and set(difference.ids) <= set(contradiction.ids)
+    return is_about_ends and others.issuperset(difference.ids)
 
 
 def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:

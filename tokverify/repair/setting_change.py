@@ -17,6 +17,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.gguf.values import FIELDS
+from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import quote
 from tokverify.tokenizer import EndListing
@@ -287,8 +288,14 @@ def _acts_alike(new: PreTokenizer, old: PreTokenizer, splits: Mapping[str, list[
 
 
 def names(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Rename the model if llama.cpp strips whitespace around added tokens because of its name."""
-    name = evidence.spec.general.get("name", "")
+    """Rename the model if llama.cpp strips whitespace around added tokens because of its name, or would by another."""
+    spec, document = evidence.spec, evidence.facts.document
+    name = spec.general.get("name", "")
+    named = with_telling_name(spec, document.added_tokens) if document else spec
+    if named is not spec:
+        yield _renaming(
+            named.general["name"], "only by such a general.name, llama.cpp strips spaces around added tokens"
+        )
     parts = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
     added = evidence.encoder.settings.added_tokens if evidence.encoder else ()
     if not parts or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
@@ -296,12 +303,15 @@ def names(evidence: Evidence) -> Iterator[TokenizerChange]:
     new = name
     for part in parts:
         new = _break_up(new, part)
-    yield TokenizerChange(
+    yield _renaming(new, "because of its general.name, llama.cpp strips spaces around added tokens")
+
+
+def _renaming(name: str, reason: str) -> TokenizerChange:
+    return TokenizerChange(
         kind="name",
-        sentence=f"renaming the model to {quote(new)} (because of its general.name, llama.cpp strips spaces around "
-        "added tokens)",
+        sentence=f"renaming the model to {quote(name)} ({reason})",
         cost=cost.MODEL_NAME,
-        transform=lambda spec: replace(spec, general={**spec.general, "name": new}),
+        transform=lambda spec: replace(spec, general={**spec.general, "name": name}),
     )
 
 

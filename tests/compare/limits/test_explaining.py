@@ -199,8 +199,15 @@ def test_flags_that_the_name_of_the_model_brings_are_no_limit(tmp_path: Path):
     path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [mask]))
     texts = ("ab [MASK] ab", "ab")
     assert_different(verify(spec, path, texts))
+    report = verify(spec, path, texts)
+    found = open_reference(path)
+    result = diagnose(spec, Opened(found.tokenizer, found.path), report.results, encoder=Encoder(spec))
+    assert result is not None
+    assert 'renaming the model to "' in result.diagnosis.explanations[0].sentence
     named = replace(spec, general={**spec.general, "name": "a modern-bert"})
     assert verify(named, path, texts).verdict is Verdict.EQUAL
+    assert_limit(verify(named, path, ("ab\u2009[MASK]",)), "TL007")
+    assert read_spec_of(path).general == {"name": "modern-bert"}
 
 
 def test_the_order_of_added_tokens_is_a_limit_unless_one_is_missing(tmp_path: Path):

@@ -97,13 +97,19 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     opened = open_source(source)
     if opened.kind == job.format.kind:
         raise TokverifyError(f"{source}: is already {_KINDS[opened.kind]}; name an output file with another suffix")
-    spec = (special_tokens or SpecialTokens()).declare(with_name(opened.spec, target.stem))
+    spec = (special_tokens or SpecialTokens()).declare(with_name(opened.spec, _name(target.stem, opened)))
     conventions: tuple[str, ...] = ()
     if job.format.kind == "gguf":
         if not unexplained:
             _require_bytes(source, spec)
         spec, conventions = follow_conventions(spec, opened.kind)
     return replace(job.run(replace(opened, spec=spec), plan), conventions=conventions)
+
+
+def _name(stem: str, source: Source) -> str:
+    """Name the model after the target, and keep the name that llama.cpp needs to strip spaces around added tokens."""
+    telling = source.spec.general.get("name", "") if source.kind == "tokenizers" else ""
+    return stem if telling in stem.lower() else f"{stem} {telling}"
 
 
 def _require_bytes(source: Path, spec: TokenizerSpec) -> None:

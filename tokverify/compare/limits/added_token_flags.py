@@ -14,11 +14,9 @@ from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.telling_name import TELLING_NAMES
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
-
-_TELLING_NAMES = ("phi-3", "modern-bert")
-"""Parts of `general.name` by which llama.cpp decides to strip spaces around added tokens."""
 
 
 @limit(code="TL007", name="added-token-flags", origin=Origin.RUNTIME, severity=WARNING)
@@ -27,7 +25,8 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
 
     What llama.cpp does:
         It matches an added token wherever its text occurs, and strips no spaces around it, except for a few tokens of
-        models that it recognizes by name (Phi-3, Jina, ModernBERT). It does not find the token in another case.
+        models that it recognizes by name (Phi-3, Jina, ModernBERT), around which it strips white space of ASCII only.
+        It does not find the token in another case.
 
     Which models:
         Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), Phi-3, and uncased models
@@ -68,6 +67,16 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(flags=flags),
             applies=contains_token(sides, differing),
         )
+    alike = [id for id, each in flags.items() if (each.lstrip or each.rstrip) and id not in differing]
+    if alike:
+        count = plural(len(alike), "added token")
+        contains = contains_token(sides, alike)
+        yield Counterfactual(
+            reason=f"llama.cpp strips no spaces outside of ASCII around {count}",
+            sentence=f"stripping all white space of Unicode around {count}",
+            deviation=Deviation(flags=flags),
+            applies=lambda target: not target.text.isascii() and contains(target),
+        )
 
 
 def _in_any_case(texts: Sequence[str]) -> Counterfactual:
@@ -90,7 +99,7 @@ def _in_any_case(texts: Sequence[str]) -> Counterfactual:
 def _flags_by_name(spec: TokenizerSpec) -> dict[int, list[MatchFlags]]:
     """Return the flags that added tokens have if the file has one of the names for which llama.cpp strips spaces."""
     found: dict[int, list[MatchFlags]] = {}
-    for name in _TELLING_NAMES:
+    for name in TELLING_NAMES:
         try:
             settings = resolve(replace(spec, general={**spec.general, "name": name}))
         except BrokenFileError:

@@ -3,8 +3,8 @@
 A part that GGUF cannot declare is left out, and named, if what remains is the nearest that GGUF can express:
 normalizers, several tokens on one side of a text, `ignore_merges`, and the exact pattern of the pre-tokenizer. Any
 other such stage is refused by name.
-Properties of single added tokens (`lstrip`, `rstrip`, `single_word`, `normalized`), and what GGUF can declare but
-llama.cpp does differently, are not refused either: verification finds them as differences.
+Properties of single added tokens (`lstrip`, `rstrip`, `single_word`, `normalized`) that no name of a model brings, and
+what GGUF can declare but llama.cpp does differently, are not refused either: verification finds them as differences.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import Stage
+from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.wordpiece import convert_wordpiece
 from tokverify.sources.location import read_file
@@ -81,7 +82,7 @@ def convert_leniently(document: Document) -> Fitted:
     refusal: UnsupportedError | None = None
     for variant, dropped in _variants(document):
         try:
-            spec = convert_document(variant)
+            spec = with_telling_name(convert_document(variant), document.added_tokens)
         except UnsupportedError as error:
             first = first or error
             # What can be left out is not the reason.
