@@ -15,6 +15,7 @@ from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
+from tokverify.engine.models.merge import merge
 from tokverify.engine.models.spm import Spm
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -28,7 +29,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores", "ignore_charsmap", "keep_spaces", "drop_missing",
+    "scores", "ignore_charsmap", "keep_spaces", "drop_missing", "merge_ranks", "normalized_tokens",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -65,6 +66,8 @@ class Deviation:
     """If True, BPE drops characters that are no pieces before it merges, and not afterwards."""
     fuse_unknown: bool | None = None
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
+    merge_ranks: Mapping[str, int] | None = None
+    """If set, SPM merges these pairs, by `left right`, and no others, in the order of their ranks."""
     byte_fallback: bool | None = None
     """If True, the unigram model encodes what is unknown as bytes."""
     single_precision: bool | None = None
@@ -88,6 +91,8 @@ class Deviation:
     """Returns the pre-tokens of a text, in place of the patterns of BPE's pre-tokenizer."""
     flags: Mapping[int, MatchFlags] | None = None
     """How added tokens are matched, by id; implies `leftmost`."""
+    normalized_tokens: tuple[AddedToken, ...] | None = None
+    """Added tokens that are looked for in normalized text, with their normalized texts; others are found before."""
     leftmost: bool | None = None
     """If True, added tokens are found from left to right, the longest at each position."""
     specials: Mapping[int, bool | None] = field(default_factory=dict)
@@ -158,7 +163,7 @@ class DeviatingEncoder(Encoder):
         settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
         model = _model(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
-        if deviation.leftmost or deviation.flags or deviation.prefix:
+        if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
             self._python = _DeviatingPipeline(spec, settings, deviation, model)
         self._deviation = deviation
 
@@ -213,9 +218,11 @@ class _DeviatingPipeline(TextPipeline):
     def __init__(self, spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> None:
         super().__init__(spec, settings, model=model, normalizers=deviation.normalizers)
         self._deviation = deviation
+        self._parses_special = True
         self._single_words = {id for id, flags in (deviation.flags or {}).items() if flags.single_word}
 
     def _split(self, text: str, *, parse_special: bool) -> list[Fragment]:
+        self._parses_special = parse_special
         if not (self._deviation.leftmost or self._deviation.flags):
             return super()._split(text, parse_special=parse_special)
         tokens = self._added_tokens(parse_special=True)
@@ -234,6 +241,15 @@ class _DeviatingPipeline(TextPipeline):
             else:
                 stretch = self._normalize(fragment)
                 ids += self._encode(stretch, has_space(stretch, index == 0))
+        return ids
+
+    def _encode_stretch(self, fragment: str) -> list[int]:
+        tokens = self._deviation.normalized_tokens
+        if tokens is None:
+            return super()._encode_stretch(fragment)
+        ids: list[int] = []
+        for part in split_leftmost(self._prepare(fragment), tokens, parse_special=self._parses_special):
+            ids += [part] if isinstance(part, int) else self.model.encode(part)
         return ids
 
     def _encode(self, stretch: str, has_space: bool) -> list[int]:
@@ -271,8 +287,9 @@ def _unigram(
 
 
 def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
-    if deviation.fuse_unknown is not None and settings.family.ranking is Ranking.SCORE:
-        return _SpmWithoutBytes(settings, spec.scores or [0.0] * len(settings.pieces))
+    changes_spm = deviation.fuse_unknown is not None or deviation.merge_ranks is not None
+    if changes_spm and settings.family.ranking is Ranking.SCORE:
+        return _DeviatingSpm(spec, settings, deviation)
     hidden = {id for id, is_usable in deviation.usable.items() if not is_usable}
     drops = bool(deviation.drop_missing)
     changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or drops
@@ -301,15 +318,18 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
     return model
 
 
-class _SpmWithoutBytes(Spm):
-    """Encodes each byte that no piece stands for as an id beyond the vocabulary, whether it has byte tokens or not."""
+class _DeviatingSpm(Spm):
+    def __init__(self, spec: TokenizerSpec, settings: Settings, deviation: Deviation) -> None:
+        super().__init__(settings.id_by_piece, spec.scores or [0.0] * len(settings.pieces))
+        self._ranks = deviation.merge_ranks
+        self._first_byte = None if deviation.fuse_unknown is None else len(settings.pieces)
 
-    def __init__(self, settings: Settings, scores: Sequence[float]) -> None:
-        super().__init__(settings.id_by_piece, scores)
-        self._size = len(settings.pieces)
+    def encode(self, text: str) -> list[int]:
+        return super().encode(text) if self._ranks is None else self._spell(merge(list(text), self._ranks, " "))
 
     def _byte_id(self, byte: int) -> int:
-        return self._size + byte
+        """Return an id beyond the vocabulary where bytes are to be unknown, whether there are byte tokens or not."""
+        return super()._byte_id(byte) if self._first_byte is None else self._first_byte + byte
 
 
 class _DeviatingWordPiece(WordPiece):

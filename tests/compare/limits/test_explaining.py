@@ -290,6 +290,37 @@ def test_byte_fallback_is_a_limit_unless_a_piece_is_wrong(tmp_path: Path, fuse_u
     assert_different(verify(replace(SPM, tokens=lost), path, texts))
 
 
+def test_merges_that_scores_cannot_order_are_a_limit_unless_the_scores_are_in_another_order(tmp_path: Path):
+    document = sentencepiece_document(fuse_unk=True)
+    ids = {"<unk>": 0, **{piece: id for id, piece in enumerate(BYTE_PIECES, 1)}}
+    ids |= {piece: 257 + id for id, piece in enumerate(["▁", "a", "b", "c", "ab", "bc", "abc"])}
+    # `abc` is made of `ab` and `c` only, but llama.cpp also makes it of `a` and `bc`, which is formed first.
+    document["model"] |= {"vocab": ids, "byte_fallback": True, "merges": ["b c", "a b", "ab c"]}
+    document["added_tokens"] = [added(0, "<unk>")]
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = read_spec_of(path)
+    assert spec.scores[ids["bc"]] > spec.scores[ids["ab"]] > spec.scores[ids["abc"]]
+    assert_limit(verify(spec, path, ("abc", "abcabc ab", "bc")), "TL022")
+    swapped = list(spec.scores)
+    swapped[ids["ab"]], swapped[ids["bc"]] = swapped[ids["bc"]], swapped[ids["ab"]]
+    assert_different(verify(replace(spec, scores=swapped), path, ("abc",)))
+
+
+def test_a_token_found_in_normalized_text_is_a_limit_unless_its_text_is_wrong(tmp_path: Path):
+    # The first Llama models' <s> is found where the normalizer has written a space before it.
+    document = sentencepiece_document(fuse_unk=True)
+    spaces = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    document["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, spaces]}
+    document["model"]["byte_fallback"] = True
+    document["added_tokens"] = [added(1, "<s>", normalized=True)]
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = replace(SPM, add_space_prefix=True, add_bos=False)
+    texts = ("<s>ab", "ab <s> ab", "ab<s>ab", "<s><s>", "ab")
+    assert_limit(verify(spec, path, texts), "TL007")
+    wrong = ["<t>" if piece == "<s>" else piece for piece in spec.tokens]
+    assert_different(verify(replace(spec, tokens=wrong), path, texts))
+
+
 WORDS = spec_of(
     "bert",
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁b", "▁,"],

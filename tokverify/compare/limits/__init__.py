@@ -28,6 +28,7 @@ from tokverify.compare.limits.score_rounding import score_rounding
 from tokverify.compare.limits.several_affixes import several_affixes
 from tokverify.compare.limits.space_prefix import space_prefix
 from tokverify.compare.limits.unicode_version import unicode_version
+from tokverify.compare.limits.unlisted_merge import unlisted_merge
 from tokverify.compare.limits.unsplit_spaces import unsplit_spaces
 from tokverify.compare.limits.user_defined_piece import user_defined_piece
 from tokverify.compare.limits.word_clean_up import word_clean_up
@@ -54,6 +55,7 @@ _LIMITS: tuple[Limit, ...] = (
     charsmap_reading,
     missing_byte,
     unsplit_spaces,
+    unlisted_merge,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

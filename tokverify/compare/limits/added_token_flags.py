@@ -10,12 +10,14 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation, MatchFlags
+from tokverify.engine.family import Ranking
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.telling_name import TELLING_NAMES
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import plural
 
 
@@ -26,11 +28,11 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         It matches an added token wherever its text occurs, and strips no spaces around it, except for a few tokens of
         models that it recognizes by name (Phi-3, Jina, ModernBERT), around which it strips white space of ASCII only.
-        It does not find the token in another case.
+        It does not find the token in another case, and finds it without a space before it, too.
 
     Which models:
         Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), Phi-3, and uncased models
-        to which tokens were added.
+        to which tokens were added; and the first Llama models, whose `<s>` is `normalized`.
 
     How to live with it:
         Write no spaces around these tokens, and do not let them touch letters.
@@ -56,9 +58,12 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         if wanted != MatchFlags(token.lstrip, token.rstrip):
             differing.append(token.id)
     normalized = {entry["content"]: entry["id"] for entry in document.added_tokens if entry.get("normalized")}
-    found = [token.text for token in sides.added.values() if normalized.get(token.text) == token.id]
+    found = [token for token in sides.added.values() if normalized.get(token.text) == token.id]
     if found and document.library.normalizer is not None:
-        yield _in_any_case(found)
+        yield _in_any_case([token.text for token in found])
+        # With Metaspace, the space before a text is added later.
+        if sides.settings.family.ranking is Ranking.SCORE and not document.pre_tokenizer:
+            yield _in_normalized_text(found, document)
     if differing:
         count = plural(len(differing), "added token")
         yield Counterfactual(
@@ -93,6 +98,19 @@ def _in_any_case(texts: Sequence[str]) -> Counterfactual:
         sentence=f"finding {count} in any case of letters, as the reference's normalized specifies",
         deviation=Deviation(rewrite=rewrite),
         applies=lambda target: rewrite(target.text) != target.text,
+    )
+
+
+def _in_normalized_text(tokens: Sequence[AddedToken], document: Document) -> Counterfactual:
+    """Find tokens with the space that the normalizer adds before a text: only there and after spaces."""
+    normalize = document.library.normalizer.normalize_str
+    normalized = tuple(replace(token, text=normalize(token.text)) for token in tokens)
+    count = plural(len(tokens), "added token")
+    return Counterfactual(
+        reason=f"llama.cpp ignores normalized of {count}",
+        sentence=f"looking for {count} in normalized text, as the reference's normalized specifies",
+        deviation=Deviation(normalized_tokens=normalized, specials={token.id: None for token in tokens}),
+        applies=lambda target: any(token.text in target.text for token in tokens),
     )
 
 

@@ -43,8 +43,11 @@ class Spm:
         Raises:
             EncodeError: If a character is not a piece and the vocabulary lacks a byte piece for it.
         """
+        return self._spell(merge(list(text), self._costs, ""))
+
+    def _spell(self, symbols: Iterable[str]) -> list[int]:
         ids: list[int] = []
-        for symbol in merge(list(text), self._costs, ""):
+        for symbol in symbols:
             id = self._ids.get(symbol)
             if id is None:
                 ids.extend(map(self._byte_id, to_bytes(symbol)))

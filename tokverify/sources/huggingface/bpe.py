@@ -113,7 +113,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
         escapes_spaces=True,
         has_bytes=bool(document.model.get("byte_fallback")),
     )
-    scores = _scores(merges, words)
+    scores = _scores(merges, words) if not document.takes_nearest else _nearest_scores(merges, words)
     if scores is None:
         _require_gemma4(document, merges, words.ids, prefixes_space=spaces.prefix, adds_bos=bool(around[0]))
     return TokenizerSpec(
@@ -152,22 +152,28 @@ def _merge(document: Document, rank: int, item: object) -> Merge:
 
 def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
     """Return scores by id that produce the same order of merges as the ranks; None if there are none."""
-    ranks: dict[str, int] = {}
+    formed: set[str] = set()
     previous = ""
-    for rank, (left, right) in enumerate(merges):
+    for left, right in merges:
         piece = left + right
-        if piece != previous and piece in ranks:
+        if piece != previous and piece in formed:
             return None
-        ranks.setdefault(piece, rank)
+        formed.add(piece)
         previous = piece
     # A merge never produces an added token, because the text is split at these first.
     pieces = {piece for piece, id in words.ids.items() if words.types[id] != TokenType.USER_DEFINED}
     if not _lists_all_splits(merges, pieces):
         return None
+    return _nearest_scores(merges, words)
+
+
+def _nearest_scores(merges: Sequence[Merge], words: Vocabulary) -> list[float]:
+    """Return scores by id: of the ranks of the merges that form a piece, the first counts."""
     scores = [0.0] * len(words.tokens)
-    for piece, rank in ranks.items():
-        if piece in words.ids:
-            scores[words.ids[piece]] = float(-rank)
+    for rank in range(len(merges) - 1, -1, -1):
+        id = words.ids.get("".join(merges[rank]))
+        if id is not None:
+            scores[id] = float(-rank)
     return scores
 
 

@@ -38,6 +38,14 @@ _SPACES = ({"String": " "}, {"Regex": " {2,}"})
 _NORMALIZERS_OF = {"Unigram": "Precompiled", "WordPiece": "BertNormalizer"}
 """Type of the model -> the normalizer that only its algorithm applies."""
 
+_NEAREST_PATTERN = (
+    "pre_tokenizer: llama.cpp has none that splits texts exactly like this one; the file names the nearest"
+)
+NEAREST_SCORES = (
+    "model.merges: llama.cpp merges by one score for each piece, not by pairs; the file has the nearest scores"
+)
+"""What is left out of merges that scores cannot express."""
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:
@@ -155,12 +163,12 @@ def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Om
 
 
 def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
-    """Yield the document with the pre-tokenizer of llama.cpp that is nearest to its own."""
-    if document.model_type == "BPE" and not find_pipeline(document.library):
-        sentence = (
-            "pre_tokenizer: llama.cpp has none that splits texts exactly like this one; the file names the nearest"
-        )
-        yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
+    """Yield the document with the pre-tokenizer or the scores of llama.cpp that are nearest to its own."""
+    if document.model_type != "BPE" or find_pipeline(document.library):
+        return
+    is_byte_level = any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer)
+    sentence = _NEAREST_PATTERN if is_byte_level else NEAREST_SCORES
+    yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
 
 
 def _unsplit(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
