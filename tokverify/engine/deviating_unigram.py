@@ -13,6 +13,7 @@ from tokverify.engine.models.lattice_trace import LOWEST
 from tokverify.engine.models.unigram import MATCHED, ONE, Unigram, merge_runs, unknown_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import to_nfc
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tokverify.spec import TokenizerSpec
 
 _PREFERENCE = 0.1
-"""The score of a user-defined piece in sentencepiece, for each byte after the first."""
+"""The score of a user-defined piece in sentencepiece, for each byte after the first; in single precision."""
 
 
 class DeviatingUnigram(Unigram):
@@ -55,7 +56,9 @@ class DeviatingUnigram(Unigram):
         for id, (piece, type, score) in enumerate(zip(settings.pieces, types, used, strict=True)):
             if type == TokenType.USER_DEFINED:
                 passing.append(to_bytes(piece))
-                tokens[piece] = id, (len(passing[-1]) - 1) * preference
+                # Such a piece is stored with spaces in a file, and with `▁` in the model, which looks for it later.
+                inside = escape_spaces(piece) if user_defined_inside else piece
+                tokens[inside] = id, array("f", [(len(to_bytes(inside)) - 1) * preference])[0]
             elif type in MATCHED:
                 tokens[piece] = id, score
         normalizer = _Normalizer(

@@ -33,7 +33,7 @@ def train(path: Path, **options: object) -> TokenizerSpec:
     written = BytesIO()
     SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES), model_writer=written, hard_vocab_limit=False, minloglevel=2,
-        character_coverage=1.0, user_defined_symbols=["<x>", "£"], pad_id=3, **options,
+        character_coverage=1.0, pad_id=3, **{"user_defined_symbols": ["<x>", "£"], **options},
     )  # fmt: skip
     path.write_bytes(written.getvalue())
     return read_spec(path)
@@ -83,6 +83,27 @@ def test_without_byte_tokens_the_diagnosis_names_that_llama_cpp_aborts(tmp_path:
     assert result is not None
     best = result.diagnosis.explanations[0]
     assert (best.kind, best.explained, best.expressible) == ("byte-fallback+no-normalizer", 4, False)
+
+
+def test_user_defined_runs_of_spaces_are_a_limit_unless_they_have_other_scores(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    rules = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "add_dummy_prefix": False}
+    spec = train(path, model_type="unigram", vocab_size=90, user_defined_symbols=["▁▁", "▁▁▁"], **rules)
+    # llama.cpp takes all spaces away from the word that they precede, and the library leaves it one.
+    texts = ("the   boat", "  net", "a boat", "x   ", " " * 17 + "fish")
+    report = verify(spec, path, texts)
+    assert explained(report) - {"TL014"} == {"TL013"}
+    lost = [-30.0 if piece.startswith("▁boa") else score for piece, score in zip(spec.tokens, spec.scores, strict=True)]
+    assert_different(verify(replace(spec, scores=lost), path, texts))
+
+
+def test_a_user_defined_piece_that_llama_cpp_overrides_is_a_limit_unless_another_is_typed_wrong(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    rules = {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    spec = train(path, model_type="bpe", vocab_size=400, user_defined_symbols=["<|endoftext|>", "<x>"], **rules)
+    texts = ("<|endoftext|> the boat", "a<|endoftext|>", "<x>the")
+    assert_limit(verify(spec, path, texts), "TL013")
+    assert_different(verify(retyped(spec, "<x>", NORMAL), path, texts))
 
 
 def test_rounded_sums_are_a_limit_unless_scores_differ(tmp_path: Path):

@@ -68,13 +68,16 @@ class Sides:
         types = self.spec.types
         return matching_of_type(types[id]) if types is not None and id < len(types) else None
 
-    def matches_same(self, *, special: bool) -> bool:
-        """Whether both sides match the same tokens only with `parse_special` (`special`), or always."""
-        reference = self.reference_matching
-        ours = {token.id for token in self.added.values() if token.special is special}
-        return reference is not None and ours == {
-            id for id in range(len(self.settings.pieces)) if reference(id) is special
-        }
+    @property
+    def always_matched(self) -> list[int]:
+        """The tokens that are matched in every text as the file declares them; none unless the reference does the same.
+
+        llama.cpp may override their types.
+        """
+        reference, types = self.reference_matching, self.spec.types or ()
+        ours = [id for id, token in self.added.items() if not token.special or types[id] == TokenType.USER_DEFINED]
+        theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
+        return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []
 
     @cached_property
     def split(self) -> Callable[[str], list[str]] | None:

@@ -32,12 +32,9 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A user-defined piece of the reference that the file types NORMAL, or the other way around.
     """
-    if sides.facts.document or sides.facts.gguf_spec is None or not sides.matches_same(special=False):
+    if sides.facts.document or sides.facts.gguf_spec is None or not (ids := sides.always_matched):
         return
     family = sides.settings.family
-    ids = [token.id for token in sides.added.values() if not token.special]
-    if not ids:
-        return
     sentence = f"finding {name_tokens(sides, ids)} in the normalized text, as sentencepiece does"
     reason = f"llama.cpp splits texts at {name_tokens(sides, ids)} before it normalizes them"
     if family.ranking is Ranking.SCORE_SUM:
