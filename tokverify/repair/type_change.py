@@ -222,13 +222,17 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
 def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Opened) -> list[TokenType]:
     """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
 
-    As user-defined tokens, they would also be matched in what the users of a model write, who could forge them.
+    As user-defined tokens, they would also be matched in what the users of a model write, who could forge them. A file
+    that types most of them as the reference does was not made by that converter, and is left so.
     """
     if facts.is_gguf:
         return list(types)
     converted = list(types)[: len(spec.tokens)]
     pairs = enumerate(zip(converted, spec.tokens, strict=False))
     marked = [id for id, (type, text) in pairs if type is TokenType.USER_DEFINED and is_converted_control(text)]
+    own = Counter(types_of(spec)[id] for id in marked)
+    if own[TokenType.USER_DEFINED] > own[TokenType.CONTROL]:
+        return converted
     # The converter excepts some of Gemma 4's.
     texts = {text: id for id, text in enumerate(spec.tokens)} if marked else {}
     kept = {text for _, text, type in find_marker_types(texts) if type is TokenType.USER_DEFINED}

@@ -204,6 +204,7 @@ def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_t
     assert explained(report) == {"TL015", "TL016", "TL019"}
     assert report.verdict is Verdict.FAITHFUL
     assert_different(verify(replace(spec, remove_extra_whitespaces=False), path, ("a  b",)))
+    assert_different(verify(replace(spec, charsmap=None), path, ("â",)))
 
 
 def test_how_a_charsmap_is_read_is_a_limit_unless_the_file_has_another(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
@@ -38,7 +39,8 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
     found = sides.facts.normalizer
     if document is None or found is None or sides.settings.family.ranking is not Ranking.SCORE_SUM:
         return
-    if not any(stage["type"] == "Precompiled" for stage in document.normalizer):
+    tables = [stage["precompiled_charsmap"] for stage in document.normalizer if stage["type"] == "Precompiled"]
+    if not tables or b64decode(tables[0]) != sides.spec.charsmap:
         return
     splits = splits_at_white_space(document)
     merges = splits or any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
