@@ -213,6 +213,8 @@ class Measuring:
         self.token_list = TokenList(facts)
         self._known = Known()
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
+        self._unexplained: dict[tuple[str, tuple[int, ...]], int] = {}
+        """The cases that no limit explains, by name and ids, and with which types of tokens."""
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
         self._variants: list[_Variant] = []
@@ -238,7 +240,8 @@ class Measuring:
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results: Sequence[CaseResult] = compare_cases(encoder, self._facts.tokenizer, self._cases, self._known)
         is_original = spec is self._declaration.spec
-        results = self._explain(explainer, results, is_original=is_original, exactly=exactly)
+        types = hash(bytes(spec.types or ()))
+        results = self._explain(explainer, results, types, is_original=is_original, exactly=exactly)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         counts = {
@@ -294,11 +297,12 @@ class Measuring:
         return Encoder(spec, self._name, base=self._encoder)
 
     def _explain(
-        self, explainer: Explainer, results: Sequence[CaseResult], *, is_original: bool, exactly: bool
+        self, explainer: Explainer, results: Sequence[CaseResult], types: int, *, is_original: bool, exactly: bool
     ) -> Sequence[CaseResult]:
         """Return results with the limits that explain them.
 
-        A case that gives the same wrong ids again mostly has the same explanation. Deviating encoders take long to
+        A case that gives the same wrong ids again mostly has the same explanation, but limits can explain it only once
+        the types of tokens are right (`types` identifies them). Deviating encoders take long to
         build, so of a candidate with which more cases fail than before, only those up to the first are explained that
         no limit explains.
         """
@@ -306,10 +310,12 @@ class Measuring:
         is_promising = is_original or exactly or len(failing) <= self._fewest
         for result in failing:
             key = result.case.name, result.actual
-            if exactly or key not in self._explained:
+            if exactly or self._unexplained.get(key, types) != types or key not in self._explained:
                 self._explained[key] = explainer.explain(result).explained_by
-            if not self._explained[key] and not is_promising:
-                break
+            if not self._explained[key]:
+                self._unexplained[key] = types
+                if not is_promising:
+                    break
         self._limits |= {limit.code: limit for limit in explainer.known_limits()}
         if is_promising:
             self._fewest = min(self._fewest, len(failing))
