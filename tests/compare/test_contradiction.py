@@ -110,6 +110,25 @@ def test_a_model_that_agrees_with_neither_place_is_at_fault(tmp_path):
     assert difference(verify(wrong, facts), Aspect.AFFIXES).origin is Origin.UNKNOWN
 
 
+def test_a_flag_for_bos_says_nothing_of_other_tokens_before_a_text(tmp_path):
+    # Whisper's files have add_bos_token false, and a template that adds other tokens than BOS.
+    template = {
+        "type": "TemplateProcessing",
+        "single": [
+            {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}},
+            {"SpecialToken": {"id": "<think>", "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}},
+        ],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {
+            text: {"id": text, "ids": [BPE.tokens.index(text)], "tokens": [text]} for text in ("<|im_end|>", "<think>")
+        },
+    }
+    document = bpe_json(BPE, post_processor=template)
+    config = {"bos_token": "<|im_start|>", "add_bos_token": False}
+    assert find_contradictions(reference(tmp_path, document, **config).tokenizer) == []
+
+
 @pytest.mark.parametrize(("special", "origin"), [(True, Origin.REFERENCE), (False, Origin.UNKNOWN)])
 def test_a_type_that_the_configuration_declares_is_the_fault_of_the_reference(tmp_path, special, origin):
     declared = {"262": {"content": "<think>", "special": special}}

@@ -267,3 +267,18 @@ def test_the_unknown_token_of_a_unigram_model_is_the_one_that_it_writes(tmp_path
     found = load(tmp_path / "tokenizer.json")
     assert found.tokenizer.special_ids == {"unk": 1}
     assert found.tokenizer.encode("z", add_special=False, parse_special=False) == [1]
+
+
+def test_dropout_is_off(tmp_path):
+    # nb-whisper is published with the dropout of its training, so that its library encodes each text at random.
+    letters = "abcdefgh"
+    model = {
+        "type": "BPE",
+        "dropout": 0.5,
+        "vocab": {piece: id for id, piece in enumerate([*letters, "ab", "cd", "abcd"])},
+        "merges": ["a b", "c d", "ab cd"],
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
+    tokenizer = load(tmp_path / "tokenizer.json").tokenizer
+    ids = {tuple(tokenizer.encode("abcd", add_special=False, parse_special=False)) for _ in range(50)}
+    assert ids == {(10,)}

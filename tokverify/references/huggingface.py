@@ -76,6 +76,9 @@ class HuggingFaceTokenizer:
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
+        if getattr(tokenizer.model, "dropout", None):
+            # It is for training: the library would encode each text at random.
+            tokenizer.model.dropout = None
         self.name = name
         self.path = path
         self.special_ids = special_ids or ids_around(tokenizer)

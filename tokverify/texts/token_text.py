@@ -23,8 +23,9 @@ PLACEHOLDER = re.compile(
 
 PADDING = re.compile(
     r"\[PAD[0-9]*\]|<dummy_?[0-9]*>|<pad_?[0-9]+>|<\|?padding_?[0-9]*\|?>|madeupword[0-9]+|\[PADDING_?[0-9]+\]"
+    r"|\[EMPTY_[0-9]+\]"
 )
-"""Texts with which a converter fills up a vocabulary."""
+"""Texts with which a converter fills up a vocabulary, and what llama.cpp calls a token without a text."""
 
 _CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
 _CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))

@@ -236,6 +236,15 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         WARNING,
         "legacy false, but tokenizer.json adds a space after each added token, too",
     ),
+    (
+        "TV208",
+        gguf(
+            document=(whole := bpe_json(BPE)) | {"model": whole["model"] | {"dropout": 0.1}},
+            beside={"tokenizer_config": {"model_max_length": 512}},
+        ),
+        WARNING,
+        "has dropout 0.1, with which programs that load it encode each text at random",
+    ),
     ("TV209", config(**LLAMA_CONFIG), WARNING, "replaces ByteLevel by Metaspace"),
     ("TV209", config(fix_mistral_regex=True), WARNING, "fix_mistral_regex is set"),
     ("TV210", config(chat_template="{{ messages }}"), WARNING, "first in line 1"),

@@ -11,7 +11,7 @@ import pytest
 
 from support.charsmap_maker import make_charsmap
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
-from support.spec_maker import BYTE, BYTE_PIECES, spm_spec, unigram_spec
+from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
@@ -153,6 +153,24 @@ def metaspace(scheme: str, **model: Any) -> dict[str, Any]:
             **model,
         },
     }
+
+
+def test_the_space_that_byte_level_bpe_adds_is_a_limit_unless_merges_are_lost(tmp_path: Path):
+    spec = bpe_spec(["a b", "Ġ ab"], {"<x>": CONTROL})
+    stage = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    document = {
+        "version": "1.0",
+        "added_tokens": [added(spec.tokens.index("<x>"), "<x>")],
+        "pre_tokenizer": stage,
+        "decoder": stage,
+        "model": {"type": "BPE", "vocab": {t: i for i, t in enumerate(spec.tokens)}, "merges": list(spec.merges or ())},
+    }
+    path = write_json(tmp_path / "tokenizer.json", document)
+    read = read_spec(path)
+    assert (read.pre, any("add_prefix_space" in sentence for sentence in read.left_out)) == ("gpt-2", True)
+    texts = ("ab", " ab", "ab<x>ab", "<x>", "\nab")
+    assert_limit(verify(read, path, texts), "TL016")
+    assert_different(verify(replace(read, merges=read.merges[:1]), path, texts))
 
 
 def test_special_pieces_in_plain_text_are_a_limit_unless_one_is_not_special(tmp_path: Path):

@@ -150,9 +150,7 @@ def test_a_stage_that_gguf_cannot_express_is_named(read, change, named):
         read(tokenizer)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("dropout", 0.1), ("continuing_subword_prefix", "##"), ("end_of_word_suffix", "</w>")]
-)
+@pytest.mark.parametrize(("option", "value"), [("continuing_subword_prefix", "##"), ("end_of_word_suffix", "</w>")])
 def test_an_option_that_gguf_cannot_express_is_named(read, option, value):
     content = json.loads(train(GPT2).to_str())
     content["model"][option] = value
@@ -225,11 +223,19 @@ def test_what_gguf_cannot_express_is_left_out_and_named(tmp_path, change, left_o
     assert Encoder(spec).encode("a", add_special=False) == tokenizer.encode("a", add_special_tokens=False).ids
 
 
-@pytest.mark.parametrize("change", [{"pre_tokenizer": by("x+")}, {"pre_tokenizer": pre_tokenizers.ByteLevel(True)}])
-def test_what_has_no_nearest_form_is_refused(tmp_path, change):
+def test_the_space_before_a_text_is_left_out_and_named(tmp_path):
     tokenizer = train(GPT2)
-    for stage, value in change.items():
-        setattr(tokenizer, stage, value)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    spec = read_spec(tmp_path / "tokenizer.json")
+    assert spec.pre == "gpt-2"
+    assert [sentence.partition(":")[0] for sentence in spec.left_out] == ["pre_tokenizer ByteLevel add_prefix_space"]
+    assert Encoder(spec).encode(" a", add_special=False) == tokenizer.encode("a", add_special_tokens=False).ids
+
+
+def test_what_has_no_nearest_form_is_refused(tmp_path):
+    tokenizer = train(GPT2)
+    tokenizer.pre_tokenizer = by("x+")
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(UnsupportedError, match="pre_tokenizer"):
         read_spec(tmp_path / "tokenizer.json")

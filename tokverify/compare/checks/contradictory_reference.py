@@ -27,8 +27,9 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     What it does:
         Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its
         flags, and the BOS that the chat template writes), special tokens, flags of added tokens, lowercasing, `legacy`,
-        and where a text is cut off. With special_tokens_map.json and generation_config.json: special tokens, and the
-        end of a generation. With a sentencepiece model: the space before a text, and the pieces.
+        and where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
+        special tokens, and the end of a generation. With a sentencepiece model: the space before a text, and the
+        pieces.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
@@ -58,6 +59,7 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         yield from _check_flags(subject)
         yield from _check_legacy(subject)
         yield from _check_truncation(subject)
+        yield from _check_dropout(subject)
         if model is not None:
             yield from _check_pieces(subject, model)
 
@@ -112,6 +114,12 @@ def _check_truncation(subject: Subject) -> Iterator[Finding]:
     if isinstance(most, int) and most not in {length, _UNLIMITED}:
         message = f"tokenizer.json cuts a text off after {length:,} tokens, but tokenizer_config.json has"
         yield Finding(WARNING, f"{message} model_max_length {most:,}; tokverify compares whole texts")
+
+
+def _check_dropout(subject: Subject) -> Iterator[Finding]:
+    if dropout := subject.document.model.get("dropout"):
+        message = f"tokenizer.json has dropout {dropout}, with which programs that load it encode each text at random"
+        yield Finding(WARNING, f"{message}; it is for training, and tokverify turns it off")
 
 
 def _model_beside(subject: Subject) -> Path | None:

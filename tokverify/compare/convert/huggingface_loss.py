@@ -133,6 +133,8 @@ def _silent_losses(document: Document) -> Iterator[Loss]:
     for part, action in (("truncation", "truncate"), ("padding", "pad")):
         if document.outline.get(part):
             yield Loss(f"{part}: llama.cpp does not {action} texts")
+    if document.model.get("dropout"):
+        yield Loss("model.dropout: llama.cpp does not skip merges at random, which is for training")
     if Counter(stage["type"] for stage in document.post_processor)["TemplateProcessing"]:
         yield Loss("post_processor: the template for pairs of texts; llama.cpp encodes one text at a time")
 

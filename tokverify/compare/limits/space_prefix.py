@@ -22,20 +22,29 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         If a file says `add_space_prefix`, it adds a space before the text and after each added token in it, also where
         there is one already. The pre-tokenizer `Metaspace` adds none before another space and, with `prepend_scheme`
-        `first`, none after an added token.
+        `first`, none after an added token. For byte-level BPE, llama.cpp never adds one, whereas `ByteLevel` does with
+        `add_prefix_space`.
 
     Which models:
-        Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; and
-        unigram models such as XLM-R.
+        Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; unigram
+        models such as XLM-R; and models of byte-level BPE with `add_prefix_space`, such as NB-Whisper.
 
     How to live with it:
         Only texts that begin with a space, and texts after an added token, are affected: a prompt has one more space
-        after each marker.
+        after each marker. With byte-level BPE, all texts are affected: write the space yourself.
 
     What it does not explain:
         A file that adds a space where the reference never does, or none where it does.
     """
     document, settings = sides.facts.document, sides.settings
+    if document and settings.family.is_bpe and any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
+        yield Counterfactual(
+            reason="llama.cpp adds no space before a text for models of byte-level BPE",
+            sentence="adding a space before a text and after added tokens, as the reference's ByteLevel does",
+            deviation=Deviation(prefix=lambda stretch, _: bool(stretch) and not stretch.startswith(" ")),
+            applies=lambda _: True,
+        )
+        return
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM
     if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
         return

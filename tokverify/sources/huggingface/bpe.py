@@ -27,19 +27,14 @@ if TYPE_CHECKING:
 
 Merge = tuple[str, str]
 
-_NO_COUNTERPART = {
-    "dropout": "is for training: texts are encoded at random with it; set it to null",
-    "continuing_subword_prefix": "GGUF cannot express it",
-    "end_of_word_suffix": "GGUF cannot express it",
-}
-"""Options of BPE, and why a tokenizer that uses them cannot be converted."""
+_NO_COUNTERPART = ("continuing_subword_prefix", "end_of_word_suffix")
 
 
 def convert_bpe(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json whose model is BPE."""
-    for option, reason in _NO_COUNTERPART.items():
+    for option in _NO_COUNTERPART:
         if document.model.get(option):
-            raise document.unsupported(f"model.{option}", reason)
+            raise document.unsupported(f"model.{option}")
     if any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
         return _byte_level(document)
     return _sentencepiece(document)

@@ -19,7 +19,7 @@ from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
-from tokverify.sources.huggingface.stage import Stage
+from tokverify.sources.huggingface.stage import Stage, pre_tokenizer_of
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.wordpiece import convert_wordpiece
@@ -85,6 +85,7 @@ def convert_leniently(document: Document) -> Fitted:
         BrokenFileError: If a part of it is invalid.
         UnsupportedError: If GGUF cannot express anything like it.
     """
+    document, unprefixed = _drop_prefix(document)
     document, trimmed = _fit_post_processor(document)
     first: UnsupportedError | None = None
     refusal: UnsupportedError | None = None
@@ -97,7 +98,7 @@ def convert_leniently(document: Document) -> Fitted:
             if all(has_counterpart(stage, document.model_type) for stage in variant.normalizer):
                 refusal = refusal or error
             continue
-        omissions = (*trimmed, *dropped)
+        omissions = (*unprefixed, *trimmed, *dropped)
         sentences = tuple(omission.sentence for omission in omissions)
         return Fitted(variant, replace(spec, left_out=sentences), omissions)
     raise refusal or first or document.unsupported("normalizer")
@@ -180,6 +181,21 @@ def _unsplit(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...
         sentence = "pre_tokenizer Metaspace split: llama.cpp does not split texts at spaces"
         outline = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}}
         yield replace(document, pre_tokenizer=stages), (Omission(sentence, outline),)
+
+
+def _drop_prefix(document: Document) -> tuple[Document, tuple[Omission, ...]]:
+    """Drop the space that byte-level BPE adds before a text, which llama.cpp adds for no such model."""
+    own = list(document.pre_tokenizer)
+    stages = [{**stage, "add_prefix_space": False} if stage["type"] == "ByteLevel" else stage for stage in own]
+    if stages == own or find_pipeline(document.library):
+        return document, ()
+    library = type(document.library).from_str(document.library.to_str())
+    library.pre_tokenizer = pre_tokenizer_of(stages)
+    omission = Omission(
+        "pre_tokenizer ByteLevel add_prefix_space: llama.cpp adds no space before a text",
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}},
+    )
+    return replace(document, pre_tokenizer=stages, library=library), (omission,)
 
 
 def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, ...]]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokenizers.normalizers import Normalizer
+    from tokenizers.pre_tokenizers import PreTokenizer
 
 Stage = dict[str, Any]
 """A normalizer, pre-tokenizer, post-processor or decoder: its `type`, and its options by name."""
@@ -27,6 +28,15 @@ def normalizer_of(stages: Sequence[Stage]) -> Normalizer:
 
     made: Normalizer = NFC()
     made.__setstate__(json.dumps({"type": "Sequence", "normalizers": list(stages)}).encode())
+    return made
+
+
+def pre_tokenizer_of(stages: Sequence[Stage]) -> PreTokenizer:
+    """Return the pre-tokenizer that consists of these stages."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    made: PreTokenizer = ByteLevel()
+    made.__setstate__(json.dumps({"type": "Sequence", "pretokenizers": list(stages)}).encode())
     return made
 
 
