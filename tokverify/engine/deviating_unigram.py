@@ -153,7 +153,9 @@ class _Normalizer(UnigramNormalizer):
 
     def _escape_spaces(self, text: str) -> str:
         escaped = super()._escape_spaces(text)
-        return escaped if self._is_prefixed or text.startswith(" ") else escaped.removeprefix(SPACE)
+        # Where spaces are merged, the one that begins a text is not the text's own.
+        keeps = self._is_prefixed or (text.startswith(" ") and not self.merges_spaces)
+        return escaped if keeps else escaped.removeprefix(SPACE)
 
 
 def _type(type: int, usable: bool | None) -> int:

@@ -97,6 +97,17 @@ def test_user_defined_runs_of_spaces_are_a_limit_unless_they_have_other_scores(t
     assert_different(verify(replace(spec, scores=lost), path, texts))
 
 
+def test_the_space_that_a_unigram_model_adds_where_it_merges_spaces_is_a_limit_unless_a_score_is_wrong(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    # The library treats a user-defined `▁` like a piece, and llama.cpp would split texts at all spaces.
+    spec = train(path, model_type="unigram", vocab_size=90, add_dummy_prefix=False, user_defined_symbols=["▁"])
+    assert USER_DEFINED not in spec.types
+    texts = ("the boat", " the  boat ", "\tfish", "777", "   ")
+    assert_limit(verify(spec, path, texts), "TL016")
+    lost = [-99.0 if len(piece) > 1 else score for piece, score in zip(spec.tokens, spec.scores, strict=True)]
+    assert_different(verify(replace(spec, scores=lost), path, texts))
+
+
 def test_a_user_defined_piece_that_llama_cpp_overrides_is_a_limit_unless_another_is_typed_wrong(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     rules = {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}

@@ -23,7 +23,7 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         If a file says `add_space_prefix`, it adds a space before the text and after each added token in it, also where
         there is one already. The pre-tokenizer `Metaspace` adds none before another space and, with `prepend_scheme`
         `first`, none after an added token. For byte-level BPE, llama.cpp never adds one, whereas `ByteLevel` does with
-        `add_prefix_space`.
+        `add_prefix_space`; and its unigram model always does if it also merges spaces.
 
     Which models:
         Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; unigram
@@ -46,6 +46,16 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         )
         return
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM
+    declared = sides.facts.spec
+    if is_unigram and document is None and declared and not declared.add_space_prefix and not settings.add_space_prefix:
+        if settings.remove_extra_whitespaces:
+            yield Counterfactual(
+                reason="llama.cpp's unigram model adds a space before a text if it merges spaces, declared or not",
+                sentence="adding no space before a text",
+                deviation=Deviation(prefix=lambda *_: False),
+                applies=lambda _: True,
+            )
+        return
     if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
         return
     schemes = {stage["prepend_scheme"] for stage in document.pre_tokenizer if stage["type"] == "Metaspace"}

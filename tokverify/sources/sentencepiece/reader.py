@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokverify.engine.normalizer import unescape_spaces
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import read_config, special_texts, template_fields
 from tokverify.sources.location import read_file
@@ -111,9 +111,11 @@ def _require_valid(path: Path, types: Sequence[int], scores: Sequence[float]) ->
 
 
 def _type(piece: bytes, type: int) -> int:
-    # subtle: in the text in which sentencepiece looks for user-defined pieces, each space is a `▁`, so it never finds
-    # one that contains a space (Grok 1 has runs of them). llama.cpp would.
-    return TokenType.NORMAL if type == TokenType.USER_DEFINED and b" " in piece else type
+    # subtle: in the text in which sentencepiece looks for user-defined pieces, each space is a `▁`. So it never finds
+    # one that contains a space (Grok 1 has runs of them), and treats `▁` itself like a piece. llama.cpp would split
+    # texts at them.
+    is_found = b" " not in piece and piece != ESCAPED_SPACE.encode()
+    return TokenType.NORMAL if type == TokenType.USER_DEFINED and not is_found else type
 
 
 def _token(piece: bytes, type: int) -> str:
