@@ -9,6 +9,7 @@ import pytest
 from support.rule_maker import CHATML, bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.contradiction import drop_blamed, explain_blame, find_contradictions
 from tokverify.compare.opened import Opened, OpenedReference
@@ -155,3 +156,15 @@ def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": BPE.tokens.index("<think>")}))
     found = difference(verify(BPE, reference(tmp_path, **config)), Aspect.ENDS)
     assert (found.severity, found.origin) == (ERROR, origin)
+
+
+def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):
+    write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False))
+    unknown = BPE.tokens.index("<think>")
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": unknown}))
+    config = {"eos_token": "<|im_end|>", "unk_token": "<think>"}
+    reference(tmp_path, **config)
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", cases=CASES, diagnose=True)
+    assert report.exit_code == 1
+    assert "the reference is at fault" in report.undiagnosed
+    assert report.undiagnosed.endswith("leave the model as it is")

@@ -55,10 +55,12 @@ def find_repair(
         return replace(report, undiagnosed=doubt)
     results = drop_blamed(report)
     found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
-    is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing_differences(report))
-    if found is None and len(results) < len(report.results) and is_reference_at_fault:
+    failing = failing_differences(report)
+    is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing)
+    is_blamed = len(results) < len(report.results) or (failing and not has_failing_case(report))
+    if found is None and is_blamed and is_reference_at_fault:
         return replace(report, undiagnosed=explain_blame(report.differences))
-    is_failing = has_failing_case(report) or failing_differences(report)
+    is_failing = has_failing_case(report) or failing
     if facts.tokenizer is None or not is_failing or not _is_file_suspected(report, found):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
