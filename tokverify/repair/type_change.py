@@ -230,7 +230,7 @@ def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Open
     converted = list(types)[: len(spec.tokens)]
     pairs = enumerate(zip(converted, spec.tokens, strict=False))
     marked = [id for id, (type, text) in pairs if type is TokenType.USER_DEFINED and is_converted_control(text)]
-    own = Counter(types_of(spec)[id] for id in marked)
+    own = Counter(types_of(spec)[id] for id in marked if spec.types)
     if own[TokenType.USER_DEFINED] > own[TokenType.CONTROL]:
         return converted
     # The converter excepts some of Gemma 4's.

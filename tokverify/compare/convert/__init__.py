@@ -35,6 +35,7 @@ from tokverify.references.huggingface import from_json
 from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
+from tokverify.sources.huggingface.conversion import NO_PREFIX
 from tokverify.sources.location import read_file
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
@@ -102,6 +103,7 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     if job.format.kind == "gguf":
         if not unexplained:
             _require_bytes(source, spec)
+            _require_no_prefix(source, spec)
         spec, conventions = follow_conventions(spec, opened.kind)
     return replace(job.run(replace(opened, spec=spec), plan), conventions=conventions)
 
@@ -118,6 +120,13 @@ def _require_bytes(source: Path, spec: TokenizerSpec) -> None:
         raise UnsupportedError(
             f"{source}: has no byte tokens (byte_fallback), so llama.cpp would abort on every character that is no "
             "piece; use --unexplained to write the file anyway"
+        )
+
+
+def _require_no_prefix(source: Path, spec: TokenizerSpec) -> None:
+    if NO_PREFIX in spec.left_out:
+        raise UnsupportedError(
+            f"{source}: {NO_PREFIX}, so nearly every text would differ; use --unexplained to write the file anyway"
         )
 
 

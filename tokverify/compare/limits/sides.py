@@ -14,7 +14,7 @@ from tokverify.engine.family import Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.tiktoken.reader import count_unmerged
-from tokverify.spec import AddedToken, TokenizerSpec, TokenType
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import PatternHolding
 
 Matching = bool | None
@@ -74,8 +74,9 @@ class Sides:
 
         llama.cpp may override their types.
         """
-        reference, types = self.reference_matching, self.spec.types or ()
-        ours = [id for id, token in self.added.items() if not token.special or types[id] == TokenType.USER_DEFINED]
+        reference = self.reference_matching
+        declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
+        ours = [id for id, token in self.added.items() if not token.special or id in declared]
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
         return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []
 

@@ -45,6 +45,8 @@ NEAREST_SCORES = (
     "model.merges: llama.cpp merges by one score for each piece, not by pairs; the file has the nearest scores"
 )
 """What is left out of merges that scores cannot express."""
+NO_PREFIX = "pre_tokenizer ByteLevel add_prefix_space: llama.cpp adds no space before a text"
+"""What is left out of byte-level BPE that adds a space before each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,7 @@ def _drop_prefix(document: Document) -> tuple[Document, tuple[Omission, ...]]:
         return document, ()
     library = type(document.library).from_str(document.library.to_str())
     library.pre_tokenizer = pre_tokenizer_of(stages)
-    omission = Omission(
-        "pre_tokenizer ByteLevel add_prefix_space: llama.cpp adds no space before a text",
-        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}},
-    )
+    omission = Omission(NO_PREFIX, {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}})
     return replace(document, pre_tokenizer=stages, library=library), (omission,)
 
 
