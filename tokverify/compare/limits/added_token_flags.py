@@ -63,7 +63,7 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         yield _in_any_case([token.text for token in found])
         # With Metaspace, the space before a text is added later.
         if sides.settings.family.ranking is Ranking.SCORE and not document.pre_tokenizer:
-            yield _in_normalized_text(found, document)
+            yield _in_normalized_text(sides, found, document)
     if differing:
         count = plural(len(differing), "added token")
         yield Counterfactual(
@@ -101,7 +101,7 @@ def _in_any_case(texts: Sequence[str]) -> Counterfactual:
     )
 
 
-def _in_normalized_text(tokens: Sequence[AddedToken], document: Document) -> Counterfactual:
+def _in_normalized_text(sides: Sides, tokens: Sequence[AddedToken], document: Document) -> Counterfactual:
     """Find tokens with the space that the normalizer adds before a text: only there and after spaces."""
     normalize = document.library.normalizer.normalize_str
     normalized = tuple(replace(token, text=normalize(token.text)) for token in tokens)
@@ -110,7 +110,7 @@ def _in_normalized_text(tokens: Sequence[AddedToken], document: Document) -> Cou
         reason=f"llama.cpp ignores normalized of {count}",
         sentence=f"looking for {count} in normalized text, as the reference's normalized specifies",
         deviation=Deviation(normalized_tokens=normalized, specials={token.id: None for token in tokens}),
-        applies=lambda target: any(token.text in target.text for token in tokens),
+        applies=contains_token(sides, [token.id for token in tokens]),
     )
 
 

@@ -113,7 +113,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
         escapes_spaces=True,
         has_bytes=bool(document.model.get("byte_fallback")),
     )
-    scores = _scores(merges, words) if not document.takes_nearest else _nearest_scores(merges, words)
+    scores = _nearest_scores(merges, words) if document.takes_nearest else _scores(merges, words)
     if scores is None:
         _require_gemma4(document, merges, words.ids, prefixes_space=spaces.prefix, adds_bos=bool(around[0]))
     return TokenizerSpec(

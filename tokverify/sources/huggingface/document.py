@@ -40,7 +40,7 @@ class Document:
     special_texts: Mapping[str, str]
     """The texts of special tokens by role, such as `bos`."""
     takes_nearest: bool = False
-    """Whether to take the pre-tokenizer that is nearest to the file's, because none is equal to it."""
+    """Whether to take the pre-tokenizer or the scores that are nearest to the file's, because none are equal to it."""
 
     @property
     def added_tokens(self) -> Sequence[Mapping[str, Any]]:
