@@ -199,11 +199,11 @@ def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[Cas
 @lru_cache(maxsize=8)
 def _verify(model: ConfiguredModel) -> Report | TokverifyError:
     """Verify a model once. An error is cached, since all tests need it."""
-    from tokverify.commands.tasks.run import verify_configured
+    from tokverify.commands.tasks.check import CheckRequest, run_model
     from tokverify.errors import TokverifyError
 
     try:
-        return verify_configured(model)
+        return run_model(CheckRequest(model=model, diagnose=False)).report
     except TokverifyError as error:
         return error
 

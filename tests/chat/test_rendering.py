@@ -16,11 +16,16 @@ from support.paths import SAMPLE
 from support.server_stand_ins import LaterSglangStandIn, SglangStandIn, VllmStandIn
 from support.stand_in import StandIn
 from tokverify import check_chat, load_gguf
-from tokverify.chat.rendering import Task, render
+from tokverify.chat.rendering import Renderer, Task
 from tokverify.chat.worker import MAX_CHARACTERS
 from tokverify.commands.cli import main
 from tokverify.report.chat import Rendering
 from tokverify.sources.gguf.writer import write_gguf
+
+
+def render(tasks: list[Task], seconds: float = 10) -> list[Rendering]:
+    with Renderer() as renderer:
+        return renderer.render(tasks, seconds=seconds)
 
 
 def one(template: str, seconds: float = 10, **variables: object) -> Rendering:
@@ -91,14 +96,14 @@ def test_an_endless_template_is_stopped_and_others_are_rendered():
 
 STARTS_A_CHILD = """
 import subprocess
-from tokverify.chat.rendering import Task, render
+from tokverify.chat.rendering import Renderer, Task
 start = subprocess.Popen
 def record(*arguments, **options):
     process = start(*arguments, **options)
     print(process.pid, flush=True)
     return process
 subprocess.Popen = record
-render([Task("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", {})])
+Renderer().render([Task("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", {})])
 """
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.locations import configured, request
+from support.selection import thinned
 from tokverify import load_cases, load_gguf
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -231,9 +232,7 @@ def test_a_missing_library_says_how_to_install_it(model, monkeypatch):
         load(request("", model=model))
 
 
-@pytest.mark.parametrize(
-    "name", ["gemma-3", pytest.param("gemma-4", marks=pytest.mark.slow), "llama-spm", "gpt-2", "mpt", "qwen2"]
-)
+@pytest.mark.parametrize("name", thinned(2, ["llama-spm", "gemma-3", "gpt-2", "gemma-4", "qwen2", "mpt"]))
 def test_the_encoder_is_llama_cpp(vocabs, library, name):
     encoder, real = load_gguf(vocabs / f"{name}.gguf"), LlamaCppTokenizer(vocabs / f"{name}.gguf", library)
     _assert_equal_settings(encoder, real)

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from support.selection import thinned
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.references.piece_bytes import piece_bytes, recognize_storage
 from tokverify.sources.load import load_gguf
@@ -70,7 +71,10 @@ def test_pieces_that_are_stored_in_another_way_are_not_recognized(pieces):
 
 
 @pytest.mark.parametrize(
-    "name", ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt", "nomic-bert-moe", "qwen2", "t5", "xlnet"]
+    "name",
+    thinned(
+        2, ["bert-bge", "gemma-3", "gpt-2", "gemma-4", "llama-spm", "mpt", "nomic-bert-moe", "qwen2", "t5", "xlnet"]
+    ),
 )
 @pytest.mark.parametrize("are_typed", [True, False], ids=["typed", "untyped"])
 def test_the_storage_of_real_vocabularies_is_recognized(vocabs: Path, name: str, are_typed: bool):

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from support.locations import configured, request
 from support.paths import SAMPLE
+from support.selection import thinned
 from support.server_stand_ins import (
     STAND_INS,
     FirstOvmsStandIn,
@@ -196,7 +197,7 @@ def test_texts_are_compared_with_a_server_that_does_not_list_its_tokens_on_eithe
 
 
 @pytest.mark.parametrize("arguments", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
-@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+@pytest.mark.parametrize("kind", thinned(2, ["vllm", "ovms"]))
 def test_a_server_that_does_not_list_its_tokens_is_the_model(start, kind, arguments):
     address = start(kind).address
     command, *options = arguments

@@ -6,6 +6,7 @@ import pytest
 
 from support.mutation import MUTATIONS, Mutation
 from support.mutation_trial import is_here, try_mutation
+from support.selection import thinned
 
 QUICK = [mutation for mutation in MUTATIONS if mutation.vocabulary in {"sample", "rwkv", "plamo2"}]
 
@@ -20,7 +21,7 @@ def check(mutation: Mutation, directory: Path, *, with_fuzz: bool) -> None:
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.id)
+@pytest.mark.parametrize("mutation", thinned(3, QUICK), ids=lambda mutation: mutation.id)
 def test_a_fault_in_a_small_vocabulary_is_repaired(mutation: Mutation, tmp_path: Path):
     check(mutation, tmp_path, with_fuzz=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from tokverify.errors import EncodeError
 from tokverify.report.chat import Conversation, Rendering
@@ -27,32 +27,44 @@ class Task(NamedTuple):
     """The variables of the template: `messages`, `tools`, `bos_token`, ..."""
 
 
-def render(tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering]:
-    """Render all tasks, in one child process as long as nothing goes wrong.
+class Renderer:
+    """Renders with templates in one child process, as long as nothing goes wrong. A context manager, which ends it."""
 
-    Args:
-        tasks: What to render.
-        seconds: The time limit for each task; after the first timeout, it is shorter. A template that has made two
-            child processes fail is not tried on the remaining tasks, each of which could take as long.
-    """
-    child: ChildProcess | None = None
-    done: list[Rendering] = []
-    failures: dict[str, list[str]] = {task.template: [] for task in tasks}
-    for task in tasks:
-        failed = failures[task.template]
-        if len(failed) == _MAX_FAILURES:
-            done.append(Rendering(error=failed[-1]))
-            continue
-        try:
-            child = child or _start_child()
-            done.append(_render(child, task, seconds))
-        except FailedError as error:
-            child = None
-            if isinstance(error, LateError):
-                seconds = min(seconds, _SECONDS_AFTER_TIMEOUT)
-            failed.append(_describe(error))
-            done.append(Rendering(error=failed[-1]))
-    return done
+    def __init__(self) -> None:
+        self._child: ChildProcess | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child:
+            self._child.abort()
+
+    def render(self, tasks: Sequence[Task], *, seconds: float = SECONDS) -> list[Rendering]:
+        """Render all tasks.
+
+        Args:
+            tasks: What to render.
+            seconds: The time limit for each task; after the first timeout, it is shorter. A template that has made two
+                child processes fail is not tried on the remaining tasks, each of which could take as long.
+        """
+        done: list[Rendering] = []
+        failures: dict[str, list[str]] = {task.template: [] for task in tasks}
+        for task in tasks:
+            failed = failures[task.template]
+            if len(failed) == _MAX_FAILURES:
+                done.append(Rendering(error=failed[-1]))
+                continue
+            try:
+                self._child = self._child or _start_child()
+                done.append(_render(self._child, task, seconds))
+            except FailedError as error:
+                self._child = None
+                if isinstance(error, LateError):
+                    seconds = min(seconds, _SECONDS_AFTER_TIMEOUT)
+                failed.append(_describe(error))
+                done.append(Rendering(error=failed[-1]))
+        return done
 
 
 def _render(child: ChildProcess, task: Task, seconds: float) -> Rendering:

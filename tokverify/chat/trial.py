@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes
 from tokverify.chat.injection import InjectionSearch
-from tokverify.chat.rendering import ChatRendering, Task, render, render_served
+from tokverify.chat.rendering import ChatRendering, Renderer, Task, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
 from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.limits.limit import Text
@@ -82,20 +82,21 @@ def try_templates(
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
     findings = [*_find_missing(templates)] if theirs and not only_contents else []
-    for name, source in ours.items():
-        if name in plain:
-            findings.append(_describe_plain(name, source))
-            continue
-        trial = _Trial(encoder, reference, name, source, theirs.get(name))
-        subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
-        tried |= {subject.conversation.id: subject.conversation for subject in subjects}
-        results += [subject.rendered for subject in subjects]
-        if only_contents:
-            findings += trial.findings(subjects, ("failing", "ids"))
-            findings += trial.content_injections(subjects)
-        else:
-            findings += trial.findings(subjects, CHECKS)
-            findings += trial.template_findings()
+    with Renderer() as renderer:
+        for name, source in ours.items():
+            if name in plain:
+                findings.append(_describe_plain(name, source))
+                continue
+            trial = _Trial(encoder, reference, renderer, name, source, theirs.get(name))
+            subjects = trial.subjects([one for one in conversations if _applies(name, ours, one)])
+            tried |= {subject.conversation.id: subject.conversation for subject in subjects}
+            results += [subject.rendered for subject in subjects]
+            if only_contents:
+                findings += trial.findings(subjects, ("failing", "ids"))
+                findings += trial.content_injections(subjects)
+            else:
+                findings += trial.findings(subjects, CHECKS)
+                findings += trial.template_findings()
     untried = ours.keys() - plain - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
@@ -195,6 +196,7 @@ class _Trial:
 
     encoder: Encoder
     reference: ChatReference | None
+    renderer: Renderer
 
     name: str
     """The name of the template."""
@@ -211,9 +213,11 @@ class _Trial:
         tasks = self._tasks(ours)
         if self.reference and self.expected is not None:
             texts = {**self._special_texts, **self.reference.special_texts}
-            needs_parts = self._needs_parts if self.expected == self.source else _needs_parts(self.expected, texts)
+            needs_parts = (
+                self._needs_parts if self.expected == self.source else _needs_parts(self.renderer, self.expected, texts)
+            )
             tasks += _tasks(self.expected, conversations, texts, needs_parts)
-        renderings = iter(render(tasks))
+        renderings = iter(self.renderer.render(tasks))
         actual = [next(renderings) for _ in conversations]
         probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
         expected = [next(renderings, None) for _ in conversations]
@@ -230,7 +234,7 @@ class _Trial:
 
     @cached_property
     def _needs_parts(self) -> bool:
-        return _needs_parts(self.source, self._special_texts)
+        return _needs_parts(self.renderer, self.source, self._special_texts)
 
     def _subject(
         self,
@@ -309,7 +313,7 @@ class _Trial:
     @cached_property
     def _injection_search(self) -> InjectionSearch:
         def render_here(conversations: Sequence[Conversation]) -> list[Rendering]:
-            return render(self._tasks(conversations))
+            return self.renderer.render(self._tasks(conversations))
 
         return InjectionSearch(self.encoder, read_template(self.source), render_here, self._comparable)
 
@@ -375,12 +379,12 @@ def _with_parts(conversation: Conversation) -> Conversation:
     return replace(conversation, messages=messages)
 
 
-def _needs_parts(source: str, special_texts: Mapping[str, str]) -> bool:
+def _needs_parts(renderer: Renderer, source: str, special_texts: Mapping[str, str]) -> bool:
     """Check whether a template shows contents only as lists of parts, which llama-server then makes of strings."""
     if "is string" in source or not re.search(r"\btext\b", source):
         return False
     plain = Conversation(id="", messages=[{"role": "user", "content": QUESTION}], add_generation_prompt=True)
-    texts = render([task for needs in (False, True) for task in _tasks(source, [plain], special_texts, needs)])
+    texts = renderer.render([task for needs in (False, True) for task in _tasks(source, [plain], special_texts, needs)])
     return [QUESTION in (rendering.text or "") for rendering in texts] == [False, True]
 
 

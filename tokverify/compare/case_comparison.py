@@ -22,7 +22,7 @@ _NO_NOTES: tuple[str, ...] = ()
 
 _STRETCHED = "compared in stretches around the control tokens, which one side never recognizes in a text"
 
-_TOGETHER = 32
+TOGETHER = 32
 """How many cases are encoded together, which is faster than one at a time, before the first of them is reported."""
 
 
@@ -62,10 +62,10 @@ class Comparison(ABC):
     aligns: bool
     """Whether to align the tokens where they differ."""
 
-    def results(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
-        """Compare cases."""
-        for start in range(0, len(cases), _TOGETHER):
-            together = cases[start : start + _TOGETHER]
+    def results(self, cases: Sequence[Case], count: int = TOGETHER) -> Iterator[CaseResult]:
+        """Compare cases; so many are encoded together."""
+        for start in range(0, len(cases), count):
+            together = cases[start : start + count]
             modes = list(map(self._choose_mode, together))
             asked = [at for at, case in enumerate(together) if not has_surrogate(case.text)]
             self._ask([together[at].text for at in asked], [modes[at] for at in asked])

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
-from tokverify.compare.case_comparison import comparison_of
+from tokverify.compare.case_comparison import TOGETHER, comparison_of
 from tokverify.compare.digest import digest_suites
 from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
@@ -158,7 +158,7 @@ def compare_cases(
     cases = list(cases)
     sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
     comparison = comparison_of(actual, expected, sides, aligns=False, known=known)
-    return tuple(comparison.results(cases))
+    return tuple(comparison.results(cases, count=max(TOGETHER, len(cases))))
 
 
 def compare_case(actual: Tokenizer, expected: Tokenizer, case: Case, sides: tuple[Side, Side]) -> CaseResult:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer
 
     ContainsControl = Callable[[str], bool]
+
+
+_LATEST = 2048
+"""For how many texts it is remembered which tokenizers recognize all their control tokens."""
 
 
 class Mode(NamedTuple):
@@ -50,6 +54,8 @@ class Modes:
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
         self._never_parsed = [(tokenizer.name, _control_test(tokenizer)) for tokenizer in unable]
+        # Each text is asked about several times in a row.
+        self._find_unable = lru_cache(_LATEST)(self._find_unable_in)
 
     def choose(self, text: str, asked: Mode) -> Mode:
         """Return the mode in which a text is compared, given the one that is asked for."""
@@ -87,7 +93,7 @@ class Modes:
         This is so if no mode of the others is the same: one tokenizer never parses control tokens, and the text
         contains one of these, and another token that only it matches anyway.
         """
-        return bool(self._find_unable(text)) and self._markers is not None and self._markers(text)
+        return not self.parses_special and bool(self._find_unable(text)) and self._markers is not None and self._markers(text)
 
     def encode_stretches(self, tokenizer: Tokenizer, text: str) -> list[int]:
         """Encode the stretches of a text between the control tokens of a tokenizer that never parses these.
@@ -133,7 +139,7 @@ class Modes:
         search = re.compile("|".join(map(re.escape, markers))).search
         return lambda text: search(text) is not None
 
-    def _find_unable(self, text: str) -> dict[str, None]:
+    def _find_unable_in(self, text: str) -> dict[str, None]:
         """Return the names of the tokenizers that never recognize some control token in this text."""
         return dict.fromkeys(name for name, contains in self._never_parsed if contains(text))
 

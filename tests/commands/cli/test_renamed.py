@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from support.program import list_commands
+from support.selection import slow_if
 from tokverify.commands.cli import main
 from tokverify.commands.cli.renamed import RENAMED, replace_old_names
 
@@ -65,7 +66,7 @@ OLD_AND_NEW = [
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize(("old", "new"), OLD_AND_NEW)
+@pytest.mark.parametrize(("old", "new"), slow_if(lambda old, _: "conformance" in old, OLD_AND_NEW))
 def test_an_old_command_has_the_output_and_the_exit_code_of_its_new_form(tmp_path: Path, old: str, new: str):
     log = tmp_path / "log.jsonl"
     log.write_text('{"ids": [1716, 1723, 1715], "a": [1142], "b": [982, 1716]}\n')

@@ -77,11 +77,11 @@ def in_both_directions(one: OpenedReference, other: OpenedReference, cases: list
 
 @pytest.mark.parametrize("sides", [_parameter(*kinds) for kinds in combinations(KINDS, 2)], indirect=True)
 def test_equal_tokenizers_agree_in_both_directions(sides):
-    for report in in_both_directions(*sides, CASES[::6]):
+    for report in in_both_directions(*sides, CASES[::12]):
         assert failing_differences(report) == ()
         assert [(result.case.name, result.message) for result in report.results if result.status in FAILING] == []
         assert run_exit_code(report) == 0
-        assert count_status(report, Status.MATCH) > 100
+        assert count_status(report, Status.MATCH) > 50
 
 
 @pytest.mark.parametrize("sides", [_parameter(kind) for kind in KINDS], indirect=True)

@@ -2,13 +2,14 @@
 
 import shlex
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from support.paths import ROOT, SAMPLE
-from support.selection import slow_if
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.commands.tasks.view import View
@@ -61,9 +62,9 @@ def program(lacking: str) -> str:
     return f"command:{shlex.join(map(str, [sys.executable, script, MODEL, *([lacking] if lacking else [])]))}"
 
 
-@pytest.mark.parametrize("lacking", [*HIDING, *LISTING, *WRONG])
 @pytest.mark.parametrize(
-    "command", slow_if(lambda command: command == "conformance", [name for name in COMMANDS if name != "fix"])
+    ("command", "lacking"),
+    thinned(4, product([name for name in COMMANDS if name != "fix"], [*HIDING, *LISTING, *WRONG])),
 )
 def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lacking):
     result = invoke(command, lacking)
@@ -73,7 +74,7 @@ def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lac
         assert len(result.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("lacking", ["bare", *HIDING, *LISTING])
+@pytest.mark.parametrize("lacking", thinned(2, ["bare", *HIDING, *LISTING]))
 def test_a_fault_is_found_and_repaired_by_ids_alone(invoke, lacking):
     found, repaired = invoke("run", lacking), invoke("fix", lacking)
     assert (found.exit_code, repaired.exit_code) == (1, 0)

@@ -10,6 +10,7 @@ import pytest
 import tokverify
 from support.gguf_maker import make_gguf, string, strings
 from support.paths import ROOT, SAMPLE
+from support.selection import thinned
 from tokverify import OpenedReference
 from tokverify.commands.tasks.opening import open_model
 from tokverify.engine.byte_level import byte_alphabet
@@ -76,7 +77,7 @@ def test_a_model_is_read_once_and_hashed_once(arguments):
     ],
     ids=["run", "run with a diagnosis", "fuzz", "audit", "explain", "chat", "fix"],
 )
-@pytest.mark.parametrize("reference", ["sentencepiece", "tokenizers"])
+@pytest.mark.parametrize("reference", thinned(2, ["sentencepiece", "tokenizers"]))
 def test_a_reference_is_recognized_once_and_read_once(arguments, reference, references):
     path = references[reference]
     assert count_opens(*arguments, "-r", path)[path.name] == 2

@@ -41,7 +41,7 @@ from tokverify.commands.cli.run_form import find_form
 from tokverify.commands.cli.run_options import RunOptions
 from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone, write_stderr
-from tokverify.commands.project.configuration import Configuration
+from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.trust import OPTION, repository_of, require_inside
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
@@ -138,11 +138,12 @@ def run(  # the rest of the options is in RunOptions
     chosen = [merge_options(RunOptions, given, model) for model in found]
     for each in chosen:
         each.check()
+    settings = [override_settings(model, given) for model in found]
     if len(chosen) == 1:
-        return _run(insert_name(chosen[0], found[0].name))
+        return _run(insert_name(chosen[0], found[0].name), settings[0])
     if chosen[0].certificate:
         raise click.UsageError("--certificate works with one MODEL; run each model by itself")
-    requests = [each.request_part(override_settings(model, given)) for each, model in zip(chosen, found, strict=True)]
+    requests = [each.request(model) for each, model in zip(chosen, settings, strict=True)]
     return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
 
@@ -166,15 +167,17 @@ def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
     return tuple(placed)
 
 
-def _run(options: RunOptions) -> int:
-    from tokverify.commands.tasks.run import run as verify
+def _run(options: RunOptions, model: ConfiguredModel) -> int:
+    from tokverify.commands.tasks.check import run_model
 
     inputs = [options.model, options.reference, *options.cases, options.baseline]
     check_reports(options, FORMATS["run"], inputs, [options.baseline, options.certificate])
     if options.certificate:
         check_writable(options.certificate, [each for each in inputs if each])
     with ProgressBar(enabled=not options.quiet) as progress:
-        report, files = verify(options.request(), progress.update)
+        report, files = run_model(
+            options.request(model), progress.update, reason=options.reason, certificate=options.certificate
+        )
     write_gone(report.gone)
     if options.certificate and options.certificate not in files:
         write_stderr(f"warning: {options.certificate} is not written: nothing was compared, or not everything")

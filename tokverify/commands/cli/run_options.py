@@ -16,7 +16,6 @@ from tokverify.location import Location
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
-    from tokverify.commands.tasks.run import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,37 +50,8 @@ class RunOptions(BaselineOptions):
             raise click.UsageError("--certificate certifies the results of all cases; remove --lf")
         check_baseline(self)
 
-    def request(self) -> RunRequest:
-        """Describe the task.
-
-        Raises:
-            UsageError: If there is a revision, but no hub id.
-        """
-        from tokverify.commands.tasks.run import RunRequest
-        from tokverify.report.tokenizer_difference import FAIL_ON
-
-        return RunRequest(
-            model=self.model,
-            reference=self._location(),
-            cases=self.cases,
-            suites=self.suites,
-            tags=self.tags,
-            patterns=self.patterns,
-            last_failed=self.last_failed,
-            max_failures=self.max_failures,
-            fail_on=FAIL_ON if self.fail_on is None else self.fail_on,
-            strict=self.strict,
-            diagnose=self.diagnose,
-            thorough=self.thorough,
-            baseline=self.baseline,
-            update_baseline=self.update_baseline,
-            reason=self.reason,
-            certificate=self.certificate,
-            options=self.as_recorded(),
-        )
-
-    def request_part(self, model: ConfiguredModel) -> CheckRequest:
-        """Describe the task as a part of a check of several models; `model` has the same settings as these options.
+    def request(self, model: ConfiguredModel) -> CheckRequest:
+        """Describe the task for a model, whose settings are those of these options.
 
         Raises:
             UsageError: If there is a revision, but no hub id.

@@ -19,24 +19,24 @@ from tokverify.compare.certificate import (
     write_certificate,
 )
 from tokverify.compare.digest import digest_suites
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.sources.gguf.metadata import hash_header
 from tokverify.system.input_file import read_bytes
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
-    from tokverify.compare.opened import OpenedModel
     from tokverify.report.run import Report
 
 _MAX_BYTES = 1 << 20
 
 
-def render_certificate(report: Report, header: str | None) -> str | None:
-    """Return the text of a certificate; None if the run proves nothing."""
-    certificate = certify(report, header)
+def render_certificate(report: Report, model: OpenedModel | OpenedReference) -> str | None:
+    """Return the text of a certificate of a model; None if the run proves nothing."""
+    certificate = certify(report, _hash_header(model) if isinstance(model, OpenedModel) else None)
     return None if certificate is None else write_certificate(certificate)
 
 
-def header_of(model: OpenedModel) -> str | None:
+def _hash_header(model: OpenedModel) -> str | None:
     """Return the SHA-256 digest of everything before the tensor data of a GGUF file; None for any other file."""
     return hash_header(model.path) if model.kind == "gguf" else None
 
@@ -57,7 +57,7 @@ def verify_certificate(
     path = Path(certificate)
     content = parse_certificate(read_bytes(path, "certificate", _MAX_BYTES), str(path))
     opened = open_model(model)
-    digests = {HEADER: header_of(opened), "sha256": opened.description.sha256}
+    digests = {HEADER: _hash_header(opened), "sha256": opened.description.sha256}
     found = Resource(opened.path.name, {name: digest for name, digest in digests.items() if digest})
     at_hand = AtHand(
         found,

@@ -1,4 +1,4 @@
-"""Perform everything that is configured for models: `run`, `audit` and `chat`, with one verdict."""
+"""Perform what is configured for models: `run`, or also `audit` and `chat` with one verdict."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.cases import select_cases
+from tokverify.commands.tasks.certificate import render_certificate
 from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
-from tokverify.commands.tasks.opening import open_model
-from tokverify.commands.tasks.run import OnProgress, find_other_side, names_expected, verify_model
+from tokverify.commands.tasks.opening import open_model, open_subject, other_tokenizer
+from tokverify.commands.tasks.run import (
+    OnProgress,
+    RunResult,
+    find_other_side,
+    names_expected,
+    update_baseline,
+    verify_model,
+)
 from tokverify.commands.tasks.several import perform_each
 from tokverify.compare.audit import accept_findings
 from tokverify.compare.baseline import Baseline, load_known
 from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
-from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.location import Location
 from tokverify.report.audit import AuditReport
 from tokverify.report.chat import ChatReport
@@ -58,6 +66,37 @@ class CheckRequest:
     """Whether the baseline is not applied, because `update_baselines` rewrites it."""
     options: Mapping[str, object] = field(default_factory=dict)
     """The options to record in the reports."""
+
+
+def run_model(
+    request: CheckRequest,
+    on_progress: OnProgress | None = None,
+    *,
+    reason: str | None = None,
+    certificate: Path | None = None,
+) -> RunResult:
+    """Perform only `run` for one model, and prepare the other files that are asked for.
+
+    Args:
+        request: The model.
+        on_progress: Called after each case.
+        reason: The reason for new entries of the baseline.
+        certificate: The file to certify the result in.
+
+    Raises:
+        TokverifyError: As `verify_model` does, and if there are new failures without a reason.
+    """
+    opened = _Opened(request)
+    report = opened.verify(on_progress)
+    files: Mapping[Path, Callable[[], str]] = {}
+    if opened.known and request.model.baseline and request.update_baseline:
+        if report.gone:
+            raise GoneError(f"{report.gone}; the baseline was not changed")
+        report, files = update_baseline(report, opened.known, request.model.baseline, reason)
+    if certificate:
+        text = render_certificate(report, opened.subject)
+        files = files if text is None else {**files, certificate: lambda: text}
+    return RunResult(report, files)
 
 
 def check_models(
@@ -175,13 +214,23 @@ class _Opened:
         return open_model(self._file)
 
     @cached_property
+    def _is_file(self) -> bool:
+        return other_tokenizer(self._configured.model) is None
+
+    @cached_property
+    def subject(self) -> OpenedModel | OpenedReference:
+        """The tokenizer under test."""
+        return self._model if self._is_file else open_subject(self._configured.model)
+
+    @cached_property
     def _cases(self) -> list[Case]:
         configured = self._configured
         cases = select_cases(configured.cases, configured.suites, configured.tags, configured.patterns)
         return self._failures.select(cases) if self._request.last_failed else cases
 
     @cached_property
-    def _known(self) -> Baseline | None:
+    def known(self) -> Baseline | None:
+        """What is accepted."""
         configured = self._configured
         return load_known(configured.baseline, configured.waivers, missing_ok=self._request.update_baseline)
 
@@ -192,7 +241,7 @@ class _Opened:
     @cached_property
     def _reference(self) -> OpenedReference | None:
         """The reference; None if cases are compared with what they expect."""
-        other = find_other_side(self._model, self._configured.reference, self._cases)
+        other = find_other_side(self.subject, self._configured.reference, self._cases)
         return None if isinstance(other, Side) else other
 
     @property
@@ -203,11 +252,13 @@ class _Opened:
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
+        # An unreadable baseline is reported before any work is done.
+        known = self.known
         report = verify_model(
-            self._model,
+            self.subject,
             self._reference or self._configured.reference,
             self._cases,
-            baseline=None if self._request.update_baseline else self._known,
+            baseline=None if self._request.update_baseline else known,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
             strict=self._configured.strict,
@@ -220,7 +271,7 @@ class _Opened:
         return report
 
     def audit(self) -> AuditReport:
-        if kind_of_model(self._file.path) != "gguf":
+        if not self._is_file or kind_of_model(self._file.path) != "gguf":
             raise _NothingToCheckError("the rules apply to GGUF files only")
         try:
             reference: OpenedReference | Location | None = self._independent_reference
@@ -233,11 +284,13 @@ class _Opened:
             select=self._configured.select,
             ignore=self._configured.ignore,
             fail_on=lowest_severity(self._fail_on),
-            baseline=self._known,
+            baseline=self.known,
             options=self._request.options,
         )
 
     def chat(self) -> ChatReport:
+        if not self._is_file:
+            raise _NothingToCheckError("only a file has chat templates to check")
         reference = self._independent_reference
         if not has_templates(self._model, reference):
             raise _NothingToCheckError("neither the model nor its reference has a chat template")

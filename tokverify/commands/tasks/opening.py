@@ -43,7 +43,7 @@ def open_model(model: ModelSource) -> OpenedModel:
     """
     if isinstance(model, OpenedModel):
         return model
-    if other := _other_tokenizer(model):
+    if other := other_tokenizer(model):
         raise TokverifyError(f"{other.text}: not a file; this command needs a GGUF file or another tokenizer file")
     opened = open_declaration(model)
     opened.encoder  # noqa: B018 - raises if llama.cpp refuses the file
@@ -62,13 +62,13 @@ def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     """
     if isinstance(model, OpenedReference):
         return model
-    if other := _other_tokenizer(model):
+    if other := other_tokenizer(model):
         return OpenedReference(references.open_location(other))
     return open_model(model)
 
 
-def _other_tokenizer(model: ModelSource) -> Location | None:
-    """Return the location of what is opened by something else than tokverify, if it is one.
+def other_tokenizer(model: ModelSource) -> Location | None:
+    """Return the location of what is opened by its own library, server or program; None for a file.
 
     Raises:
         TokverifyError: If it is the page of a repository on the hub, whose model is then suggested.

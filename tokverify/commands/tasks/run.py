@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from tokverify.case import Case, SuiteSource
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
-from tokverify.commands.tasks.cases import select_cases
-from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import (
     ReferenceSource,
     SubjectSource,
@@ -28,9 +26,6 @@ from tokverify.location import Location
 from tokverify.references.location import EXPECT
 from tokverify.report.run import Report, Side, count_decode_differences, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import FAIL_ON
-
-if TYPE_CHECKING:
-    from tokverify.commands.project.configuration import ConfiguredModel
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of cases done and the number of all cases."""
@@ -174,130 +169,11 @@ def find_other_side(
     return open_reference(model, reference)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What `tokverify run` is asked to do with one model. Can be sent to another process."""
-
-    model: Location
-    """The tokenizer under test: a file, or the location of any other tokenizer."""
-
-    reference: Location | None = None
-    """The location of the reference; None to look for one."""
-
-    cases: tuple[SuiteSource, ...] = ()
-    """Suites; none stands for the shipped ones."""
-
-    suites: tuple[str, ...] = ()
-    """Names of suites to select."""
-
-    tags: tuple[str, ...] = ()
-    """Tags to select."""
-
-    patterns: tuple[str, ...] = ()
-    """Patterns of case ids to select."""
-
-    max_failures: int | None = None
-    """After how many failing cases to stop; None to run all."""
-
-    last_failed: bool = False
-    """Whether to run only the cases that failed in the last run, if there are any."""
-
-    fail_on: tuple[str, ...] = FAIL_ON
-    """What fails besides failing cases."""
-
-    strict: bool = False
-    """Whether cases fail even if limits of llama.cpp explain them."""
-
-    diagnose: bool = False
-    """Whether to search for the cause of failures."""
-
-    thorough: bool = False
-    """Whether that search may take much longer."""
-
-    baseline: Path | None = None
-    """The file of known failures."""
-
-    update_baseline: bool = False
-    """Whether to rewrite that file so that it lists exactly what fails now."""
-
-    reason: str | None = None
-    """The reason to record for new entries of the baseline."""
-
-    certificate: Path | None = None
-    """The file to certify the result in."""
-
-    options: Mapping[str, object] = field(default_factory=dict)
-    """The options to record in the report."""
-
-
 class RunResult(NamedTuple):
     """A report, and the other files to write together with it."""
 
     report: Report
     files: Mapping[Path, Callable[[], str]]
-
-
-def run(request: RunRequest, on_progress: OnProgress | None = None) -> RunResult:
-    """Verify one model, and prepare the update of its baseline if requested.
-
-    Raises:
-        TokverifyError: As `verify_model` does, and if there are new failures without a reason.
-    """
-    # An unreadable baseline is reported before any work is done.
-    baseline = Baseline.load(request.baseline, missing_ok=request.update_baseline) if request.baseline else None
-    cases = select_cases(request.cases, request.suites, request.tags, request.patterns)
-    failures = LastFailures.of(request.model, request.reference)
-    model = open_subject(request.model)
-    report = verify_model(
-        model,
-        request.reference,
-        failures.select(cases) if request.last_failed else cases,
-        baseline=None if request.update_baseline else baseline,
-        max_failures=request.max_failures,
-        fail_on=request.fail_on,
-        strict=request.strict,
-        diagnose=request.diagnose,
-        thorough=request.thorough,
-        options=request.options,
-        on_progress=on_progress,
-    )
-    failures.update(report)
-    if request.update_baseline and report.gone:
-        raise GoneError(f"{report.gone}; the baseline was not changed")
-    files: Mapping[Path, Callable[[], str]] = {}
-    if baseline and request.baseline and request.update_baseline:
-        report, files = update_baseline(report, baseline, request.baseline, request.reason)
-    if request.certificate:
-        files = {**files, **_certify(report, model, request.certificate)}
-    return RunResult(report, files)
-
-
-def _certify(report: Report, model: OpenedModel | OpenedReference, path: Path) -> Mapping[Path, Callable[[], str]]:
-    """Prepare writing the certificate of a run; nothing is written if it proves nothing."""
-    from tokverify.commands.tasks.certificate import header_of, render_certificate
-
-    text = render_certificate(report, header_of(model) if isinstance(model, OpenedModel) else None)
-    return {} if text is None else {path: lambda: text}
-
-
-def verify_configured(model: ConfiguredModel) -> Report:
-    """Verify a configured model.
-
-    Raises:
-        TokverifyError: As `verify_model` does.
-    """
-    request = RunRequest(
-        model=model.model,
-        reference=model.reference,
-        cases=model.cases,
-        suites=model.suites,
-        tags=model.tags,
-        patterns=model.patterns,
-        baseline=model.baseline,
-        fail_on=FAIL_ON if model.fail_on is None else model.fail_on,
-        strict=model.strict,
-    )
-    return run(request).report
 
 
 def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:

@@ -48,7 +48,7 @@ def test_the_ids_survive_decoding(encoder: Encoder, parts: list[str], parse_spec
     assert encoder.encode(decoded, parse_special=parse_special) == ids
 
 
-@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.skipif(not SYSTEM_HEADERS.is_dir(), reason="needs the headers of a C++ compiler")
 def test_the_ids_of_real_headers_survive_decoding(encoder: Encoder):
     files = sorted(path for path in SYSTEM_HEADERS.rglob("*") if path.is_file())[::12]
