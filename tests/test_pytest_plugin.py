@@ -211,7 +211,7 @@ def test_mistakes_in_the_marker_are_one_line_errors(pytester, arguments, message
 
 
 FAILING = """\
-import tokverify.commands.tasks.run
+import tokverify.commands.tasks.check
 from tokverify.errors import TokverifyError
 
 def run(*arguments, **options):
@@ -219,7 +219,7 @@ def run(*arguments, **options):
         file.write("once")
     raise TokverifyError("it is gone")
 
-tokverify.commands.tasks.run.run = run
+tokverify.commands.tasks.check.run_model = run
 """
 
 

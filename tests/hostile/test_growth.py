@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hostile.execution import make_reports
+from support.selection import thinned
 from support.sentencepiece_maker import make_model
 from support.spec_file import write_spec
 from support.spec_maker import BYTE_PIECES, CONTROL, bpe_spec, spec_of, spm_spec, unigram_spec
@@ -278,7 +279,7 @@ def count_lines(action: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", GROWTH)
+@pytest.mark.parametrize("name", thinned(2, GROWTH))
 def test_four_times_the_input_is_about_four_times_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setenv(ENGINE, PYTHON)
     prepare = GROWTH[name]

@@ -10,6 +10,7 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_finding import hostile_change
 from support.saved_file import places_in, remove, set_to
+from support.selection import thinned
 from tokverify.render.kinds import FORMATS
 from tokverify.report.diff import ChangeReport, diff_exit_code
 from tokverify.report.fuzz import Stop
@@ -20,11 +21,14 @@ CHANGE = CodecKind(name="diff", formats=FORMATS["diff"], exit_code=diff_exit_cod
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
     "report",
-    [
-        hostile_change(),
-        replace(hostile_change(), fuzzed=None, effect=None, parts=(), not_compared=(), behavior_only=True, file=""),
-        replace(hostile_change(), fuzzed=replace(hostile_change().fuzzed, stop=Stop.INTERRUPTED)),
-    ],
+    thinned(
+        3,
+        [
+            hostile_change(),
+            replace(hostile_change(), fuzzed=None, effect=None, parts=(), not_compared=(), behavior_only=True, file=""),
+            replace(hostile_change(), fuzzed=replace(hostile_change().fuzzed, stop=Stop.INTERRUPTED)),
+        ],
+    ),
     ids=["all", "cases alone", "interrupted"],
 )
 def test_a_written_comparison_is_read_unchanged(tmp_path: Path, report: ChangeReport):

@@ -20,7 +20,7 @@ from tokverify.commands.cli import main
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
-LONG_SESSIONS = {"cpp-hybrid.md", "families.md", "sheepop.md"}
+LONG_SESSIONS = {"cpp-hybrid.md", "diff.md", "families.md", "sheepop.md"}
 """The pages whose commands take more than ten seconds; scheduled workflows try them."""
 WITHOUT_VALUE = {"-h", "--help", "--version"}
 
