@@ -16,6 +16,7 @@ def test_the_kinds():
         "tiktoken",
         "tekken",
         "rwkv",
+        "vocab",
         "gguf",
         "hub",
         "rebuilt",
@@ -23,7 +24,6 @@ def test_the_kinds():
         "server",
         "command",
         "transformers",
-        "vocab",
         "env",
     ]
 

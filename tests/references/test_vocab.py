@@ -7,8 +7,12 @@ import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
-from tokverify.errors import BrokenFileError
+from tokverify import convert_tokenizer, load_model, verify_model
+from tokverify.cases.loading import load_cases
+from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
+from tokverify.sources.location import VOCABULARIES
+from tokverify.sources.tokenizer_file import read_spec
 
 TEXTS = ("Hello  world", "it's 123", " leading", "\N{LLAMA}\n")
 
@@ -85,3 +89,61 @@ def test_files_that_are_no_vocabulary_give_one_line(tmp_path, name, content, mes
     with pytest.raises(BrokenFileError, match=message) as caught:
         open_reference(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fox", "##es", "é", "e", "中", "?"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_directory_of_vocabulary_files_is_a_model_that_agrees_with_them(bert, bpe):
+    for folder in (bert, bpe):
+        report = verify_model(folder, cases=load_cases()[:60])
+        assert report.ok, report.differences
+        assert report.expected.source == str(next(folder / name for name in VOCABULARIES if (folder / name).is_file()))
+
+
+@pytest.mark.parametrize("folder", ["bert", "bpe"])
+def test_vocabulary_files_are_converted_with_a_warning_about_what_is_assumed(request, tmp_path, folder):
+    source = request.getfixturevalue(folder)
+    done = convert_tokenizer(source, tmp_path / "out.gguf", cases=[], count=300)
+    assert (done.written, done.unexplained) == (True, 0)
+    assert "was assumed" in done.warnings[0]
+
+
+def test_options_of_bert_are_read(bert):
+    def ids(**config: object) -> list[int]:
+        (bert / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", **config}))
+        found = open_reference(bert)
+        assert found.caveat == ""
+        return encode(found.tokenizer, "É 中fox")
+
+    assert ids() == [8, 9, 5]
+    assert ids(strip_accents=False) == [7, 9, 5]
+    assert ids(strip_accents=False, tokenize_chinese_chars=False) == [7, 1]
+
+
+def test_added_tokens_have_their_ids_and_flags(bert):
+    entries = {"11": {"content": "<a>", "lstrip": True, "special": True}, "12": {"content": "<b>"}}
+    (bert / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": entries}))
+    assert encode(open_reference(bert).tokenizer, "fox <a>fox<b>") == [5, 11, 5, 12]
+    assert encode(load_model(bert / "vocab.txt"), "fox<b>") == [5, 12]
+    (bert / "tokenizer_config.json").unlink()
+    (bert / "added_tokens.json").write_text('{"<c>": 11, "": 12, "x": "y"}')
+    assert encode(open_reference(bert).tokenizer, "fox<c>") == [5, 11]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"tokenizer_class": "BertJapaneseTokenizer"}, "is a BertJapaneseTokenizer, and the files do not say how"),
+        ({"added_tokens_decoder": {"20": {"content": "<a>"}}}, "the id 20, but the vocabulary leaves it the id 11"),
+    ],
+)
+def test_what_the_files_do_not_determine_is_refused(bert, config, message):
+    (bert / "tokenizer_config.json").write_text(json.dumps(config))
+    for read in (open_reference, read_spec):
+        with pytest.raises(UnsupportedError, match=message):
+            read(bert / "vocab.txt")

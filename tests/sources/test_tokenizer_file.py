@@ -29,14 +29,10 @@ JSON = json.dumps(
 GGUF = (SAMPLE / "sample.gguf").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("vocab.txt", "[PAD]\n[UNK]\n"), ("vocab.txt", "<s>\n<pad>\n"), ("vocab.json", "{}"), ("merges.txt", "a b\n")],
-)
-def test_a_part_of_a_tokenizer_is_named_as_such(tmp_path, name, content):
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(UnsupportedError, match=f"{name}: only a part of a tokenizer"):
-        read_spec(tmp_path / name)
+def test_merges_without_a_vocabulary_are_named_as_a_part(tmp_path):
+    (tmp_path / "merges.txt").write_text("a b\n")
+    with pytest.raises(UnsupportedError, match=r"merges.txt: only a part of a tokenizer; name the vocab.json"):
+        read_spec(tmp_path / "merges.txt")
 
 
 @pytest.mark.parametrize("name", ["tokenizer.model", "tokenizer", "x.bin"])
@@ -77,7 +73,7 @@ def test_a_directory_is_an_error(tmp_path):
 
 
 def test_every_reader_is_used():
-    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken", "tekken", "rwkv"}
+    assert set(READERS) == {"gguf", "tokenizers", "sentencepiece", "tiktoken", "tekken", "rwkv", "vocab"}
 
 
 def test_load_model_names_the_encoder_after_the_file(tmp_path):

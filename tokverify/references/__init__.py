@@ -82,12 +82,6 @@ def _transformers(request: Request) -> FoundReference:
     return transformers.load(request)
 
 
-def _vocab(request: Request) -> FoundReference:
-    from tokverify.references import vocab
-
-    return vocab.load(request)
-
-
 def _environment(request: Request) -> FoundReference:
     from tokverify.references import environment
 
@@ -109,7 +103,6 @@ REFERENCES: Mapping[str, Loader] = {
     "server": _server,
     "command": _command,
     "transformers": _transformers,
-    "vocab": _vocab,
     "env": _environment,
 }
 """The built-in kinds of references."""

@@ -16,7 +16,7 @@ from tokverify.references import hub, huggingface, rebuilt
 from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 from tokverify.references.reference import FoundReference
-from tokverify.sources.location import FILE_NAMES, files_in
+from tokverify.sources.location import FILE_NAMES, VOCABULARIES, files_in
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.quantization import model_name, without_part
@@ -137,7 +137,8 @@ def _paths_beside(model: Path) -> list[Path]:
     ends = (".tokenizer.json", ".tokenizer.model", ".json", ".model")
     own = (model.with_name(stem + end) for stem in _stems(model) for end in ends)
     paths = [path for path in own if path.is_file()]
-    return list(dict.fromkeys([*paths, *files_in(model.parent)]))
+    vocabulary = [model] if model.name in VOCABULARIES else []
+    return list(dict.fromkeys([*vocabulary, *paths, *files_in(model.parent)]))
 
 
 def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference) -> Iterator[FoundReference]:

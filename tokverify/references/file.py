@@ -49,12 +49,19 @@ def _gguf(path: Location | Path) -> FoundReference:
     return gguf.load(path)
 
 
+def _vocab(path: Location | Path) -> FoundReference:
+    from tokverify.references import vocab
+
+    return vocab.load(path)
+
+
 FILE_REFERENCES: Mapping[str, FileLoader] = {
     "tokenizers": _tokenizers,
     "sentencepiece": _sentencepiece,
     "tiktoken": _tiktoken,
     "tekken": _tekken,
     "rwkv": _rwkv,
+    "vocab": _vocab,
     "gguf": _gguf,
 }
 """Kind of a file, as `kind_of` returns it -> its loader."""

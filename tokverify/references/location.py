@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
-from tokverify.sources.location import file_and_rest, files_in, find_existing, is_rwkv, kind_of
+from tokverify.sources.location import VOCABULARIES, file_and_rest, files_in, find_existing, kind_of
 from tokverify.sources.stores.choice import file_in
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.http_address import lacks_scheme, scheme_advice
@@ -17,12 +17,8 @@ from tokverify.system.http_address import lacks_scheme, scheme_advice
 EXPECT = "expect"
 """The location that means the ids that cases themselves expect."""
 
-KINDS_BY_NAME: Mapping[str, str] = {
-    "vocab.json": "vocab",
-    "vocab.txt": "vocab",
-    "tokenizer_config.json": "transformers",
-}
-"""Name of a file whose content alone does not tell what it is -> kind of the reference."""
+_CONFIGURATION = "tokenizer_config.json"
+"""What transformers loads a directory by; its content alone does not tell what the tokenizer is."""
 
 LLAMA_CPP_OF_BUILD = "llama.cpp@"
 """How a location begins that names a build of llama.cpp, a library, or a program."""
@@ -80,16 +76,11 @@ def identify(named: Location, is_kind: Callable[[str], bool], known: Iterable[st
 
 def _identify_file(path: Path) -> tuple[str, Path]:
     """Recognize a file, or the preferred one in a directory: by its content, or by a name that libraries agree on."""
-    names = KINDS_BY_NAME if path.is_dir() and not files_in(path) else ()
+    names = (*VOCABULARIES, _CONFIGURATION) if path.is_dir() and not files_in(path) else ()
     named = next((path / name for name in names if (path / name).is_file()), path)
-    kind = KINDS_BY_NAME.get(named.name) if named.is_file() else None
-    # RWKV's vocabulary is also published as vocab.txt.
-    if kind == "vocab" and is_rwkv(named):
-        return "rwkv", named
-    if kind:
-        # transformers loads directories.
-        return kind, named.parent if kind == "transformers" else named
-    file = file_in(path) if path.is_dir() else path
+    if named.name == _CONFIGURATION and named.is_file():
+        return "transformers", named.parent
+    file = file_in(named) if named.is_dir() else named
     return kind_of(file), file
 
 

@@ -42,6 +42,7 @@ _KINDS = {
     "tiktoken": "tiktoken",
     "tekken": "tekken.json",
     "rwkv": "RWKV's text vocabulary",
+    "vocab": "vocabulary files",
 }
 _LOST = {
     "gguf": "not expressible in GGUF, or different in llama.cpp",

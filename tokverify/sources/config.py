@@ -16,7 +16,15 @@ _ID = re.compile("[0-9]{1,9}")
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
-_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "tiktoken.model", "qwen.tiktoken")
+_TOKENIZERS = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "tiktoken.model",
+    "qwen.tiktoken",
+    "vocab.json",
+    "vocab.txt",
+)
 
 
 def read_config(tokenizer_file: Path) -> dict[str, Any]:
@@ -67,6 +75,12 @@ def added_tokens(tokenizer_file: Path) -> dict[int, dict[str, Any]]:
     entries = declared.items() if isinstance(declared, dict) else ()
     known = {int(id): entry for id, entry in entries if _ID.fullmatch(id) and isinstance(entry, dict)}
     return {id: entry for id, entry in known.items() if id < MAX_TOKENS and token_text(entry)}
+
+
+def read_extra_tokens(tokenizer_file: Path) -> dict[str, int]:
+    """Map the texts in the added_tokens.json next to a tokenizer to their ids, as transformers wrote them at first."""
+    declared = _read_beside(tokenizer_file, "added_tokens.json")
+    return {text: id for text, id in declared.items() if type(id) is int and 0 <= id < MAX_TOKENS and text}
 
 
 def declared_tokens(tokenizer_file: Path) -> dict[str, int]:

@@ -23,17 +23,20 @@ FILE_NAMES = (
 )
 """The tokenizer files to look for in a directory or a repository, in this order."""
 
-PARTS = frozenset(["vocab.txt", "vocab.json", "merges.txt"])
-"""The names of files that contain a part of a tokenizer, which do not say how texts are split."""
+VOCABULARIES = ("vocab.json", "vocab.txt")
+"""The names of vocabularies, which are files of their own; others beside them say how texts are split."""
 
 MAX_FILE_BYTES = 1 << 27
 """The limit for a tokenizer file that is not GGUF; the largest known ones have half as much."""
 
 _HEAD_BYTES = 512
 _MAX_CANDIDATES = 2000
-_TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)")
-_RWKV = re.compile(rb"\d{1,7} b?(['\"]).{1,400}?\1 \d{1,5}\r?(\n|$)")
-_TEKKEN = re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"')
+_BEGINNINGS = {
+    "tiktoken": re.compile(rb"[A-Za-z0-9+/]+={0,2} \d+\r?(\n|$)"),
+    "rwkv": re.compile(rb"\d{1,7} b?(['\"]).{1,400}?\1 \d{1,5}\r?(\n|$)"),
+    "tekken": re.compile(rb'\s*\{\s*"config"\s*:\s*\{\s*"pattern"'),
+}
+"""How the content of a file begins, by its kind."""
 _TEKKEN_NAME = re.compile(r"tekken.*\.json")
 
 
@@ -91,11 +94,12 @@ def kind_of(path: Path) -> str:
     require_fetched(path, head)
     if head.startswith((b"GGUF", b"FUGG")):
         return "gguf"
-    if _TIKTOKEN.match(head):
-        return "tiktoken"
-    if _RWKV.match(head):
-        return "rwkv"
-    if _TEKKEN.match(head) or _TEKKEN_NAME.fullmatch(path.name):
+    for kind, beginning in _BEGINNINGS.items():
+        if beginning.match(head):
+            return kind
+    if path.name in VOCABULARIES:
+        return "vocab"
+    if _TEKKEN_NAME.fullmatch(path.name):
         return "tekken"
     if head.lstrip().startswith((b"{", b"[")) or path.suffix == ".json":
         return "tokenizers"
@@ -106,11 +110,6 @@ def kind_of(path: Path) -> str:
         raise BrokenFileError(f"{path}: not a GGUF file, in spite of its name; download or copy the file again")
     guess = guess_content(head, "name a tokenizer.json, a tokenizer.model or a directory with either")
     raise BrokenFileError(f"{path}: not a tokenizer; it looks like {guess}")
-
-
-def is_rwkv(path: Path) -> bool:
-    """Whether a file is RWKV's text vocabulary; errors as for `read_file`."""
-    return _RWKV.match(read_file(path, _HEAD_BYTES)) is not None
 
 
 def file_and_rest(location: str) -> tuple[Path, str] | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.sources.location import PARTS, file_and_rest, find_existing, is_rwkv, kind_of, read_file
+from tokverify.sources.location import file_and_rest, find_existing, kind_of, read_file
 from tokverify.spec import TokenizerSpec
 
 
@@ -49,6 +49,12 @@ def _rwkv(path: Path) -> TokenizerSpec:
     return read_spec(path)
 
 
+def _vocab(path: Path) -> TokenizerSpec:
+    from tokverify.sources.huggingface.conversion import read_vocabulary_files
+
+    return read_vocabulary_files(path)
+
+
 READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
     "gguf": _gguf,
     "tokenizers": _tokenizers,
@@ -56,13 +62,14 @@ READERS: Mapping[str, Callable[[Path], TokenizerSpec]] = {
     "tiktoken": _tiktoken,
     "tekken": _tekken,
     "rwkv": _rwkv,
+    "vocab": _vocab,
 }
 
 _OTHER_SUFFIXES = frozenset([".json", ".model", ".tiktoken"])
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
-    """Read a GGUF file, a tokenizer.json, a sentencepiece .model, tiktoken's ranks, a tekken.json or RWKV's vocabulary.
+    """Read a tokenizer file of one of the kinds in `READERS`.
 
     If the pattern of ranks is not known, the path is FILE:PATTERN.
 
@@ -102,12 +109,8 @@ def kind_of_model(path: Path) -> str:
     file = file_of(path)
     if path.suffix == ".gguf" or not file.is_file() or read_file(file, 4) == b"GGUF":
         return "gguf"
-    # RWKV's vocabulary is also published as vocab.txt.
-    if file.name in PARTS and not is_rwkv(file):
-        raise UnsupportedError(
-            f"{path}: only a part of a tokenizer, which does not say how texts are split; name a tokenizer.json "
-            "(a vocab.json or vocab.txt can be the reference, -r)"
-        )
+    if file.name == "merges.txt":
+        raise UnsupportedError(f"{path}: only a part of a tokenizer; name the vocab.json beside it")
     try:
         kind = kind_of(file)
     except BrokenFileError:

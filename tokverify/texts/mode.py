@@ -136,8 +136,7 @@ class Modes:
         markers = (theirs & set(self._stretched.added_texts)) - self._stretched_ids.keys()
         if not markers:
             return None
-        search = re.compile("|".join(map(re.escape, markers))).search
-        return lambda text: search(text) is not None
+        return _contains_any(frozenset(markers))
 
     def _find_unable_in(self, text: str) -> dict[str, None]:
         """Return the names of the tokenizers that never recognize some control token in this text."""
@@ -199,8 +198,13 @@ def _control_test(tokenizer: Tokenizer) -> ContainsControl:
     """Return a function that checks if a text contains a control token; if they are not known, any text may."""
     if not isinstance(tokenizer, ControlListing):
         return lambda _: True
-    texts = list(filter(None, tokenizer.control_texts))
-    if not texts:
+    return _contains_any(frozenset(filter(None, tokenizer.control_texts)))
+
+
+@lru_cache(maxsize=8)  # candidates for a repair mostly have the same control tokens, of which there may be thousands
+def _contains_any(parts: frozenset[str]) -> ContainsControl:
+    """Return a function that checks if a text contains one of these parts."""
+    if not parts:
         return lambda _: False
-    search = re.compile("|".join(map(re.escape, texts))).search
+    search = re.compile("|".join(map(re.escape, parts))).search
     return lambda text: search(text) is not None

@@ -110,7 +110,7 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
 
 def _name(stem: str, source: Source) -> str:
     """Name the model after the target, and keep the name that llama.cpp needs to strip spaces around added tokens."""
-    telling = source.spec.general.get("name", "") if source.kind == "tokenizers" else ""
+    telling = source.spec.general.get("name", "") if source.kind in {"tokenizers", "vocab"} else ""
     return stem if telling in stem.lower() else f"{stem} {telling}"
 
 
@@ -214,6 +214,7 @@ class _Job:
             return ()
         source = opened.found.tokenizer
         return (
+            *filter(None, [opened.found.caveat] if opened.kind == "vocab" else ()),
             *warn_of_defaults(opened.spec, adding_was_compared=source.adds_special),
             *(f"the files of IN contradict each other: {each.sentence}" for each in contradictions_of(source)),
         )

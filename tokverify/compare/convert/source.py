@@ -21,6 +21,7 @@ from tokverify.references.reference import FoundReference
 from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.document import load_around
 from tokverify.sources.huggingface.document import parse as parse_json
+from tokverify.sources.huggingface.vocabulary_files import build_document
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.rwkv import END, read_vocabulary
 from tokverify.sources.tiktoken.reader import split_probes
@@ -89,9 +90,17 @@ def _open_gguf(path: Path) -> Source:
 
 
 def _open_tokenizer_json(path: Path) -> Source:
-    found = FILE_REFERENCES["tokenizers"](path)
+    return _open_document(path, "tokenizers", read_file(path))
+
+
+def _open_vocabulary_files(path: Path) -> Source:
+    return _open_document(path, "vocab", build_document(path))
+
+
+def _open_document(path: Path, kind: str, content: bytes) -> Source:
+    found = FILE_REFERENCES[kind](path)
     ids = {piece: id for id, piece in enumerate(pieces_of(found.tokenizer)) if piece}
-    document = parse_json(read_file(path), str(path), special_texts(path))
+    document = parse_json(content, str(path), special_texts(path))
     spec, losses = fit(document, ids)
     # subtle: the closures must not keep the whole document alive, which is many times the size of its file.
     outline, model = document.outline, cast("HuggingFaceTokenizer", found.tokenizer).library.model
@@ -100,7 +109,7 @@ def _open_tokenizer_json(path: Path) -> Source:
         return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
     spec = replace(spec, **template_fields(path))
-    return Source(path, "tokenizers", spec, found, losses, None, lambda: deepcopy(outline), reopen)
+    return Source(path, kind, spec, found, losses, None, lambda: deepcopy(outline), reopen)
 
 
 def _open_sentencepiece(path: Path) -> Source:
@@ -177,5 +186,6 @@ OPENERS: Mapping[str, Callable[[Path], Source]] = {
     "tiktoken": _open_tiktoken,
     "tekken": _open_tekken,
     "rwkv": _open_rwkv,
+    "vocab": _open_vocabulary_files,
 }
 """The openers by kind of file, as in `READERS`. A new kind is one opener and one row."""

@@ -22,6 +22,7 @@ from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import Stage, pre_tokenizer_of
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
+from tokverify.sources.huggingface.vocabulary_files import build_document
 from tokverify.sources.huggingface.wordpiece import convert_wordpiece
 from tokverify.sources.location import read_file
 from tokverify.spec import TokenizerSpec
@@ -76,7 +77,21 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         UnsupportedError: If GGUF cannot declare anything like it.
     """
     path = Path(path)
-    fitted = convert_leniently(parse(read_file(path), str(path), special_texts(path)))
+    return _read(path, read_file(path))
+
+
+def read_vocabulary_files(path: Path) -> TokenizerSpec:
+    """Read a `vocab.json` with the `merges.txt` next to it, or a `vocab.txt`.
+
+    Raises:
+        BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
+        UnsupportedError: If GGUF cannot declare anything like it, or it does not say how texts are split.
+    """
+    return _read(path, build_document(path))
+
+
+def _read(path: Path, document: bytes) -> TokenizerSpec:
+    fitted = convert_leniently(parse(document, str(path), special_texts(path)))
     return replace(fitted.spec, **template_fields(path))
 
 

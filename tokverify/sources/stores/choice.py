@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.sources.location import FILE_NAMES, files_in
+from tokverify.sources.location import FILE_NAMES, VOCABULARIES, files_in
 from tokverify.sources.stores.quantization import has_quantization, is_later_part
 
 _PREFERRED = ("Q4_K_M", "Q8_0")
@@ -71,10 +71,11 @@ def model_in(directory: Path) -> Path:
     models = tokenizer_files(names)
     if len(models) > 1:
         raise TokverifyError(f"{directory}: contains {len(models)} GGUF files; name one of {_enumerate(models)}")
-    if found := [directory / name for name in models] or files_in(directory):
+    vocabularies = [name for name in VOCABULARIES if name in names]
+    if found := [directory / name for name in models] or files_in(directory) or [directory / n for n in vocabularies]:
         return found[0]
     content = f"only {_enumerate(names)}" if names else "because it is empty"
-    raise BrokenFileError(f"{directory}: contains no {', '.join(FILE_NAMES)} or *.gguf, {content}")
+    raise BrokenFileError(f"{directory}: contains no {', '.join((*FILE_NAMES, *VOCABULARIES))} or *.gguf, {content}")
 
 
 def _enumerate(names: Sequence[str]) -> str:

@@ -1,0 +1,139 @@
+"""Make a tokenizer.json of the files in which vocabularies were published before it.
+
+`vocab.json` with `merges.txt` is GPT-2's byte-level BPE, and `vocab.txt` is BERT's WordPiece, unless the
+tokenizer_config.json beside it names a class that splits texts in another way. The stages are those that transformers
+gives to these classes (convert_slow_tokenizer.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.sources.config import (
+    added_tokens,
+    read_config,
+    read_extra_tokens,
+    read_special_tokens_map,
+    token_text,
+)
+from tokverify.sources.location import read_file
+from tokverify.spec import MAX_TOKENS
+from tokverify.system.json_input import JsonError, parse_json
+from tokverify.system.library_error import raised_as
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_CLASSES: Mapping[str, frozenset[str]] = {
+    "vocab.json": frozenset(["GPT2Tokenizer"]),
+    "vocab.txt": frozenset(["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"]),
+}
+_ASSUMED = {
+    "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",
+    "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
+}
+_DEFAULTS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+def caveat_of(path: Path) -> str:
+    """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
+    return "" if read_config(path).get("tokenizer_class") else _ASSUMED[path.name]
+
+
+def build_document(path: Path) -> bytes:
+    """Return the tokenizer.json of a `vocab.json` with the `merges.txt` next to it, or of a `vocab.txt`.
+
+    Raises:
+        BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
+        UnsupportedError: If the tokenizer is of a class that splits texts in another way.
+    """
+    name = read_config(path).get("tokenizer_class")
+    if isinstance(name, str) and name.removesuffix("Fast") not in _CLASSES[path.name]:
+        raise UnsupportedError(
+            f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
+            "name its tokenizer.json"
+        )
+    with raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True):
+        tokenizer = _make_wordpiece(path) if path.name == "vocab.txt" else _make_bpe(path)
+    _add_tokens(tokenizer, path)
+    return tokenizer.to_str().encode()
+
+
+def _make_bpe(path: Path) -> Tokenizer:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    vocabulary = _read_vocabulary(path)
+    # subtle: the library aborts the process if it cannot reserve memory for all ids up to the highest.
+    if any(type(id) is int and id >= MAX_TOKENS for id in vocabulary.values()):
+        raise UnsupportedError(f"{path}: an id of more than {MAX_TOKENS:,}, the limit")
+    lines = read_file(path.with_name("merges.txt")).decode().splitlines()
+    merges = [
+        (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
+    ]
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+    config = read_config(path)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=config.get("add_prefix_space") is True)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _make_wordpiece(path: Path) -> Tokenizer:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    pieces = read_file(path).decode().splitlines()
+    if not pieces:
+        raise BrokenFileError("the file is empty")
+    config = {**read_special_tokens_map(path), **read_config(path)}
+    ids = {piece: id for id, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=config.get("do_lower_case") is not False,
+        strip_accents=accents if isinstance(accents := config.get("strip_accents"), bool) else None,
+        handle_chinese_chars=config.get("tokenize_chinese_chars") is not False,
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    cls, sep = (
+        token_text(config.get(f"{role}_token")) or default for role, default in (("cls", "[CLS]"), ("sep", "[SEP]"))
+    )
+    if cls in ids and sep in ids:
+        tokenizer.post_processor = processors.BertProcessing((sep, ids[sep]), (cls, ids[cls]))
+    return tokenizer
+
+
+def _add_tokens(tokenizer: Tokenizer, path: Path) -> None:
+    """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
+    from tokenizers import AddedToken
+
+    declared = {id: AddedToken(text) for text, id in read_extra_tokens(path).items()}
+    for id, entry in added_tokens(path).items():
+        flags = {name: entry[name] for name in _FLAGS if isinstance(entry.get(name), bool)}
+        declared[id] = AddedToken(token_text(entry) or "", **flags)
+    for id, token in sorted(declared.items()):
+        tokenizer.add_tokens([token])
+        if (actual := tokenizer.token_to_id(token.content)) != id:
+            raise UnsupportedError(
+                f"{path}: the files beside it give the added token {token.content!r} the id {id}, "
+                f"but the vocabulary leaves it the id {actual}; name a tokenizer.json"
+            )
+    config = {**read_special_tokens_map(path), **read_config(path)}
+    named = [token_text(value) for key, value in config.items() if key.endswith("_token")]
+    defaults = _DEFAULTS if path.name == "vocab.txt" else ()
+    known = dict.fromkeys(text for text in (*named, *defaults) if text and tokenizer.token_to_id(text) is not None)
+    flagged = {token.content for token in declared.values()}
+    # A new token would not be in the model.
+    tokenizer.add_special_tokens([text for text in known if text not in flagged])
+
+
+def _read_vocabulary(path: Path) -> dict[str, Any]:
+    try:
+        content = parse_json(read_file(path))
+    except JsonError as error:
+        raise BrokenFileError(f"{path}: cannot be read as JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise BrokenFileError(f"{path}: not a JSON object")
+    return content
