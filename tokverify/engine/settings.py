@@ -28,6 +28,10 @@ from tokverify.text.wording import find_similar_names, list_alternatives, short_
 
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""
+_PHI_3 = ("phi-3", "phi3")
+_MODERN_BERT = "modern-bert"
+NAMES_THAT_STRIP = (*_PHI_3, _MODERN_BERT)
+"""llama.cpp strips spaces around added tokens if `general.name` contains one of these, in any case."""
 
 
 def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
@@ -195,7 +199,7 @@ class _Loader:
             architecture, "nomic-bert-moe", "jina-bert-v3"
         ):
             lstrip.update(find_ids(self.ids, ["<mask>"]))
-        elif _contains_any(name, "phi-3", "phi3"):
+        elif _contains_any(name, *_PHI_3):
             missing = [text for text in ("</s>", *KEEP_SPACE_AFTER) if text not in self.ids]
             if missing:
                 raise BrokenFileError(
@@ -203,7 +207,7 @@ class _Loader:
                     "which is missing"
                 )
             rstrip = {*added, self.ids["</s>"]} - set(find_ids(self.ids, KEEP_SPACE_AFTER))
-        elif "modern-bert" in name:
+        elif _MODERN_BERT in name:
             lstrip.update(find_ids(self.ids, ["[MASK]"]))
         for side, ids in (("lstrip", lstrip), ("rstrip", rstrip)):
             if ids:

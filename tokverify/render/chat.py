@@ -41,6 +41,7 @@ from tokverify.report.chat import (
     finding_fails,
     findings_for,
     message_texts,
+    repair_of,
 )
 from tokverify.report.finding import Severity
 from tokverify.text.visible import visible, visible_message
@@ -97,7 +98,7 @@ def _describe_sections(report: ChatReport, options: RenderOptions) -> Iterator[S
     if options.verbose:
         yield from _describe_texts_for_table(report, options.width)
     for finding in report.findings:
-        yield _describe_finding(finding, several=len(report.templates) > 1, verbose=options.verbose)
+        yield _describe_finding(finding, report, several=len(report.templates) > 1, verbose=options.verbose)
     if report.not_checked:
         yield Section([Bullets([message(reason) for reason in report.not_checked])], "Not checked")
     yield Section([Only("html", [Heading("Conversations")])])
@@ -122,7 +123,7 @@ def _describe_side(role: str, side: Side) -> Iterator[_Line]:
         yield "", message(f"caveat: {side.caveat}", Style.CAVEAT)
 
 
-def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> Section:
+def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool, verbose: bool) -> Section:
     title: Inline = [
         Span(f"{finding.severity.name} ", SEVERITY_STYLES[finding.severity]),
         message(finding.kind, Style.STRONG),
@@ -134,7 +135,7 @@ def _describe_finding(finding: ChatFinding, *, several: bool, verbose: bool) -> 
         lines.append(("in", message(f"{count}: {', '.join(finding.conversations)}", Style.DIM)))
     about = CHAT_KINDS[finding.kind]
     if finding.severity > Severity.INFO:
-        lines.append(("repair", message(about.repair)))
+        lines.append(("repair", message(repair_of(finding, report))))
     hint: list[_Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in _WITH_TEXTS and not verbose else []
     )
@@ -340,7 +341,7 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
         names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
     if finding.severity > Severity.INFO:
-        lines.append(f"repair: {CHAT_KINDS[finding.kind].repair}")
+        lines.append(f"repair: {repair_of(finding, report)}")
     result = _first_result(finding, report)
     if result and finding.kind in _WITH_TEXTS:
         lines += [f"conversation {visible_message(result.conversation)}:", *_result_lines(result)]

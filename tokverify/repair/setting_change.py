@@ -13,6 +13,7 @@ from tokverify.engine.build import known_since
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.engine.settings import NAMES_THAT_STRIP
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.sources.gguf.keys import SPECIAL_IDS
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from tokverify.repair.evidence import DecodingEvidence, Evidence
 
 _AFFIX_FLAGS = ("add_bos", "add_eos")
-_NAMES_THAT_STRIP = ("phi-3", "phi3", "modern-bert")
-"""llama.cpp strips spaces around added tokens if the model's name contains one of these, in any case."""
 ROLES = frozenset(role for role, _ in SPECIAL_IDS)
 """The roles that GGUF has a key for."""
 _COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
@@ -296,7 +295,7 @@ def names(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield _renaming(
             named.general["name"], "only by such a general.name, llama.cpp strips spaces around added tokens"
         )
-    parts = [part for part in _NAMES_THAT_STRIP if part in name.lower()]
+    parts = [part for part in NAMES_THAT_STRIP if part in name.lower()]
     added = evidence.encoder.settings.added_tokens if evidence.encoder else ()
     if not parts or (evidence.encoder and not any(token.lstrip or token.rstrip for token in added)):
         return

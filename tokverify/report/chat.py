@@ -315,3 +315,9 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
 
 _ChatKindName: TypeAlias = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(CHAT_KINDS)})$")]
 """A key of `CHAT_KINDS`."""
+
+
+def repair_of(finding: ChatFinding, report: ChatReport) -> str:
+    """Say how to repair what a finding is about; without a reference, its template cannot be used."""
+    repair = CHAT_KINDS[finding.kind].repair
+    return _EDIT if repair == _USE_REFERENCE and report.expected is None else repair

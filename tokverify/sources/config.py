@@ -21,6 +21,7 @@ _TOKENIZERS = (
     "tokenizer.model",
     "spiece.model",
     "tiktoken.model",
+    "tekken.json",
     "qwen.tiktoken",
     "vocab.json",
     "vocab.txt",

@@ -162,3 +162,12 @@ def test_hostile_templates_are_escaped(tmp):
     result = CliRunner().invoke(main, ["chat", str(tmp / "hostile.gguf"), "-v"])
     assert "[/INST]" in result.stdout
     assert not any(character in result.stdout for character in FORBIDDEN)
+
+
+def test_a_repair_names_the_template_of_a_reference_only_if_there_is_one(tmp):
+    write(tmp / "failing.gguf", "{{ messages.none.content }}")
+    alone = CliRunner().invoke(main, ["chat", str(tmp / "failing.gguf")])
+    assert "correct the template in a separate file" in " ".join(alone.output.split())
+    assert "use the reference's" not in " ".join(alone.output.split())
+    compared = CliRunner().invoke(main, ["chat", str(tmp / "failing.gguf"), "-r", str(tmp / "ref")])
+    assert "use the reference's" in " ".join(compared.output.split())

@@ -65,6 +65,13 @@ def test_files_of_old_versions_have_twenty_special_tokens(tmp_path):
     assert spec.special_ids == {"unk": 0, "bos": 1, "eos": 2, "pad": 11}
 
 
+def test_the_chat_template_beside_it_is_read(tmp_path):
+    path = write(tmp_path, tekken())
+    (tmp_path / "chat_template.jinja").write_text("[INST]")
+    assert read_spec(path).chat_template == "[INST]"
+    assert read_spec(write(tmp_path / "other", tekken())).chat_template is None
+
+
 def test_another_pattern_finds_another_name(tmp_path):
     assert read_spec(write(tmp_path, tekken(pattern=ORIGINALS["llama-bpe"]))).pre == "llama-bpe"
     with pytest.raises(UnsupportedError, match="has no pre-tokenizer that splits texts like this"):

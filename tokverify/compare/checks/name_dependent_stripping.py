@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
+from tokverify.engine.settings import NAMES_THAT_STRIP
 from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.report.finding import WARNING, Finding
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import quote
 
 _NAME = "general.name"
-_TELLING = re.compile("phi-?3|modern-bert")
 _PHI3_TOKENS = frozenset(["<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "<|placeholder1|>"])
 
 
@@ -44,7 +43,7 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
     """
     name = subject.spec.general.get("name", "")
     stripping = [token for token in subject.settings.added_tokens if token.lstrip or token.rstrip]
-    if stripping and _TELLING.search(name.lower()):
+    if stripping and any(part in name.lower() for part in NAMES_THAT_STRIP):
         other = replace(subject.spec, general={**subject.spec.general, "name": ""})
         token = next((token for token in stripping if token.text == "<|user|>"), stripping[0])
         text = f"a \n{token.text}\n a"

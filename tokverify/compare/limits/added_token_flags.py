@@ -11,12 +11,10 @@ from tokverify.compare.limits.overridden_type import contains_token
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation, MatchFlags
 from tokverify.engine.family import Ranking
-from tokverify.engine.settings import resolve
-from tokverify.errors import BrokenFileError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.huggingface.document import Document
-from tokverify.sources.huggingface.telling_name import TELLING_NAMES
+from tokverify.sources.huggingface.telling_name import settings_by_name
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import plural
 
@@ -117,11 +115,7 @@ def _in_normalized_text(sides: Sides, tokens: Sequence[AddedToken], document: Do
 def _flags_by_name(spec: TokenizerSpec) -> dict[int, list[MatchFlags]]:
     """Return the flags that added tokens have if the file has one of the names for which llama.cpp strips spaces."""
     found: dict[int, list[MatchFlags]] = {}
-    for name in TELLING_NAMES:
-        try:
-            settings = resolve(replace(spec, general={**spec.general, "name": name}))
-        except BrokenFileError:
-            continue
+    for _, settings in settings_by_name(spec):
         for token in settings.added_tokens:
             if token.lstrip or token.rstrip:
                 found.setdefault(token.id, []).append(MatchFlags(token.lstrip, token.rstrip))

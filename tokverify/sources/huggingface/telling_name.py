@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tokverify.engine.settings import resolve
+from tokverify.engine.family import Settings
+from tokverify.engine.settings import NAMES_THAT_STRIP, resolve
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
-
-TELLING_NAMES = ("phi-3", "modern-bert")
-"""Parts of `general.name` by which llama.cpp decides to strip spaces around added tokens."""
 
 
 def with_telling_name(spec: TokenizerSpec, added_tokens: Iterable[Mapping[str, Any]]) -> TokenizerSpec:
@@ -24,14 +22,23 @@ def with_telling_name(spec: TokenizerSpec, added_tokens: Iterable[Mapping[str, A
     wanted = {entry["id"]: (bool(entry.get("lstrip")), bool(entry.get("rstrip"))) for entry in added_tokens}
     if not any(map(any, wanted.values())):
         return spec
+    named = [*_resolve(spec), *settings_by_name(spec)]
+    return max(named, key=lambda each: _count_alike(each[1], wanted))[0] if named else spec
+
+
+def settings_by_name(spec: TokenizerSpec) -> Iterator[tuple[TokenizerSpec, Settings]]:
+    """Yield a tokenizer with each of these names added to its own, unless llama.cpp then refuses it."""
     own = spec.general.get("name", "")
-    candidates = [replace(spec, general={**spec.general, "name": f"{own} {name}".strip()}) for name in TELLING_NAMES]
-    return max(spec, *candidates, key=lambda candidate: _count_alike(candidate, wanted))
+    for name in NAMES_THAT_STRIP:
+        yield from _resolve(replace(spec, general={**spec.general, "name": f"{own} {name}".strip()}))
 
 
-def _count_alike(spec: TokenizerSpec, wanted: Mapping[int, tuple[bool, bool]]) -> int:
+def _resolve(spec: TokenizerSpec) -> list[tuple[TokenizerSpec, Settings]]:
     try:
-        added = resolve(spec).added_tokens
+        return [(spec, resolve(spec))]
     except TokverifyError:
-        return -1
-    return sum(wanted.get(token.id, (False, False)) == (token.lstrip, token.rstrip) for token in added)
+        return []
+
+
+def _count_alike(settings: Settings, wanted: Mapping[int, tuple[bool, bool]]) -> int:
+    return sum(wanted.get(token.id, (False, False)) == (token.lstrip, token.rstrip) for token in settings.added_tokens)

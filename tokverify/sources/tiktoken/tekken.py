@@ -9,10 +9,12 @@ llama.cpp's converter, which gives all special tokens the type CONTROL and turns
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.sources.config import template_fields
 from tokverify.sources.location import read_file
 from tokverify.sources.tiktoken.reader import spec_of_ranks
 from tokverify.spec import MAX_TOKENS, TokenizerSpec
@@ -42,7 +44,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
     path = Path(path)
     content = parse_tekken(path, read_file(path))
     special = {text: id for id, text in enumerate(_special_texts(path, content))}
-    return spec_of_ranks(
+    spec = spec_of_ranks(
         path,
         _read_ids(path, content),
         special,
@@ -50,6 +52,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         special_ids={role: special[text] for role, text in ROLES.items() if text in special},
         add_bos="<s>" in special,
     )
+    return replace(spec, **template_fields(path))
 
 
 def parse_tekken(path: Path, data: bytes) -> dict[str, Any]:
