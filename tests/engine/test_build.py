@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from support.spec_maker import BYTE_ALPHABET, bpe_spec, unigram_spec
+from support.spec_maker import BYTE_ALPHABET, bpe_spec, spec_of, unigram_spec
 from tokverify.engine.build import VARIABLE, builds, known_since, newest_build, values_of
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.engine.requirement import describe_needs
+from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import UnsupportedError
 from tokverify.repair.setting_change import set_pre_tokenizer
@@ -76,6 +76,41 @@ def test_a_file_says_which_build_it_needs(changes, needs):
     described = describe_needs(replace(TokenizerSpec(model="gpt2", tokens=["a"], pre="gpt-2"), **changes))
     assert described.startswith(needs)
     assert bool(described) == bool(needs)
+
+
+WORDPIECE = spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁e"], special_ids={"unk": 0})
+
+
+@pytest.mark.parametrize(
+    ("spec", "since", "why", "text"),
+    [
+        (bpe_spec([], {"</s>": 1}), 8560, "</s> was an ordinary token", "a</s>"),
+        (bpe_spec([], {"<|constrain|>": 3}), 6301, "<|constrain|> was a control token", "<|constrain|>"),
+        (bpe_spec(["Ġ ~"], pre="deepseek-v3"), 10566, "`~` was no symbol for the pre-tokenizer", " ~"),
+        (WORDPIECE, 9642, "combining marks stayed where accents are stripped", "e\N{COMBINING ENCLOSING CIRCLE}"),
+    ],
+)
+def test_it_is_said_before_which_build_ids_were_others(spec, since, why, text):
+    assert describe_changes(spec, resolve(spec)) == f"llama.cpp gives other ids before b{since} ({why})"
+    before = max(build for build in builds() if build < since)
+    asked = [Encoder(spec, settings=resolve(spec, build)) for build in (before, since, newest_build())]
+    ids = [encoder.encode(text, parse_special=False) for encoder in asked]
+    if ids[0] == ids[1]:
+        ids = [encoder.encode(text) for encoder in asked]
+    assert ids[0] != ids[1] == ids[2]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        bpe_spec(["~ a"], {"<|im_end|>": 3}),
+        bpe_spec([], {"</s>": 3}),
+        # Builds before b9445 do not load this file.
+        bpe_spec([], {"</s>": 1}, pre="minicpm5"),
+    ],
+)
+def test_nothing_is_said_of_builds_that_agree_or_do_not_load_the_file(spec):
+    assert describe_changes(spec, resolve(spec)) == ""
 
 
 def test_an_encoder_of_an_earlier_build_ignores_what_that_does_not_read():

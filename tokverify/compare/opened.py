@@ -14,7 +14,7 @@ from tokverify.compare.reference_ranking import read_ranking
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
-from tokverify.engine.requirement import describe_needs
+from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
@@ -413,7 +413,8 @@ class OpenedModel(Opened):
         build = self.encoder.settings.build
         other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
         needs = describe_needs(self.spec)
-        caveat = "; ".join([*self.spec.left_out, *other, *([f"needs {needs}"] if needs else [])])
+        changes = describe_changes(self.spec, self.encoder.settings) if build == newest_build() else ""
+        caveat = "; ".join(filter(None, [*self.spec.left_out, *other, needs and f"needs {needs}", changes]))
         return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,12 @@ def known_since(section: str) -> Mapping[str, int]:
     """
     since: Mapping[str, int] = _table()[section]
     return since
+
+
+@cache
+def meanings() -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Map texts of tokens typed NORMAL to what builds make of them: since which build, and the attribute."""
+    return {text: [(since, value[0]) for since, value in each] for text, each in _table()["texts"].items()}
 
 
 @cache

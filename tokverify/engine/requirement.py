@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
-from tokverify.engine.build import builds, known_since, newest_build
+from tokverify.engine.attribute import Attribute
+from tokverify.engine.build import builds, known_since, meanings, newest_build
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Family
+from tokverify.engine.family import DROPS_MARKS_SINCE, TILDE_IS_SYMBOL_SINCE, Family, Settings
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter, without_tilde
 from tokverify.errors import UnsupportedError
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
+from tokverify.text.wording import list_items
 
 _KEYS = {
     "lowercase": "tokenizer.ggml.normalizer.lowercase",
@@ -23,6 +29,11 @@ _KEYS = {
 
 _IMITATED_SINCE = {"gemma4": 8739}
 """Model -> the first build that encodes it as later ones do, if earlier ones know it too."""
+
+
+_TILDES = ("~", "a~b", " ~a", "~~ ", "!~", "~!", "~\n", "1~2", "+~", "~+")
+"""Texts with `~` beside each kind of character that patterns distinguish."""
+_KINDS = {TokenType.CONTROL.value: "a control token", TokenType.USER_DEFINED.value: "a user-defined token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,52 @@ def describe_needs(spec: TokenizerSpec) -> str:
         return f"a newer llama.cpp than b{newest_build()}, if there is one ({reasons})"
     before = max(build for build in builds() if build < first)
     return f"llama.cpp b{first} or newer ({reasons}); b{before} is too old"
+
+
+def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:
+    """Say which builds that load a file give other ids than the newest, and why; empty if none of the tables does."""
+    needed = max((each.since or 0 for each in requirements(spec)), default=0)
+    found = sorted(each for each in set(_changes(spec, settings)) if each[0] > max(needed, builds()[0]))
+    reasons = [
+        f"before b{build} ({'; '.join(what for _, what in group)})" for build, group in groupby(found, itemgetter(0))
+    ]
+    return f"llama.cpp gives other ids {list_items(reasons)}" if reasons else ""
+
+
+def _changes(spec: TokenizerSpec, settings: Settings) -> Iterator[tuple[int, str]]:
+    """Yield the build since which ids are what they are now, and what was different before."""
+    family = settings.family
+    if since := _IMITATED_SINCE.get(spec.model):
+        yield since, f"the model {spec.model} was read otherwise"
+    if family.strips_accents_if_lowercase and settings.strip_accents:
+        yield DROPS_MARKS_SINCE, "combining marks stayed where accents are stripped"
+    if family.uses_pre_tokenizer and _splits_tilde_otherwise(PRE_TOKENIZERS[settings.pre]):
+        yield TILDE_IS_SYMBOL_SINCE, "`~` was no symbol for the pre-tokenizer"
+    for text, history in meanings().items():
+        id = settings.ids.get(text)
+        if id is None:
+            continue
+        declared = spec.types[id] if spec.types else TokenType.NORMAL.value
+        for (_, before), (since, now) in pairwise(history):
+            was = _effective(before, declared)
+            if was != _effective(now, declared):
+                yield since, f"{visible(text)} was {_KINDS.get(was, 'an ordinary token')}"
+
+
+def _effective(attribute: int, declared: int) -> int:
+    """Return the effective type of a token, given what a build makes of it if it is typed NORMAL."""
+    if attribute & Attribute.USER_DEFINED:
+        return TokenType.USER_DEFINED.value
+    return TokenType.CONTROL.value if attribute & Attribute.CONTROL else declared
+
+
+@cache
+def _splits_tilde_otherwise(pre_tokenizer: PreTokenizer) -> bool:
+    earlier = without_tilde(pre_tokenizer)
+    if earlier == pre_tokenizer:
+        return False
+    split, split_earlier = splitter(pre_tokenizer), splitter(earlier)
+    return any(split(text) != split_earlier(text) for text in _TILDES)
 
 
 def read_by(spec: TokenizerSpec, build: int) -> TokenizerSpec:
