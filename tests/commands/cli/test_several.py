@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from huggingface_hub import constants
 
 from support.fake_hub import COMMIT
 from support.hub_fixtures import hub, pauses
-from support.paths import SAMPLE
+from support.paths import ROOT, SAMPLE
 from tokverify.commands.cli import main
 
 __all__ = ["hub", "pauses"]
@@ -59,6 +60,18 @@ def test_a_run_of_several_models_is_one_report():
     assert page.exit_code == 1
     assert Path("all.html").read_text().count("<html") == 1
     assert all(f"<h2>{name}: run</h2>" in Path("all.html").read_text() for name in ("good", "bad"))
+
+
+@pytest.mark.process
+def test_a_program_can_be_one_of_several_models():
+    program = f"command:{sys.executable} {ROOT / 'tests/support/encoder_program.py'} {SAMPLE / 'sample.gguf'}"
+    both = invoke("run", program, "models/good.gguf", *CASES, "-f", "json")
+    assert both.exit_code == 0, both.stderr
+    runs = [model["run"]["results"] for model in json.loads(both.stdout)["models"]]
+    assert [[result["status"] for result in results] for results in runs] == [["match"], ["match"]]
+    alone = json.loads(invoke("check", program, *CASES, "-f", "json").stdout)
+    notes = [note["message"] for note in alone["models"][0]["notes"]]
+    assert notes == ["the rules apply to GGUF files only", "only a file has chat templates to check"]
 
 
 @pytest.mark.process
