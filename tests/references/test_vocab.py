@@ -113,6 +113,11 @@ def test_vocabulary_files_are_converted_with_a_warning_about_what_is_assumed(req
     assert "was assumed" in done.warnings[0]
 
 
+def test_a_class_that_says_nothing_is_none(bert):
+    (bert / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    assert "BERT's WordPiece was assumed" in open_reference(bert).caveat
+
+
 def test_options_of_bert_are_read(bert):
     def ids(**config: object) -> list[int]:
         (bert / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", **config}))

@@ -31,6 +31,8 @@ _CLASSES: Mapping[str, frozenset[str]] = {
     "vocab.json": frozenset(["GPT2Tokenizer"]),
     "vocab.txt": frozenset(["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"]),
 }
+_ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
+"""The classes that transformers names if it knows no other."""
 _ASSUMED = {
     "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",
     "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
@@ -41,7 +43,13 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
-    return "" if read_config(path).get("tokenizer_class") else _ASSUMED[path.name]
+    return "" if _class_of(path) else _ASSUMED[path.name]
+
+
+def _class_of(path: Path) -> str:
+    name = read_config(path).get("tokenizer_class")
+    known = name.removesuffix("Fast") if isinstance(name, str) else ""
+    return "" if known in _ANY_CLASS else known
 
 
 def build_document(path: Path) -> bytes:
@@ -51,8 +59,8 @@ def build_document(path: Path) -> bytes:
         BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
-    name = read_config(path).get("tokenizer_class")
-    if isinstance(name, str) and name.removesuffix("Fast") not in _CLASSES[path.name]:
+    name = _class_of(path)
+    if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
             "name its tokenizer.json"
