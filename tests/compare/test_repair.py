@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.audit import audit_model
 from tokverify.compare.repair import FIX, add_remedies, find_remedy, set_flag
@@ -86,7 +87,7 @@ COMMAND_OF: dict[str, Callable[[str], list[str]]] = {
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("format", COMMAND_OF)
-@pytest.mark.parametrize("is_saved", [False, True])
+@pytest.mark.parametrize("is_saved", thinned(2, [False, True]))
 def test_the_command_repairs_the_file_when_pasted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, is_saved: bool
 ):

@@ -29,8 +29,8 @@ TOO_HIGH = (b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf7\xbf\xbf\xbf")
 VALID = tuple(
     map(str.encode, ["a", "b", "€", "é", "😀", " ", "  ", "\n", "1", "'s", "\ufffd", "ab", "▁", "\ufeff", "x"])
 )
-REAL = ("gpt-2", "qwen2", "llama-spm", "bert-bge", "t5", "xlnet", "mpt")
-LARGE = ("gemma-3", "gemma-4", "nomic-bert-moe")
+REAL = ("gpt-2", "llama-spm", "bert-bge", "t5")
+OTHERS = ("qwen2", "xlnet", "mpt", "gemma-3", "gemma-4", "nomic-bert-moe")
 
 
 def texts(choose: random.Random, count: int, longest: int = 12) -> list[bytes]:
@@ -155,7 +155,7 @@ def test_llama_cpp_aborts_on_the_same_texts(llama_cpp: Callable[..., tuple[Encod
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", [*REAL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
+@pytest.mark.parametrize("name", [*REAL, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_llama_cpp_agrees_on_real_vocabularies(encoder_of: Callable[[str], Encoder], library: Library, name: str):
     choose = random.Random(name)  # noqa: S311 - texts, not secrets
     spec = encoder_of(name).spec

@@ -91,7 +91,7 @@ WORDPIECE = spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁e"], special_ids={"u
     ],
 )
 def test_it_is_said_before_which_build_ids_were_others(spec, since, why, text):
-    assert describe_changes(spec, resolve(spec)) == f"llama.cpp gives other ids before b{since} ({why})"
+    assert describe_changes(spec, resolve(spec)) == f"before b{since} ({why})"
     before = max(build for build in builds() if build < since)
     asked = [Encoder(spec, settings=resolve(spec, build)) for build in (before, since, newest_build())]
     ids = [encoder.encode(text, parse_special=False) for encoder in asked]

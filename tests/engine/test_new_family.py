@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
@@ -127,7 +128,7 @@ print(*[name for name in sys.modules if name.startswith("tokverify.")])
 """
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["audit"], ["explain", "a b"], ["run", "-r", "rebuilt"]])
+@pytest.mark.parametrize("arguments", thinned(2, [["run"], ["audit"], ["explain", "a b"], ["run", "-r", "rebuilt"]]))
 def test_a_run_on_a_llama_file_imports_no_other_family(arguments):
     command = [arguments[0], str(SAMPLE / "sample.gguf"), *arguments[1:]]
     done = subprocess.run([sys.executable, "-c", _USED, *command], capture_output=True, text=True, check=True)

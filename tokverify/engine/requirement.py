@@ -95,7 +95,7 @@ def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:
     reasons = [
         f"before b{build} ({'; '.join(what for _, what in group)})" for build, group in groupby(found, itemgetter(0))
     ]
-    return f"llama.cpp gives other ids {list_items(reasons)}" if reasons else ""
+    return list_items(reasons)
 
 
 def _changes(spec: TokenizerSpec, settings: Settings) -> Iterator[tuple[int, str]]:

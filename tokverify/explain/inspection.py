@@ -11,12 +11,13 @@ from math import isnan
 from operator import ne
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.build import newest_build
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.override import Override, net_overrides
-from tokverify.engine.requirement import describe_needs
+from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.explain.worst_case import find_worst_case
@@ -95,6 +96,7 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
     return replace(
         declared,
         algorithm=settings.algorithm,
+        changes=describe_changes(spec, settings) if settings.build == newest_build() else "",
         pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
         worst_case=find_worst_case(settings),

@@ -92,6 +92,8 @@ def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
         yield "", Text("supported by tokverify only; llama.cpp cannot load this file", "yellow")
     if inspection.needs:
         yield "needs", words(inspection.needs, "yellow")
+    if inspection.changes:
+        yield "other ids", words(inspection.changes)
     yield "pre-tokenizer", words(_pre_tokenizer(inspection))
     yield "sizes", words("; ".join(_sizes(inspection)))
     if worst := inspection.worst_case:

@@ -115,6 +115,8 @@ class Inspection:
     """Whether llama.cpp supports the model; False for tokverify's own."""
     needs: str = ""
     """Which build of llama.cpp reads the whole file, in words; empty if every known one does."""
+    changes: str = ""
+    """Before which builds that read it ids were others, and why, in words."""
     tokens: int
     """The size of the vocabulary."""
     types: tuple[TypeSummary, ...]

@@ -237,7 +237,7 @@ def test_a_named_reference_that_is_missing_is_not_a_pass():
 
 
 @pytest.mark.parametrize(
-    "format", thinned(2, ["table", "markdown", "html", "junit", "github", "gitlab", "sarif", "json"])
+    "format", thinned(4, ["table", "markdown", "html", "junit", "github", "gitlab", "sarif", "json"])
 )
 def test_a_saved_check_is_shown_as_the_command_shows_it(format):
     arguments = ["sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]

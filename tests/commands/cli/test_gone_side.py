@@ -64,7 +64,7 @@ def arguments_of(command: str, address: str, suite: str) -> list[str]:
     return [word.replace("ADDRESS", address).replace("SUITE", suite) for word in words]
 
 
-@pytest.mark.parametrize("command", thinned(2, COMMANDS))
+@pytest.mark.parametrize("command", thinned(4, COMMANDS))
 def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(encoder, command, tmp_path, monkeypatch):
     monkeypatch.setattr(http_client.time, "sleep", lambda _: None)
     suite = tmp_path / "suite.yaml"

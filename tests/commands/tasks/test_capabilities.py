@@ -64,7 +64,7 @@ def program(lacking: str) -> str:
 
 @pytest.mark.parametrize(
     ("command", "lacking"),
-    thinned(4, product([name for name in COMMANDS if name != "fix"], [*HIDING, *LISTING, *WRONG])),
+    thinned(8, product([name for name in COMMANDS if name != "fix"], [*HIDING, *LISTING, *WRONG])),
 )
 def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lacking):
     result = invoke(command, lacking)

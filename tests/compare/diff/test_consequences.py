@@ -173,7 +173,7 @@ def broken(report) -> str:
 
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize(
-    ("vocabulary", "change", "mutate", "levels"), thinned(10, CHANGES), ids=lambda value: str(value)[:40]
+    ("vocabulary", "change", "mutate", "levels"), thinned(20, CHANGES), ids=lambda value: str(value)[:40]
 )
 def test_a_change_of_a_real_vocabulary_breaks_exactly_the_expected_levels(vocabulary, change, mutate, levels):
     if not SHARED.is_dir():

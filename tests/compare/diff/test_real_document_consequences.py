@@ -106,7 +106,7 @@ def library(path: Path) -> Tokenizer:
 @pytest.mark.parametrize(
     ("vocabulary", "change", "levels"),
     [
-        pytest.param(name, *rest, id=f"{index}-{name}", marks=[pytest.mark.slow] * (index % 4 > 0))
+        pytest.param(name, *rest, id=f"{index}-{name}", marks=[pytest.mark.slow] * (index % 8 > 0))
         for index, (name, *rest) in enumerate(CHANGES)
     ],
 )
