@@ -413,7 +413,7 @@ class OpenedModel(Opened):
         build = self.encoder.settings.build
         other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
         needs = describe_needs(self.spec)
-        changes = describe_changes(self.spec, self.encoder.settings) if build == newest_build() else ""
+        changes = describe_changes(self.spec, self.encoder.settings)
         others = changes and f"llama.cpp gives other ids {changes}"
         caveat = "; ".join(filter(None, [*self.spec.left_out, *other, needs and f"needs {needs}", others]))
         return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))

@@ -89,9 +89,14 @@ def describe_needs(spec: TokenizerSpec) -> str:
 
 
 def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:
-    """Say which builds that load a file give other ids than the newest, and why; empty if none of the tables does."""
+    """Say which builds that load a file give other ids than the newest, and why.
+
+    Empty if none of the tables does, or the settings are those of another build than the newest.
+    """
+    if settings.build != newest_build():
+        return ""
     needed = max((each.since or 0 for each in requirements(spec)), default=0)
-    found = sorted(each for each in set(_changes(spec, settings)) if each[0] > max(needed, builds()[0]))
+    found = sorted(each for each in _changes(spec, settings) if each[0] > max(needed, builds()[0]))
     reasons = [
         f"before b{build} ({'; '.join(what for _, what in group)})" for build, group in groupby(found, itemgetter(0))
     ]

@@ -32,6 +32,8 @@ _PHI_3 = ("phi-3", "phi3")
 _MODERN_BERT = "modern-bert"
 NAMES_THAT_STRIP = (*_PHI_3, _MODERN_BERT)
 """llama.cpp strips spaces around added tokens if `general.name` contains one of these, in any case."""
+TELLING_NAMES = (_PHI_3[0], _MODERN_BERT)
+"""One of these names for each way in which it does."""
 
 
 def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:

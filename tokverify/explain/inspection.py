@@ -11,7 +11,6 @@ from math import isnan
 from operator import ne
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.build import newest_build
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Family, Ranking, Settings
@@ -96,7 +95,7 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
     return replace(
         declared,
         algorithm=settings.algorithm,
-        changes=describe_changes(spec, settings) if settings.build == newest_build() else "",
+        changes=describe_changes(spec, settings),
         pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
         worst_case=find_worst_case(settings),

@@ -13,8 +13,8 @@ Some tokenizers always recognize control tokens. The option is then always on, u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
@@ -54,8 +54,8 @@ class Modes:
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
         self._never_parsed = [(tokenizer.name, _control_test(tokenizer)) for tokenizer in unable]
-        # Each text is asked about several times in a row.
-        self._find_unable = lru_cache(_LATEST)(self._find_unable_in)
+        # Each text is asked about several times in a row. subtle: a cached method would keep the tokenizers alive.
+        self._find_unable = lru_cache(_LATEST)(partial(_find_unable, self._never_parsed))
 
     def choose(self, text: str, asked: Mode) -> Mode:
         """Return the mode in which a text is compared, given the one that is asked for."""
@@ -138,10 +138,6 @@ class Modes:
             return None
         return _contains_any(frozenset(markers))
 
-    def _find_unable_in(self, text: str) -> dict[str, None]:
-        """Return the names of the tokenizers that never recognize some control token in this text."""
-        return dict.fromkeys(name for name, contains in self._never_parsed if contains(text))
-
     @property
     def summary(self) -> tuple[str, ...]:
         """Notes about the options that cannot always be as they are asked for, and why."""
@@ -180,6 +176,11 @@ def _describe_parsing(tokenizer: Tokenizer) -> str:
 
 def _join(names: dict[str, None], singular: str, plural: str) -> str:
     return f"{' and '.join(names)} {singular if len(names) == 1 else plural}"
+
+
+def _find_unable(never_parsed: Sequence[tuple[str, ContainsControl]], text: str) -> dict[str, None]:
+    """Return the names of the tokenizers that never recognize some control token in this text."""
+    return dict.fromkeys(name for name, contains in never_parsed if contains(text))
 
 
 def _always_parses(tokenizer: Tokenizer) -> bool:

@@ -187,6 +187,20 @@ def test_files_of_older_versions_are_read_and_converted_by_accept():
     assert "aspect" not in Path("known.yaml").read_text()
 
 
+def test_configured_waivers_accept_the_same_in_run_as_in_check():
+    Path("waivers.yaml").write_text("- {code: TV202, reason: waits}\n")
+    codes = []
+    for waivers in ("", 'waivers = "waivers.yaml"'):
+        configure(model("it", "sample-broken.gguf", waivers))
+        codes.append([invoke(*command.split()).exit_code for command in ("run it", "check it --only run")])
+    assert codes == [[1, 1], [0, 0]]
+    # What is accepted is written to the baseline, never to the file of waivers.
+    accepted = invoke("run", "it", "--baseline", "known.yaml", "--accept", "--reason", "known")
+    assert accepted.exit_code == 0, accepted.stderr
+    assert "- code: TV202" in Path("known.yaml").read_text()
+    assert invoke("run", "it", "-o", "waivers.yaml", "-f", "json").exit_code == 2
+
+
 def test_what_a_check_accepts_passes_until_something_else_differs():
     arguments = ["check", "sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
     refused = invoke(*arguments, "--accept")

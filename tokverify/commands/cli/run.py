@@ -170,7 +170,7 @@ def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
 def _run(options: RunOptions, model: ConfiguredModel) -> int:
     from tokverify.commands.tasks.check import run_model
 
-    inputs = [options.model, options.reference, *options.cases, options.baseline]
+    inputs = [options.model, options.reference, *options.cases, options.baseline, model.waivers]
     check_reports(options, FORMATS["run"], inputs, [options.baseline, options.certificate])
     if options.certificate:
         check_writable(options.certificate, [each for each in inputs if each])

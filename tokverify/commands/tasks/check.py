@@ -1,4 +1,7 @@
-"""Perform what is configured for models: `run`, or also `audit` and `chat` with one verdict."""
+"""Perform what is configured for models: `run`, or also `audit` and `chat` with one verdict.
+
+What only some of these need is imported where it is used: `run` should be quick.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
-from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.cases import select_cases
-from tokverify.commands.tasks.certificate import render_certificate
-from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
 from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import open_model, open_subject, other_tokenizer
 from tokverify.commands.tasks.run import (
@@ -23,15 +23,10 @@ from tokverify.commands.tasks.run import (
     update_baseline,
     verify_model,
 )
-from tokverify.commands.tasks.several import perform_each
-from tokverify.compare.audit import accept_findings
 from tokverify.compare.baseline import Baseline, load_known
-from tokverify.compare.baseline_writer import render_baseline
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.location import Location
-from tokverify.report.audit import AuditReport
-from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.run import Report, Side
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
@@ -42,6 +37,8 @@ from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.commands.project.configuration import ConfiguredModel
+    from tokverify.report.audit import AuditReport
+    from tokverify.report.chat import ChatReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +86,13 @@ def run_model(
     opened = _Opened(request)
     report = opened.verify(on_progress)
     files: Mapping[Path, Callable[[], str]] = {}
-    if opened.known and request.model.baseline and request.update_baseline:
+    if request.update_baseline and request.model.baseline:
         if report.gone:
             raise GoneError(f"{report.gone}; the baseline was not changed")
-        report, files = update_baseline(report, opened.known, request.model.baseline, reason)
+        report, files = update_baseline(report, request.model.baseline, reason)
     if certificate:
+        from tokverify.commands.tasks.certificate import render_certificate
+
         text = render_certificate(report, opened.subject)
         files = files if text is None else {**files, certificate: lambda: text}
     return RunResult(report, files)
@@ -113,6 +112,8 @@ def check_models(
         The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
         exception.
     """
+    from tokverify.commands.tasks.several import perform_each
+
     checks = tuple(perform_each(check_model, requests, jobs=jobs, on_progress=on_progress))
     versions = {"tokverify": __version__, **engine_version()}
     for check in checks:
@@ -137,6 +138,9 @@ def update_baselines(
     Raises:
         TokverifyError: If a baseline is not valid, or there are new failures and no reason.
     """
+    from tokverify.compare.audit import accept_findings
+    from tokverify.compare.baseline_writer import render_baseline
+
     updated: dict[Path, Baseline] = {}
     models: list[ModelCheck] = []
     for request, model in zip(requests, report.models, strict=True):
@@ -229,8 +233,7 @@ class _Opened:
         return self._failures.select(cases) if self._request.last_failed else cases
 
     @cached_property
-    def known(self) -> Baseline | None:
-        """What is accepted."""
+    def _known(self) -> Baseline | None:
         configured = self._configured
         return load_known(configured.baseline, configured.waivers, missing_ok=self._request.update_baseline)
 
@@ -252,12 +255,12 @@ class _Opened:
         return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
-        # An unreadable baseline is reported before any work is done.
-        known = self.known
+        # What a user wrote is read, and mistakes in it reported, before any work is done.
+        known, cases = self._known, self._cases
         report = verify_model(
             self.subject,
             self._reference or self._configured.reference,
-            self._cases,
+            cases,
             baseline=None if self._request.update_baseline else known,
             max_failures=self._request.max_failures,
             fail_on=self._fail_on,
@@ -271,6 +274,8 @@ class _Opened:
         return report
 
     def audit(self) -> AuditReport:
+        from tokverify.commands.tasks.audit import audit_model
+
         if not self._is_file or kind_of_model(self._file.path) != "gguf":
             raise _NothingToCheckError("the rules apply to GGUF files only")
         try:
@@ -284,11 +289,13 @@ class _Opened:
             select=self._configured.select,
             ignore=self._configured.ignore,
             fail_on=lowest_severity(self._fail_on),
-            baseline=self.known,
+            baseline=self._known,
             options=self._request.options,
         )
 
     def chat(self) -> ChatReport:
+        from tokverify.commands.tasks.chat import chat_severity, check_chat, has_templates
+
         if not self._is_file:
             raise _NothingToCheckError("only a file has chat templates to check")
         reference = self._independent_reference

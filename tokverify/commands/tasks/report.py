@@ -68,8 +68,7 @@ def apply_baseline(path: Path, baseline: Path, *, update: bool = False, reason: 
         TokverifyError: If a file cannot be read, or there are new failures and no reason.
     """
     report = codec.read(path, Report)
-    known = Baseline.load(baseline, missing_ok=update)
-    return update_baseline(report, known, baseline, reason) if update else RunResult(known.apply(report), {})
+    return update_baseline(report, baseline, reason) if update else RunResult(Baseline.load(baseline).apply(report), {})
 
 
 def diff_reports(old: str | Path, new: str | Path) -> ReportDiff:

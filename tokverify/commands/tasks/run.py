@@ -176,13 +176,13 @@ class RunResult(NamedTuple):
     files: Mapping[Path, Callable[[], str]]
 
 
-def update_baseline(report: Report, baseline: Baseline, path: Path, reason: str | None) -> RunResult:
-    """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline to `path`.
+def update_baseline(report: Report, path: Path, reason: str | None) -> RunResult:
+    """Apply to a report the baseline that accepts all its failures, and prepare writing that baseline.
 
     Raises:
         TokverifyError: If there are new failures and no reason.
     """
-    updated = baseline.update(report, reason)
+    updated = Baseline.load(path, missing_ok=True).update(report, reason)
     writes = bool(updated.entries) or path.exists()
     return RunResult(updated.apply(report), {path: partial(_render_update, report, path, reason)} if writes else {})
 

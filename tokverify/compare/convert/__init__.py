@@ -213,8 +213,9 @@ class _Job:
         if self.format.kind != "gguf":
             return ()
         source = opened.found.tokenizer
+        assumed = [opened.found.caveat] if opened.kind == "vocab" and opened.found.caveat else []
         return (
-            *filter(None, [opened.found.caveat] if opened.kind == "vocab" else ()),
+            *assumed,
             *warn_of_defaults(opened.spec, adding_was_compared=source.adds_special),
             *(f"the files of IN contradict each other: {each.sentence}" for each in contradictions_of(source)),
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tokverify.engine.family import Settings
-from tokverify.engine.settings import NAMES_THAT_STRIP, resolve
+from tokverify.engine.settings import TELLING_NAMES, resolve
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec
 
@@ -27,9 +27,9 @@ def with_telling_name(spec: TokenizerSpec, added_tokens: Iterable[Mapping[str, A
 
 
 def settings_by_name(spec: TokenizerSpec) -> Iterator[tuple[TokenizerSpec, Settings]]:
-    """Yield a tokenizer with each of these names added to its own, unless llama.cpp then refuses it."""
+    """Yield a tokenizer with each telling name added to its own, unless llama.cpp then refuses it."""
     own = spec.general.get("name", "")
-    for name in NAMES_THAT_STRIP:
+    for name in TELLING_NAMES:
         yield from _resolve(replace(spec, general={**spec.general, "name": f"{own} {name}".strip()}))
 
 

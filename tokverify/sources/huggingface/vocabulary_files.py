@@ -43,11 +43,11 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
-    return "" if _class_of(path) else _ASSUMED[path.name]
+    return "" if _class_of(read_config(path)) else _ASSUMED[path.name]
 
 
-def _class_of(path: Path) -> str:
-    name = read_config(path).get("tokenizer_class")
+def _class_of(config: Mapping[str, Any]) -> str:
+    name = config.get("tokenizer_class")
     known = name.removesuffix("Fast") if isinstance(name, str) else ""
     return "" if known in _ANY_CLASS else known
 
@@ -59,19 +59,21 @@ def build_document(path: Path) -> bytes:
         BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
-    name = _class_of(path)
+    config = {**read_special_tokens_map(path), **read_config(path)}
+    name = _class_of(config)
     if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
             "name its tokenizer.json"
         )
+    make = _make_wordpiece if path.name == "vocab.txt" else _make_bpe
     with raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True):
-        tokenizer = _make_wordpiece(path) if path.name == "vocab.txt" else _make_bpe(path)
-    _add_tokens(tokenizer, path)
+        tokenizer = make(path, config)
+    _add_tokens(tokenizer, path, config)
     return tokenizer.to_str().encode()
 
 
-def _make_bpe(path: Path) -> Tokenizer:
+def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     vocabulary = _read_vocabulary(path)
@@ -83,19 +85,17 @@ def _make_bpe(path: Path) -> Tokenizer:
         (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
     ]
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
-    config = read_config(path)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=config.get("add_prefix_space") is True)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
-def _make_wordpiece(path: Path) -> Tokenizer:
+def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     pieces = read_file(path).decode().splitlines()
     if not pieces:
         raise BrokenFileError("the file is empty")
-    config = {**read_special_tokens_map(path), **read_config(path)}
     ids = {piece: id for id, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(
@@ -113,7 +113,7 @@ def _make_wordpiece(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def _add_tokens(tokenizer: Tokenizer, path: Path) -> None:
+def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> None:
     """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
     from tokenizers import AddedToken
 
@@ -128,7 +128,6 @@ def _add_tokens(tokenizer: Tokenizer, path: Path) -> None:
                 f"{path}: the files beside it give the added token {token.content!r} the id {id}, "
                 f"but the vocabulary leaves it the id {actual}; name a tokenizer.json"
             )
-    config = {**read_special_tokens_map(path), **read_config(path)}
     named = [token_text(value) for key, value in config.items() if key.endswith("_token")]
     defaults = _DEFAULTS if path.name == "vocab.txt" else ()
     known = dict.fromkeys(text for text in (*named, *defaults) if text and tokenizer.token_to_id(text) is not None)

@@ -71,8 +71,8 @@ def model_in(directory: Path) -> Path:
     models = tokenizer_files(names)
     if len(models) > 1:
         raise TokverifyError(f"{directory}: contains {len(models)} GGUF files; name one of {_enumerate(models)}")
-    vocabularies = [name for name in VOCABULARIES if name in names]
-    if found := [directory / name for name in models] or files_in(directory) or [directory / n for n in vocabularies]:
+    vocabularies = [directory / name for name in VOCABULARIES if name in names]
+    if found := [directory / name for name in models] or files_in(directory) or vocabularies:
         return found[0]
     content = f"only {_enumerate(names)}" if names else "because it is empty"
     raise BrokenFileError(f"{directory}: contains no {', '.join((*FILE_NAMES, *VOCABULARIES))} or *.gguf, {content}")
