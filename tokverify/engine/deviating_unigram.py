@@ -13,7 +13,7 @@ from tokverify.engine.models.lattice_trace import LOWEST
 from tokverify.engine.models.unigram import MATCHED, ONE, Unigram, merge_runs, unknown_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import to_nfc
-from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
 
@@ -41,6 +41,7 @@ class DeviatingUnigram(Unigram):
         user_defined_inside: bool,
         single_precision: bool,
         byte_fallback: bool,
+        keeps_marker: bool,
         is_prefixed: bool = True,
     ) -> None:
         types = [
@@ -52,7 +53,7 @@ class DeviatingUnigram(Unigram):
         used = [*(scores or ()), *stored[len(scores or ()) :]]
         preference = _PREFERENCE if user_defined_inside else 0.0
         tokens: dict[str, tuple[int, float]] = {}
-        passing: list[bytes] = []
+        passing = [to_bytes(ESCAPED_SPACE)] if keeps_marker else []
         for id, (piece, type, score) in enumerate(zip(settings.pieces, types, used, strict=True)):
             if type == TokenType.USER_DEFINED:
                 passing.append(to_bytes(piece))
@@ -65,7 +66,7 @@ class DeviatingUnigram(Unigram):
             Charsmap(spec.charsmap) if spec.charsmap is not None else None,
             passing,
             settings,
-            matches_whole_pieces=user_defined_inside,
+            matches_whole_pieces=user_defined_inside or keeps_marker,
             is_prefixed=is_prefixed,
         )
         unknown = settings.special_ids.get("unk", -1)

@@ -29,7 +29,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores", "ignore_charsmap", "keep_spaces", "drop_missing", "merge_ranks", "normalized_tokens",
+    "scores", "ignore_charsmap", "keep_spaces", "missing", "keeps_marker", "merge_ranks", "normalized_tokens",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
@@ -62,8 +62,8 @@ class Deviation:
     """WordPiece treats a `▁` in a word as an ordinary character that does not begin another word."""
     ignore_merges: bool | None = None
     """Whether BPE encodes a pre-token that is a piece as one token."""
-    drop_missing: bool | None = None
-    """If True, BPE drops characters that are no pieces before it merges, and not afterwards."""
+    missing: str | None = None
+    """The piece for which BPE takes each character that is no piece, before it merges; if empty, it drops these."""
     fuse_unknown: bool | None = None
     """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
     merge_ranks: Mapping[str, int] | None = None
@@ -78,6 +78,8 @@ class Deviation:
     """If True, the unigram model does not apply the charsmap; a normalizer does what it stands for."""
     keep_spaces: bool | None = None
     """If True, the unigram model merges and removes no spaces; a normalizer does what the reference does."""
+    keeps_marker: bool | None = None
+    """If True, the charsmap of the unigram model does not apply to a literal `▁`."""
     user_defined_inside: bool | None = None
     """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
     usable: Mapping[int, bool] = field(default_factory=dict)
@@ -282,6 +284,7 @@ def _unigram(
         user_defined_inside=bool(deviation.user_defined_inside),
         single_precision=bool(deviation.single_precision),
         byte_fallback=bool(deviation.byte_fallback),
+        keeps_marker=bool(deviation.keeps_marker),
         is_prefixed=is_prefixed,
     )
 
@@ -291,14 +294,14 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
     if changes_spm and settings.family.ranking is Ranking.SCORE:
         return _DeviatingSpm(spec, settings, deviation)
     hidden = {id for id, is_usable in deviation.usable.items() if not is_usable}
-    drops = bool(deviation.drop_missing)
-    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or drops
+    missing = deviation.missing
+    changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or missing is not None
     if changes_words and settings.family.is_bpe:
         own = settings.pre_tokenizer
         ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
-        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, drops_missing=drops)
+        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
     of_unigram = (
         deviation.byte_fallback,
         deviation.single_precision,
@@ -307,6 +310,7 @@ def _model(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model:
         deviation.scores,
         deviation.ignore_charsmap,
         deviation.keep_spaces,
+        deviation.keeps_marker,
     )
     if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
         return _unigram(spec, settings, deviation)

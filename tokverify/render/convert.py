@@ -53,6 +53,8 @@ _OUTCOMES = {
     1: ("Not written", "texts would differ in a way that is not accepted"),
 }
 _SHOWN = 5
+_NAMED = 10
+"""How many cases are named without `-v`."""
 _FAILING = frozenset([Status.MISMATCH, Status.ERROR])
 _CASE_CHECKS = (
     Check("convert-mismatch", "mismatch", "The target encodes a text differently than its source.", Level.ERROR),
@@ -143,15 +145,17 @@ def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[
         yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
     names = [result.case.name for result in results if result.status in _FAILING and result not in found]
-    lines = list(_list_left_out(names, len(found) - len(shown)))
+    lines = list(_list_left_out(names, len(found) - len(shown), verbose=verbose))
     if lines:
         yield Section([Fields(lines)])
 
 
-def _list_left_out(names: Sequence[str], causes: int) -> Iterator[_Line]:
+def _list_left_out(names: Sequence[str], causes: int, *, verbose: bool) -> Iterator[_Line]:
     """Name what is not drawn: failing cases, and the number of causes."""
     if names:
-        yield "cases", message(", ".join(names))
+        listed = names if verbose or len(names) <= _NAMED + 1 else names[:_NAMED]
+        more = len(names) - len(listed)
+        yield "cases", message(", ".join(listed) + (f" and {more:,} more, shown with -v" if more else ""))
     if causes:
         yield "causes", message(f"... {plural(causes, 'more cause')}, shown with -v ...", Style.DIM)
 

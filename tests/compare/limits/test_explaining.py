@@ -477,6 +477,18 @@ def test_bytes_without_pieces_are_a_limit_unless_merges_are_lost(tmp_path: Path)
     assert_different(verify(replace(spec, merges=[]), path, texts))
 
 
+def test_a_byte_that_becomes_unknown_is_a_limit_unless_merges_are_lost(tmp_path: Path):
+    missing = to_byte_level("é")[1]
+    spec = bpe_spec(["a b"], {"<unk>": CONTROL})
+    spec = replace(spec, tokens=[f"<{id}>" if token == missing else token for id, token in enumerate(spec.tokens)])
+    ids = {token: id for id, token in enumerate(spec.tokens)}
+    model = {"vocab": ids, "unk_token": "<unk>"}
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [added(ids["<unk>"], "<unk>")], model=model))
+    texts = ("aéb", "ab ééab")
+    assert_limit(verify(spec, path, texts), "TL020")
+    assert_different(verify(replace(spec, merges=[]), path, texts))
+
+
 def test_the_converter_s_name_is_the_nearest_although_another_splits_more_texts_alike(tmp_path: Path):
     # By `kimi-k2`, llama.cpp splits this pattern with a function that ignores case; `granite-embed-multi-97m` does not,
     # and splits fewer of the texts on which names are compared differently, but never separates Chinese.

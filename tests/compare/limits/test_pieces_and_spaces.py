@@ -104,6 +104,8 @@ def test_the_space_that_a_unigram_model_adds_where_it_merges_spaces_is_a_limit_u
     assert USER_DEFINED not in spec.types
     texts = ("the boat", " the  boat ", "\tfish", "777", "   ")
     assert_limit(verify(spec, path, texts), "TL016")
+    # The library keeps it, and llama.cpp makes it a space, which it merges.
+    assert_limit(verify(spec, path, ("the▁▁boat", "the ▁boat")), "TL005", "TL016")
     lost = [-99.0 if len(piece) > 1 else score for piece, score in zip(spec.tokens, spec.scores, strict=True)]
     assert_different(verify(replace(spec, scores=lost), path, texts))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.fuzz.case_result import make_case_result
 from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.limits.explaining import Explainer as LimitExplainer
@@ -20,6 +21,7 @@ from tokverify.report.fuzz import DifferenceKind
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.texts.generator import GENERATORS, make_batch, select_usable
 from tokverify.texts.sample import Sample, common_vocabulary
+from tokverify.texts.shrink import shrink
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
 Without = Callable[[Sequence["Loss"]], tuple["Tokenizer", "Tokenizer"]]
 
 _SHOWN = 60
-"""How many failing texts are shrunk and grouped by cause, unexplained ones first."""
+"""How many failing texts are shrunk and grouped by cause."""
+_NO_REASON = "not explained"
+_UNEXPLAINED = 5
+"""How many texts that nothing explains are shrunk to what nothing explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,10 @@ class Explainer:
         """Return the outcomes that all losses together do not explain."""
         return self._filter(differing, tuple(range(len(self.losses))))
 
+    def without_reason(self, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+        """Return the outcomes that neither all losses together nor limits explain."""
+        return [outcome for outcome in self.unexplained(differing) if not self.find_limits(outcome)]
+
     def unexplained_by(self, index: int, differing: Sequence[TrialOutcome]) -> list[TrialOutcome]:
         """Return the outcomes that one loss alone does not explain."""
         return self._filter(differing, (index,))
@@ -138,8 +147,8 @@ def verify_conversion(trial: Trial, sides: tuple[Side, Side], plan: Plan, explai
     generated = list(_try_strings(trial, plan))
     differing = [outcome for outcome in map(trial.outcome, _failing_samples(report)) if outcome] + generated
     explainer.limits = explainer_of(trial.actual, Opened(trial.expected))
-    unexplained = [outcome for outcome in explainer.unexplained(differing) if not explainer.find_limits(outcome)]
-    causes = _causes(trial, _select_outcomes(generated, unexplained), explainer)
+    unexplained = explainer.without_reason(differing)
+    causes = [*_unexplained_causes(trial, unexplained, explainer), *_causes(trial, generated[:_SHOWN], explainer)]
     return Verification(
         replace(report, results=(*report.results, *causes)),
         strings=plan.count,
@@ -171,10 +180,22 @@ def _failing_samples(report: Report) -> Iterator[Sample]:
             yield Sample(result.case.text, result.add_special, result.parse_special)
 
 
-def _select_outcomes(generated: Sequence[TrialOutcome], unexplained: Sequence[TrialOutcome]) -> list[TrialOutcome]:
-    # Outcomes contain lists, so they cannot be hashed, but these are the same objects.
-    first = {id(outcome) for outcome in unexplained}
-    return sorted(generated, key=lambda outcome: id(outcome) not in first)[:_SHOWN]
+def _unexplained_causes(
+    trial: Trial, unexplained: Sequence[TrialOutcome], explainer: Explainer
+) -> Iterator[CaseResult]:
+    """Yield a minimal text for some outcomes that nothing explains; it is not explained either."""
+
+    def fails(sample: Sample) -> bool:
+        outcome = trial.outcome(sample)
+        return outcome is not None and bool(explainer.without_reason([outcome]))
+
+    shown: set[Sample] = set()
+    for outcome in unexplained[:_UNEXPLAINED]:
+        minimal = shrink(outcome.sample, fails)
+        found = trial.outcome(minimal)
+        if found and minimal not in shown:
+            shown.add(minimal)
+            yield replace(make_case_result(found, trial, suite="found", tags=("fuzz", "convert")), notes=(_NO_REASON,))
 
 
 def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -> Iterator[CaseResult]:
@@ -182,5 +203,5 @@ def _causes(trial: Trial, shown: Sequence[TrialOutcome], explainer: Explainer) -
     for outcome in shown:
         causes.add(outcome, "convert")
     for cause in causes.listed:
-        reason = explainer.reason(cause.outcome)
-        yield replace(cause.result, notes=(f"explained by: {reason}" if reason else "not explained",))
+        if reason := explainer.reason(cause.outcome):
+            yield replace(cause.result, notes=(f"explained by: {reason}",))

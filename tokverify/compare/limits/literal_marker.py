@@ -10,6 +10,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.no_normalizer import splits_at_white_space
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
@@ -25,10 +26,11 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
         Pieces contain a `▁` for a space or for the beginning of a word. llama.cpp looks for added tokens, which GGUF
         stores with spaces, before it replaces spaces by `▁`; the reference does so afterwards, so a `▁` beside a space
         counts as a second space there. Or the reference finds a run of `▁` as an added token, and llama.cpp merges it
-        with the spaces beside it. WordPiece in llama.cpp lets a `▁` inside a word begin another word.
+        with the spaces beside it. WordPiece in llama.cpp lets a `▁` inside a word begin another word. A unigram model
+        whose charsmap makes a `▁` a space merges it with others, unless sentencepiece has it as a user-defined piece.
 
     Which models:
-        Gemma (tokens for runs of spaces), and BERT models.
+        Gemma (tokens for runs of spaces), BERT models, and unigram models with a user-defined `▁`.
 
     How to live with it:
         Replace U+2581 in texts before you send them. Such texts are rare: mostly drawings with block characters.
@@ -58,6 +60,14 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(rewrite=unescape_spaces),
             applies=lambda target: ESCAPED_SPACE in target.text,
         )
+        if sides.settings.family.ranking is Ranking.SCORE_SUM and sides.facts.document is None:
+            yield Counterfactual(
+                reason="llama.cpp makes a literal ▁ a space, and merges it with others",
+                sentence="keeping a literal ▁, as sentencepiece keeps a user-defined piece",
+                deviation=Deviation(keeps_marker=True),
+                applies=lambda target: ESCAPED_SPACE in target.text,
+                is_guess=True,
+            )
         if sides.facts.document and splits_at_white_space(sides.facts.document):
             yield Counterfactual(
                 reason="llama.cpp reads a literal ▁ at the beginning of a word as another space",

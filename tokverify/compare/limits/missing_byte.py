@@ -10,21 +10,23 @@ from tokverify.engine.byte_level import byte_pieces, to_byte_level
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.text.visible import visible
 
 
 @limit(code="TL020", name="missing-byte", origin=Origin.RUNTIME, severity=WARNING)
 def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
-    """llama.cpp drops bytes that no piece stands for after merging, and HuggingFace tokenizers before.
+    """llama.cpp drops bytes that no piece stands for after merging, and HuggingFace tokenizers before, if at all.
 
     What llama.cpp does:
-        Byte-level BPE needs a piece for each of the 256 bytes. A byte that has none is lost on both sides; but in
-        llama.cpp, it keeps its neighbors apart while pieces are merged, and elsewhere they are merged across it.
+        Byte-level BPE needs a piece for each of the 256 bytes. llama.cpp loses a byte that has none, which keeps its
+        neighbors apart while pieces are merged. HuggingFace tokenizers makes it an unknown token if the tokenizer.json
+        has an `unk_token`; otherwise it loses the byte, too, but merges its neighbors across it.
 
     Which models:
         Those with a small vocabulary of their own, such as LaTeX-OCR. All large models have pieces for all bytes.
 
     How to live with it:
-        Only texts with characters that the vocabulary cannot represent are affected; they lose these on both sides.
+        Only texts with characters that the vocabulary cannot represent are affected; they lose these in llama.cpp.
 
     What it does not explain:
         A piece of the reference that the file lacks; and a text whose bytes all have pieces.
@@ -32,13 +34,23 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     document, family = sides.facts.document, sides.settings.family
     if not family.is_bpe or sides.settings.escape_whitespaces or document is None:
         return
-    if document.model.get("unk_token") is not None or document.model.get("byte_fallback"):
+    if document.model.get("byte_fallback") or document.model.get("fuse_unk"):
         return
     missing = set(byte_pieces()).difference(document.model["vocab"])
-    if missing and missing.isdisjoint(sides.settings.ids):
-        yield Counterfactual(
-            reason="llama.cpp keeps bytes that no piece stands for until pieces are merged",
-            sentence="dropping bytes that no piece stands for before merging",
-            deviation=Deviation(drop_missing=True),
-            applies=lambda target: not missing.isdisjoint(to_byte_level(target.text)),
-        )
+    if not missing or not missing.isdisjoint(sides.settings.ids):
+        return
+    unknown = document.model.get("unk_token")
+    if unknown is None:
+        reason = "llama.cpp keeps bytes that no piece stands for until pieces are merged"
+        sentence = "dropping bytes that no piece stands for before merging"
+    elif unknown in sides.settings.ids:
+        reason = "llama.cpp loses bytes that no piece stands for"
+        sentence = f"taking bytes that no piece stands for for `{visible(unknown)}`"
+    else:
+        return
+    yield Counterfactual(
+        reason=reason,
+        sentence=sentence,
+        deviation=Deviation(missing=unknown or ""),
+        applies=lambda target: not missing.isdisjoint(to_byte_level(target.text)),
+    )

@@ -32,7 +32,7 @@ class Bpe:
     def __init__(self, ids: Mapping[str, int], merges: Sequence[str], pre_tokenizer: PreTokenizer) -> None:
         self._ids = ids
         self._ranks = _ranks(merges)
-        self._drops_missing = False
+        self._missing: str | None = None
         self._use(pre_tokenizer)
 
     def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
@@ -45,15 +45,15 @@ class Bpe:
         split: Splitter | None = None,
         hidden: Collection[int] = (),
         *,
-        drops_missing: bool = False,
+        missing: str | None = None,
     ) -> Bpe:
         """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
 
-        `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens; with
-        `drops_missing`, it drops characters that are no pieces before it merges.
+        `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens; it
+        takes each character that is no piece for the piece `missing` before it merges, and drops it if that is empty.
         """
         copied = copy.copy(self)
-        copied._drops_missing = drops_missing  # noqa: SLF001
+        copied._missing = missing  # noqa: SLF001
         if hidden:
             copied._ids = {piece: id for piece, id in self._ids.items() if id not in hidden}  # noqa: SLF001
         copied._use(pre_tokenizer, split)  # noqa: SLF001 - the same class
@@ -103,11 +103,13 @@ class Bpe:
         word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
-        if self._drops_missing:
-            word = "".join(character for character in word if character in self._ids)
-        if " " in word and len(word) > 1:
+        symbols = list(word)
+        if self._missing is not None:
+            known = (symbol if symbol in self._ids else self._missing for symbol in symbols)
+            symbols = list(filter(None, known))
+        if " " in symbols and len(symbols) > 1:
             raise EncodeError(f"the pre-token {short_repr(word)} contains a space; llama.cpp aborts on such a text")
-        return tuple(chain.from_iterable(map(self._symbol_ids, merge(list(word), self._ranks, " "))))
+        return tuple(chain.from_iterable(map(self._symbol_ids, merge(symbols, self._ranks, " "))))
 
     def _is_whole(self, word: str) -> bool:
         return self._pre_tokenizer.ignore_merges or (self._pre_tokenizer.newline_pieces and not word.strip("\n"))
