@@ -10,12 +10,14 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.rule_maker import bpe_json
-from support.spec_maker import USER_DEFINED, bpe_spec, spm_spec, unigram_spec
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify import load_gguf, load_reference
 from tokverify.compare.ranking_difference import compare_rankings, find_ranking_differences
 from tokverify.compare.reference_ranking import has_same_merges, ranks_alike
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
+from tokverify.references.tiktoken import TiktokenTokenizer
 from tokverify.report.finding import ERROR, INFO
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.competing_text import CompetingTexts
@@ -121,6 +123,24 @@ def test_scores_are_compared_with_the_merges_of_a_tokenizer_json_if_they_do_not_
     found = compare_rankings(wrong, expected)
     assert found is not None
     assert found.proof == '"abc" is encoded as [262, 260], not [259, 264]'
+
+
+def test_merges_are_compared_with_the_ranks_of_a_tiktoken_vocabulary():
+    tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
+    spec = bpe_spec(["b c", "a b", "d d", "dd d"], {"<x>": CONTROL})
+    ranks = {from_byte_level(piece): id for id, piece in enumerate(spec.tokens[:260])}
+    library = tiktoken.Encoding("own", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={"<x>": 260})
+
+    def find(*merges: str) -> list[str]:
+        found = find_ranking_differences(Encoder(replace(spec, merges=merges)), TiktokenTokenizer(library))
+        return [difference.message for difference in found]
+
+    # Which of the two merges that make `ddd` come first does not matter, nor whether both are listed.
+    assert find("b c", "a b", "d d", "dd d", "d dd") == find("b c", "a b", "d d", "dd d") == []
+    [moved] = find("a b", "b c", "d d", "d dd", "dd d")
+    assert '1 in another place ("a b"); "abc" is encoded as [257, 99], not [97, 256]' in moved
+    [missing] = find("b c", "a b", "d d")
+    assert '2 missing ("d dd", "dd d"); "ddd" is encoded as [258, 100], not [259]' in missing
 
 
 def test_equal_rankings_make_no_texts(monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@ import base64
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, 
 from tokverify.references import open_reference
 from tokverify.references.tiktoken import load
 from tokverify.report.run import vocabularies_differ
-from tokverify.sources.tiktoken.published import PUBLISHED
+from tokverify.sources.tiktoken.published import PUBLISHED, digest_of
+from tokverify.sources.tiktoken.ranks import read_ranks
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.vocabulary import compare_vocabularies
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
@@ -60,6 +63,21 @@ def test_a_pattern_is_recognized_by_the_name_of_the_file(path):
     cl100k = path.rename(path.with_name("cl100k_base.tiktoken"))
     tokenizer = open_reference(cl100k).tokenizer
     assert [tokenizer.piece(id) for id in encode(tokenizer, "1234")] == ["123", "4"]
+
+
+def test_a_model_decides_which_of_the_published_special_tokens_are_meant(path, monkeypatch):
+    digest = digest_of(read_ranks(path, path.read_bytes()))
+    newest, older = ("<new>", "<end>"), ("<old>", "<end>")
+    for name, texts, known_by in (("newest", newest, digest), ("older", older, "")):
+        special = {text: id for id, text in enumerate(texts, 263)}
+        monkeypatch.setitem(
+            PUBLISHED, name, replace(PUBLISHED["gpt2"], size=263, special_tokens=special, digest=known_by)
+        )
+    model = TokenizerSpec(model="gpt2", tokens=[*map(str, range(263)), *older])
+    for location, spec, expected in ((path, None, newest), (path, model, older), (f"{path}:newest", model, newest)):
+        found = open_reference(location, spec=spec)
+        assert [found.tokenizer.piece(263), found.tokenizer.piece(264)] == list(expected)
+        assert ("those of older were taken" in found.caveat) == (expected is older)
 
 
 def test_without_a_pattern_it_says_how_to_name_one(path):

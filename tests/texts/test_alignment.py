@@ -153,3 +153,10 @@ def test_a_decode_difference_says_where_it_begins():
     assert difference == DecodeDifference(
         offset=2, actual_text="ab\ufffd", expected_text="ab", actual=b"ab\xff", expected=b"ab"
     )
+
+
+def test_text_with_replacement_characters_equals_the_bytes_that_are_no_utf_8():
+    assert compare_decoded(b"a\x80\x80", "a\ufffd\ufffd".encode()) is None
+    assert compare_decoded("\ufffd".encode(), b"\xe2\x96") is None
+    assert compare_decoded(b"a\x80", b"a\x81") is not None
+    assert compare_decoded(b"a", "\ufffd".encode()) is not None

@@ -8,18 +8,19 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress, islice, pairwise
-from operator import lt
+from operator import gt, lt
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
 from tokverify.engine.joined_strings import join
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.spec import TokenizerSpec
-from tokverify.tokenizer import Declaring, DocumentHolding, Tokenizer, pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -52,6 +53,8 @@ def ranks_alike(actual: Encoder, expected: Tokenizer, *, thorough: bool = False)
     if isinstance(expected, Declaring):
         declared = expected.declared_spec()
         return _arrays(declared, ranking) == _arrays(spec, ranking)
+    if isinstance(expected, PatternHolding):
+        return ranking is not Ranking.MERGE_RANK or _merges_follow_ids(actual)
     if not isinstance(expected, DocumentHolding):
         return True
     if ranking is Ranking.MERGE_RANK:
@@ -67,6 +70,8 @@ def read_ranking(expected: Tokenizer) -> TokenizerSpec | None:
     try:
         if isinstance(expected, Declaring):
             return expected.declared_spec()
+        if isinstance(expected, PatternHolding):
+            return _read_ranks(expected)
         return _read_document(expected.tokenizer_json(), expected) if isinstance(expected, DocumentHolding) else None
     except GoneError:
         raise
@@ -85,6 +90,31 @@ def _read_document(data: bytes, expected: Tokenizer) -> TokenizerSpec | None:
         return None
     merges = list(map(" ".join, read_merges(document)))
     return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=merges)
+
+
+def _read_ranks(expected: Tokenizer) -> TokenizerSpec:
+    """Return the merges of a tokenizer that joins any two neighbors that are a token, the one with the lowest id first.
+
+    They are those that llama.cpp's converter writes for it.
+    """
+    from tokverify.sources.tiktoken.reader import list_merges
+
+    added = expected.added_tokens() if isinstance(expected, MatchListing) else {}
+    ranks = {expected.token_bytes(id): id for id in range(expected.vocab_size) if id not in added}
+    merges = [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in list_merges(ranks)]
+    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=merges)
+
+
+def _merges_follow_ids(actual: Encoder) -> bool:
+    """Whether the merges of a file make tokens in the order of their ids, and each that two others can make."""
+    ids = actual.settings.ids
+    made = [ids.get(merge.replace(" ", "", 1), -1) for merge in actual.spec.merges or ()]
+    if any(map(gt, made, islice(made, 1, None))):
+        return False
+    missing = {id for id, attribute in enumerate(actual.settings.attributes) if attribute == Attribute.NORMAL}
+    missing.difference_update(made)
+    pieces = (actual.settings.pieces[id] for id in missing)
+    return not any(piece[:at] in ids and piece[at:] in ids for piece in pieces for at in range(1, len(piece)))
 
 
 def _unigram_scores(document: bytes) -> array[float] | None:

@@ -88,6 +88,12 @@ def _environment(request: Request) -> FoundReference:
     return environment.load(request)
 
 
+def _tiktoken(request: Request) -> FoundReference:
+    from tokverify.references import tiktoken
+
+    return tiktoken.load(request.location, request.spec)
+
+
 Loader = Callable[[Request], FoundReference]
 
 
@@ -97,6 +103,7 @@ def _of_file(load: FileLoader) -> Loader:
 
 REFERENCES: Mapping[str, Loader] = {
     **{kind: _of_file(load) for kind, load in FILE_REFERENCES.items()},
+    "tiktoken": _tiktoken,
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,

@@ -14,9 +14,9 @@ from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.tiktoken.published import published_for
+from tokverify.sources.tiktoken.published import find_variant, published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
-from tokverify.spec import AddedToken, TokenType
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8
 
@@ -96,8 +96,11 @@ class TiktokenTokenizer:
         return frozenset(map(self._encoding.encode_single_token, self._encoding.special_tokens_set))
 
 
-def load(place: os.PathLike[str]) -> FoundReference:
+def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundReference:
     """Load the encoding `NAME`, or `FILE` or `FILE:PATTERN`, where the pattern is a name or a regular expression.
+
+    The special tokens are not in the file. If several sets were published for its ranks, as for Llama 3.0 and 3.1,
+    it gets the one that is most like that of `model`.
 
     Raises:
         MissingLibraryError: If tiktoken is not installed.
@@ -118,8 +121,17 @@ def load(place: os.PathLike[str]) -> FoundReference:
         encoding = _named_encoding(location)
         return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{location}", versions=versions)
     data = read_file(path)
+    variant = caveat = ""
+    if model is not None and not pattern:
+        variant = find_variant(published_for(path, "", read_ranks(path, data)), model.tokens)
+    if variant:
+        caveat = f"{path.name} contains no special tokens; those of {variant} were taken, which the model has most of"
     return FoundReference(
-        open_ranks(path, data, pattern), source=str(path), sha256=hashlib.sha256(data).hexdigest(), versions=versions
+        open_ranks(path, data, pattern or variant),
+        source=str(path),
+        caveat=caveat,
+        sha256=hashlib.sha256(data).hexdigest(),
+        versions=versions,
     )
 
 

@@ -58,7 +58,8 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's merges."""
-    expected = evidence.facts.spec.merges if evidence.facts.spec else None
+    reference = evidence.facts.spec or evidence.facts.ranking
+    expected = reference.merges if reference else None
     current = evidence.spec.merges
     if not expected or list(expected) == list(current or ()):
         return

@@ -10,7 +10,7 @@ from tokverify.commands.cli import main
 from tokverify.compare.convert import convert
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference
-from tokverify.sources.tiktoken.published import PUBLISHED, Published, digest_of, published_for
+from tokverify.sources.tiktoken.published import PUBLISHED, Published, digest_of, find_variant, published_for
 from tokverify.sources.tiktoken.reader import count_unmerged, list_merges, recover_merges
 from tokverify.sources.tokenizer_file import file_of, kind_of_model, read_spec
 from tokverify.spec import TokenType
@@ -224,6 +224,26 @@ def test_special_tokens_of_published_readers(name, count, some):
     special = PUBLISHED[name].special_tokens
     assert len(special) == count
     assert some.items() <= special.items()
+
+
+@pytest.mark.parametrize(
+    ("known", "model", "variant"),
+    [
+        ("llama3", "llama3", ""),
+        ("llama3", "llama3.0", "llama3.0"),
+        ("llama3", "llama3.1", "llama3.1"),
+        ("r50k_base", "gpt2", ""),
+        ("whisper", "whisper-large-v3", "whisper-large-v3"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_of_special_tokens_for_the_same_ranks_those_of_the_model_are_taken(known, model, variant, wrong):
+    entry = PUBLISHED[model]
+    tokens = [""] * (max(entry.special_tokens.values()) + 1)
+    for text, id in [*entry.special_tokens.items()][: -wrong or None]:
+        tokens[id] = text
+    assert find_variant(PUBLISHED[known], tokens) == variant
+    assert not find_variant(PUBLISHED[known], [])
 
 
 @pytest.mark.parametrize(

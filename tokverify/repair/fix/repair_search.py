@@ -180,8 +180,7 @@ class Candidates:
         """Whether all cases that decode differently do so because of what only the reference's decoder does."""
         if not measure.compared[DECODING] or self.blame(measure):
             return True
-        results = [result for result in measure.results if not is_generated(result.case)]
-        agreeing = [result for result in results if result.actual == result.expected]
+        agreeing = [result for result in measure.results if not is_generated(result.case) and not result.fails]
         # A verdict must not depend on what the repair has spent.
         budget = Budget(self._encodings)
         found = diagnose(spec, self._facts, agreeing, encoder=measure.encoder, budget=budget)

@@ -208,6 +208,29 @@ def digest_of(ranks: Mapping[bytes, int]) -> str:
     return digest.hexdigest()
 
 
+def find_variant(published: Published, tokens: Sequence[str]) -> str:
+    """Return the name of the entry for the same ranks of whose special tokens a model has the most.
+
+    Args:
+        published: The entry that is known by the digest of the ranks.
+        tokens: The model's tokens.
+
+    Returns:
+        The name; empty if no entry fits better than the known one.
+    """
+
+    def fits(name: str) -> tuple[int, bool]:
+        entry = PUBLISHED[name]
+        shared = sum(id < len(tokens) and tokens[id] == text for text, id in entry.special_tokens.items())
+        return shared, entry is published
+
+    alike = [
+        name for name, each in PUBLISHED.items() if (each.size, each.pattern) == (published.size, published.pattern)
+    ]
+    best = max(alike, key=fits, default="")
+    return "" if not best or PUBLISHED[best] is published else best
+
+
 def published_for(path: Path, pattern: str, ranks: Mapping[bytes, int]) -> Published:
     """Look up what belongs to a vocabulary.
 
