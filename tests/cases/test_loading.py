@@ -166,6 +166,7 @@ def test_shipped_languages_of_code(shipped: list[Case]):
     assert languages <= {case.id for case in select(shipped, suites=["code"])}
 
 
+@pytest.mark.slow
 def test_shipped_expectations_match_the_reference(shipped: list[Case], vocabs: Path):
     from tokenizers import Tokenizer
 

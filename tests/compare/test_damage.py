@@ -85,6 +85,7 @@ def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):
     assert report.diagnosis.explanations[0].kind == "pre"
 
 
+@pytest.mark.slow
 def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
     model, reference = write(tmp_path, pre_tokenizer=stages(SPLIT, byte_level(use_regex=False)), decoder=None)
     case = Case(id="two", suite="made", text="a b", add_special=False)

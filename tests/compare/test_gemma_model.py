@@ -37,6 +37,7 @@ def test_the_model_has_the_types_of_the_published_one(model_path):
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_the_model_agrees_with_itself_although_types_are_overridden(model_path, expected):
     report = verify_tokenizers(Encoder(read_spec(model_path), "gemma"), expected, load_cases())
     assert failing(report) == set()
@@ -45,6 +46,7 @@ def test_the_model_agrees_with_itself_although_types_are_overridden(model_path, 
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_markers_of_the_gguf_file_stay_control_tokens_in_a_repair(model_path, expected, spec_of, encoder_of):
     encoder, spec = encoder_of("gemma-3"), spec_of("gemma-3")
     report = verify_tokenizers(encoder, expected, load_cases())

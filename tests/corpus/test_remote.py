@@ -103,6 +103,7 @@ def test_what_is_not_in_s3(bucket):
     assert (tally.documents, list(tally.reasons)) == (0, ["the file does not exist"])
 
 
+@pytest.mark.slow
 def test_http_gives_the_same_result_as_local_files(folder, server):
     names = [path.name for path in sorted(folder.iterdir())]
     remote = find_files([f"{server.address}/{name}" for name in names])

@@ -130,6 +130,7 @@ class TestReferenceRanks:
         explained = explain(encoder, "aa", encoder)
         assert not explained.reference.has_merge_ranks
 
+    @pytest.mark.slow
     def test_ranks_of_a_tokenizer_json_stand_next_to_scores(self, encoder_of):
         from tokverify.references import load_reference
 

@@ -135,6 +135,7 @@ def test_a_configuration_that_cannot_be_read(tmp_path: Path):
     assert_refused([("run",)], run([("run",)], tmp_path), "permission denied")
 
 
+@pytest.mark.slow
 def test_a_home_directory_that_is_read_only_changes_no_result(tmp_path: Path, closed: Path):
     suite = tmp_path / "suite.yaml"
     suite.write_text("suite: s\ncases:\n  - {id: a, text: 'a\\tb'}\n")

@@ -179,6 +179,7 @@ def test_a_text_that_takes_too_long_is_an_error_and_ends_the_program(text):
     assert encode(tokenizer, "a") == [3]
 
 
+@pytest.mark.slow
 def test_a_daemon_that_keeps_the_pipes_does_not_hold_a_run_whose_program_exits(small):
     began = time.monotonic()
     assert encode_many(small, ["a", "exit with daemon", "b"]) == [

@@ -66,6 +66,7 @@ def location(request: pytest.FixtureRequest, tokenizer_json: Path) -> str:
 
 
 @pytest.mark.parametrize("language", ["javascript", pytest.param("rust", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_an_example_loads_a_large_vocabulary(request: pytest.FixtureRequest, vocabs: Path, language: str):
     program = [*request.getfixturevalue(language), str(vocabs / "gemma-3.tokenizer.json")]
     tokenizer = open_reference(f"command:{shlex.join(program)}").tokenizer

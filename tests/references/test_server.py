@@ -208,6 +208,7 @@ def test_a_server_that_closes_every_connection_ends_the_run(stand_in):
         tokenizer.encode_many(["a", "b", "c"], add_special=False, parse_special=True)
 
 
+@pytest.mark.slow
 def test_a_server_that_has_ended_ends_the_run(encoder):
     with StandIn(encoder) as running:
         tokenizer = load(request(running.address)).tokenizer

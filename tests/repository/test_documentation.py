@@ -162,6 +162,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_the_site_builds_and_loads_nothing_from_other_hosts(site: Path):
     html = {page.name: page.read_text("utf-8") for page in site.glob("*.html")}
     assert html.keys() >= {page.with_suffix(".html").name for page in PAGES}

@@ -132,6 +132,7 @@ def test_paths_in_a_submodule_are_relative_to_the_containing_repository(reposito
     assert f"::error file={path}," in tokverify(*command).stdout
 
 
+@pytest.mark.slow
 def test_several_models_can_be_verified_in_parallel(repository):
     shutil.copy(SAMPLE / "sample-broken.gguf", "twin.gguf")
     assert tokverify("init").exit_code == 0

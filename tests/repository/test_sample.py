@@ -25,6 +25,7 @@ def reference():
     return sentencepiece.SentencePieceProcessor(model_file=str(SAMPLE / "sample.tokenizer.model"))
 
 
+@pytest.mark.slow
 def test_the_script_reproduces_the_committed_files(tmp_path: Path):
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == NAMES

@@ -93,6 +93,7 @@ def test_without_models_and_configuration_the_command_fails():
     assert "name a MODEL, or configure models in tokverify.toml" in result.stderr
 
 
+@pytest.mark.slow
 def test_parts_in_which_everything_agrees_are_only_summarized():
     good, bad = (
         invoke("check", file, "-r", "sample.tokenizer.model").stdout for file in ("sample.gguf", "sample-broken.gguf")
@@ -170,6 +171,7 @@ def test_an_accepted_cause_does_not_hide_another_one_with_the_same_code(code: st
     assert f"sample-broken  {part} " in result.stdout
 
 
+@pytest.mark.slow
 def test_files_of_older_versions_are_read_and_converted_by_accept():
     arguments = ["sample-broken.gguf", "-r", "sample.tokenizer.model", *SPACES, "-q"]
     assert invoke("check", *arguments, "--baseline", "new.yaml", "--accept", "--reason", "waits").exit_code == 0

@@ -86,6 +86,7 @@ def test_a_weak_reference_is_mentioned_in_the_summary():
 
 
 @pytest.mark.process  # starts processes
+@pytest.mark.slow
 def test_parallel_and_serial_runs_give_the_same_output():
     configure("good", "absent", "broken", head='reports = ["json={name}.json"]')
     reports = []
@@ -194,6 +195,7 @@ def test_one_baseline_accepts_the_failures_of_several_models():
     assert "1 known" in result.stdout
 
 
+@pytest.mark.slow
 def test_only_what_failed_last_is_run_for_each_model():
     configure("good", "broken")
     run("-q")

@@ -122,6 +122,7 @@ def test_other_formats(data, tmp_path, formats):
     assert all("segmentation" in (tmp_path / name).read_text() for name in formats)
 
 
+@pytest.mark.slow
 def test_the_report_does_not_depend_on_how_the_work_is_divided(data, tmp_path, monkeypatch):
     whole = verify(BROKEN, data, "-f", "json").stdout
     assert verify(BROKEN, data, "-f", "json", "-j", 1).stdout == whole

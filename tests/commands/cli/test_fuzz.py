@@ -112,6 +112,7 @@ def test_an_error_does_not_change_the_saved_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_the_json_is_the_same_with_two_processes():
     options = ("--texts", "1500", "-f", "json", "--no-replay")
     first, second = (run(BROKEN, "-r", REFERENCE, *options, "-j", jobs) for jobs in "12")

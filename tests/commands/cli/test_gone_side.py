@@ -82,6 +82,7 @@ def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(en
         assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_learn_names_the_server_that_died(encoder, tmp_path):
     target = tmp_path / "learned.gguf"
     with MortalStandIn(encoder, 200) as server:
@@ -106,6 +107,7 @@ def test_what_was_compared_before_is_in_all_reports_of_a_run(encoder, tmp_path):
     assert "<error" in junit.read_text()
 
 
+@pytest.mark.slow
 def test_what_fuzz_has_tried_before_is_in_its_report(encoder):
     with MortalStandIn(encoder, 3000) as server:
         result = run("fuzz", MODEL, "-r", server.address, "--texts", "9000", "-f", "json")

@@ -39,6 +39,7 @@ def test_old_names_work_with_and_without_the_default_command(command):
     assert "missing.txt" in result.stderr
 
 
+@pytest.mark.slow
 def test_explain_shows_everything_with_the_old_name_as_with_the_new_one():
     text = "word " * 200
     full, verbose, short = (

@@ -76,6 +76,7 @@ def test_a_program_can_be_one_of_several_models():
 
 @pytest.mark.process
 @pytest.mark.parametrize("command", [["run", *CASES], ["audit"], ["check", *CASES]])
+@pytest.mark.slow
 def test_models_that_are_checked_at_the_same_time_have_the_same_report(command: list[str]):
     one, two = (invoke(*command, "models", "models/none.gguf", "-f", "json", "-j", jobs) for jobs in ("1", "2"))
     assert (one.exit_code, one.stdout) == (two.exit_code, two.stdout)

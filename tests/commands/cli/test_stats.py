@@ -91,6 +91,7 @@ def test_errors_take_one_line(arguments, message, tmp_path):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(vocabs, monkeypatch):
     page = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
     monkeypatch.chdir(vocabs)

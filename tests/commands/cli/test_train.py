@@ -249,6 +249,7 @@ def test_a_trace_shows_each_merge(run, tmp_path: Path):
     assert "  counts  (97, 97): 2, (97, 98): 1" in lines
 
 
+@pytest.mark.slow
 def test_the_checklist_of_the_cpp_tokenizer_is_shown(run, tmp_path: Path):
     from support.cpp_maker import CORPUS
 

@@ -198,6 +198,7 @@ def test_bad_input_gives_one_line(arguments, complaint):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_a_special_token_that_only_the_gguf_file_names_is_not_compared(tmp_path):
     path = tmp_path / "made.tokenizer.json"
     assert CliRunner().invoke(main, ["convert", str(GOOD), "-o", str(path), "--texts", "0"]).exit_code == 0

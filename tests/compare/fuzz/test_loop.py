@@ -131,6 +131,7 @@ def test_a_dropped_charsmap_entry_is_found(encoder_of, text):
 
 
 @pytest.mark.process  # starts processes
+@pytest.mark.slow
 def test_two_runs_are_the_same_and_with_two_processes(sample):
     broken = load_gguf(SAMPLE / "sample-broken.gguf")
     expected = load_reference(REFERENCE)

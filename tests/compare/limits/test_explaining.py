@@ -135,6 +135,7 @@ def test_another_version_of_unicode_is_a_limit_unless_the_pre_tokenizer_is_wrong
     assert_different(verify(replace(spec, pre="gpt-2"), path, texts))
 
 
+@pytest.mark.slow
 def test_a_pattern_that_llama_cpp_lacks_is_a_limit_only_with_the_nearest_name(tmp_path: Path):
     # No name of llama.cpp keeps exactly two digits together; `llama-bpe`, with three, is nearest in all else.
     pattern = LLAMA_3.replace("{1,3}", "{1,2}")

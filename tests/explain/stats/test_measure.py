@@ -148,6 +148,7 @@ def test_the_longest_tokens_are_measured_in_characters_without_runs():
     assert count_long(tokenizer, ids) == 2
 
 
+@pytest.mark.slow
 def test_real_tokenizers_of_all_kinds_are_opened(vocabs):
     names = ["gpt-2.gguf", "gpt-2.tokenizer.json", "llama-spm.tokenizer.model", "gpt-2.gguf"]
     subjects = open_subjects([str(vocabs / name) for name in names])

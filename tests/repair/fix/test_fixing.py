@@ -586,6 +586,7 @@ def test_a_flag_and_its_role_that_are_both_lost_are_restored_together():
     assert fix_exit_code(written(plan)) == 0
 
 
+@pytest.mark.slow
 def test_more_texts_than_one_round_can_show_are_verified_in_further_rounds():
     numbers = [str(number) for number in range(10_000, 12_000)]
     known = [*numbers, *dict.fromkeys(number[:end] for number in numbers for end in range(2, 5))]

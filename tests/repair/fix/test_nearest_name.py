@@ -19,6 +19,7 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": Tr
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_the_name_is_written_and_what_is_left_is_said(tmp_path: Path):
     spec = bpe_spec(MERGES, pre="gpt-4o")
     stages = {"type": "Sequence", "pretokenizers": [SPLIT, BYTE_LEVEL]}

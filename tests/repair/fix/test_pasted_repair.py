@@ -180,6 +180,7 @@ def test_the_pasted_command_repairs_the_file(files: tuple[str, str, str], format
     assert run("run", fixed, *options[1:])[0] == 0
 
 
+@pytest.mark.slow
 def test_the_pasted_command_of_the_gguf_package_repairs_the_file(files: tuple[str, str, str]):
     model, reference, suite = files
     Path(model).unlink()

@@ -106,6 +106,7 @@ def test_what_ids_reveal_is_told_apart_from_what_is_assumed():
     assert roles.declared == {}
 
 
+@pytest.mark.slow
 def test_a_reference_that_lists_types_is_asked_for_them():
     asked, probed = learn(Encoder(BPE)), learn(Bare(Encoder(BPE)))
     assert asked.encodings < probed.encodings
@@ -131,6 +132,7 @@ def test_a_tokenizer_of_no_known_kind_is_rejected():
         learn(Shifted(Encoder(BPE)))
 
 
+@pytest.mark.slow
 def test_merges_that_the_reference_lacks_are_left_out():
     spec = replace(BPE, merges=[merge for merge in MERGES if merge not in {"in g", "Ġ the"}])
     learned = learn(Bare(Encoder(spec))).spec
