@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
+from support.selection import slow_if
 from support.suite_file import ONE_CASE, complaints, write
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases, load_suites
@@ -89,7 +90,9 @@ BAD_SUITES = {
 }
 
 
-@pytest.mark.parametrize(("text", "line", "fragments"), BAD_SUITES.values(), ids=BAD_SUITES)
+@pytest.mark.parametrize(
+    ("text", "line", "fragments"), slow_if(lambda text, *_: len(text) > 1_000_000, BAD_SUITES.values()), ids=BAD_SUITES
+)
 def test_bad_suite(tmp_path: Path, text: str, line: int, fragments: list[str]):
     path = write(tmp_path, text)
     first = complaints(path)[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.selection import thinned
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 
@@ -48,7 +49,7 @@ def encoder_with(spec_of) -> Callable[[str], Encoder]:
     return build
 
 
-@pytest.mark.parametrize("name", sorted(PRE_TOKENIZERS.keys() - WITHOUT_GOLDEN))
+@pytest.mark.parametrize("name", thinned(2, sorted(PRE_TOKENIZERS.keys() - WITHOUT_GOLDEN)))
 def test_pre_tokenizer(shared: Path, encoder_with: Callable[[str], Encoder], name: str):
     assert list(differences(encoder_with(name), shared / "golden" / "pre" / f"{name}.jsonl")) == []
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.selection import thinned
 from support.spec_maker import BYTE, BYTE_ALPHABET, BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -26,7 +27,7 @@ def results(encoder: Encoder) -> list[str]:
     return list(map(str, encoder.encode_many([*PROBES, *ENDS], add_special=False, parse_special=True)))
 
 
-@pytest.mark.parametrize("pre", PRE_TOKENIZERS)
+@pytest.mark.parametrize("pre", thinned(3, PRE_TOKENIZERS))
 def test_every_pre_tokenizer_is_native_and_gives_the_same_ids(engine, pre):
     encoder = Encoder(replace(bpe_spec(MERGES), pre=pre))
     assert encoder.engine.name == engine

@@ -321,7 +321,7 @@ class TestReference:
         assert [stage.outcome for stage in divergence.stages] == [StageOutcome.SAME, *[StageOutcome.DIFFERS] * 3]
 
     def test_equal_ids_have_no_divergence(self, encoder_of, vocabs):
-        for name, text in [("gpt-2", "Hello  world 123"), ("gemma-3", "word   with <table>"), ("llama-spm", "a <s> b")]:
+        for name, text in [("gpt-2", "Hello  world 123"), ("llama-spm", "a <s> b")]:
             assert self.compare(encoder_of, vocabs, name, text).first is None
 
     def test_bert_diverges_at_the_normalization(self, encoder_of, vocabs):

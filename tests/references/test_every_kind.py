@@ -14,6 +14,7 @@ import pytest
 from support.every_kind import KINDS, SERVER_KINDS, STORE_KINDS, Opened, Place, files_of, open_kind
 from support.hostile_ids import HOSTILE_IDS
 from support.paths import ROOT
+from support.selection import thinned
 from tokverify.case import Case
 from tokverify.compare.consistency import check_consistency
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
@@ -213,7 +214,7 @@ def test_a_hostile_response_is_an_error_of_one_text_in_one_line(opened, text):
 
 
 @pytest.mark.parametrize("place", [_parameter(name) for name in READING], indirect=True)
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", thinned(3, DAMAGES))
 def test_a_hostile_file_is_an_error_in_one_line_or_still_a_tokenizer(place, damage):
     name, where = place
     location = KINDS[name].locate(where)

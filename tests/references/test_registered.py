@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify import tokenizer as protocols
 from tokverify.commands.cli import main
 from tokverify.errors import EncodeError, TokverifyError
@@ -180,7 +181,7 @@ def package(install_reference: Callable[[str, str, str], None]) -> None:
 
 
 @pytest.mark.usefixtures("package")
-@pytest.mark.parametrize("how", ["raises", "none", "huge"])
+@pytest.mark.parametrize("how", thinned(3, ["raises", "none", "huge"]))
 @pytest.mark.parametrize("name", [*CORE, "encode_many", "decode_many", "pieces", "token_types", "declared_spec"])
 def test_commands_with_a_broken_package(name, how):
     location = f"broken:{REFERENCE}|{name}|{how}"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.selection import thinned
 from tokverify.errors import TokverifyError
 from tokverify.system.worker_pool import worker_pool
 
@@ -59,7 +60,7 @@ def test_an_error_does_not_wait_for_running_work():
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("work", [BUSY, IDLE], ids=["busy", "idle"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", thinned(2, [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]))
 @pytest.mark.parametrize("to_all", [False, True], ids=["", "to all of the terminal"])
 def test_no_process_is_left_behind(tmp_path: Path, work: str, number: int, to_all: bool):
     (tmp_path / "program.py").write_text(PROGRAM)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from support.gguf_maker import make_gguf, string
 from support.hostile import FORBIDDEN
+from support.selection import thinned
 from support.spec_maker import bpe_spec
 from tokverify.commands.cli import main
 from tokverify.render.kinds import FORMATS
@@ -121,7 +122,7 @@ def test_table(tmp, arguments, exit_code, stdout, stderr):
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("name", FORMATS["chat"])
+@pytest.mark.parametrize("name", thinned(3, FORMATS["chat"]))
 def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]
     path = tmp / "saved.json"

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from support.hostile_piece import COMMANDS, fill
 from support.markdown_reading import shown
+from support.selection import thinned
 from tokverify.commands.cli import main
 
 PIECE = "<|a\\b\n\x1bc|>"
@@ -28,7 +29,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", thinned(2, COMMANDS))
 def test_a_token_is_shown_escaped_once(directory: Path, monkeypatch: pytest.MonkeyPatch, command: str):
     monkeypatch.chdir(directory)
     monkeypatch.setenv("COLUMNS", "1000")

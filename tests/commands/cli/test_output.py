@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from support.program import list_commands
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.commands.cli.output import ReportFile, ReportOptions
 from tokverify.commands.cli.stream import render_options
@@ -185,7 +186,7 @@ def required_arguments(name: str) -> list[str]:
     return missing or ["absent"]
 
 
-@pytest.mark.parametrize("name", report_commands())
+@pytest.mark.parametrize("name", thinned(4, report_commands()))
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_no_report_is_written_to_a_file_named_like_another_format(tmp_path: Path, name: str, suffix: str):
     formats = report_commands()[name]

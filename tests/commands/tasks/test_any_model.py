@@ -89,6 +89,7 @@ def test_equal_tokenizers_agree_in_both_directions(sides):
 
 
 @pytest.mark.parametrize("sides", [_parameter(kind) for kind in KINDS], indirect=True)
+@pytest.mark.slow
 def test_a_planted_difference_is_found_in_both_directions(sides):
     broken = open_subject(f"gguf:{SAMPLE / 'sample-broken.gguf'}")
     there, back = in_both_directions(*sides, broken, CASES)

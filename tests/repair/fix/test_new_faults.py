@@ -46,7 +46,7 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
 @pytest.mark.parametrize(
     ("id", "bare"),
     thinned(
-        3,
+        5,
         [
             ("made-spm: chat template lost", False),
             ("made-unigram: BOS on", False),
