@@ -193,7 +193,7 @@ class Opened:
     @cached_property
     def ranking(self) -> TokenizerSpec | None:
         """A specification with the scores or merges by which the reference ranks pieces."""
-        return read_ranking(self.tokenizer) if self.tokenizer else None
+        return read_ranking(self.tokenizer, self.document) if self.tokenizer else None
 
     @cached_property
     def lists_all_tokens(self) -> bool:

@@ -120,6 +120,8 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
     if scores is None or not actual.settings.family.ranking.uses_scores:
         return []
     ids, ordinary = actual.settings.ids, _find_ordinary(actual, declared)
+    if _has_scores(actual, declared, ordinary):
+        return []
     if actual.settings.family.ranking is Ranking.SCORE_SUM:
         pairs = enumerate(zip(scores, declared.scores or (), strict=False))
         return [id for id, (ours, theirs) in pairs if ours != theirs and id in ordinary]
@@ -131,6 +133,15 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
         keys += [(-scores[id], place) for place, id in enumerate(normal)]
         ranked += normal
     return sorted(ranked[index] for index in find_moved(keys))
+
+
+def _has_scores(actual: Encoder, declared: TokenizerSpec, ids: Iterable[int]) -> bool:
+    """Whether the tokens with these ids have the texts and scores that the reference declares."""
+    if declared.scores is None:
+        return False
+    ours = list(zip(actual.settings.pieces, actual.spec.scores or (), strict=False))
+    theirs = list(zip(declared.tokens, declared.scores, strict=False))
+    return ours == theirs or all(id < len(theirs) and ours[id] == theirs[id] for id in ids)
 
 
 def _find_ordinary(actual: Encoder, declared: TokenizerSpec) -> set[int]:

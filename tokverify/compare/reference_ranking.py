@@ -24,6 +24,7 @@ from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, Patter
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
+    from tokverify.sources.huggingface.document import Document
 
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
 _SHARED = 8
@@ -62,30 +63,34 @@ def ranks_alike(actual: Encoder, expected: Tokenizer, *, thorough: bool = False)
     if ranking is Ranking.SCORE_SUM:
         theirs = _unigram_scores(expected.tokenizer_json())
         return theirs is None or theirs == array("f", (spec.scores or ())[: len(theirs)])
-    return not ranking.uses_scores or spec.scores is None or (not thorough and _descends(actual, spec.scores))
+    return not ranking.uses_scores or spec.scores is None or (not thorough and descends(actual, spec.scores))
 
 
-def read_ranking(expected: Tokenizer) -> TokenizerSpec | None:
-    """Return a specification with the tokens of a reference, and its scores or merges; None if it exposes neither."""
+def read_ranking(expected: Tokenizer, document: Document | None = None) -> TokenizerSpec | None:
+    """Return a specification with the tokens of a reference, and its scores or merges; None if it exposes neither.
+
+    `document` is its tokenizer.json, if that was parsed before.
+    """
     try:
         if isinstance(expected, Declaring):
             return expected.declared_spec()
         if isinstance(expected, PatternHolding):
             return _read_ranks(expected)
-        return _read_document(expected.tokenizer_json(), expected) if isinstance(expected, DocumentHolding) else None
+        data = expected.tokenizer_json() if isinstance(expected, DocumentHolding) else None
+        return None if data is None else _read_document(data, expected, document)
     except GoneError:
         raise
     except TokverifyError:
         return None
 
 
-def _read_document(data: bytes, expected: Tokenizer) -> TokenizerSpec | None:
+def _read_document(data: bytes, expected: Tokenizer, document: Document | None) -> TokenizerSpec | None:
     from tokverify.sources.huggingface.bpe import read_merges
     from tokverify.sources.huggingface.document import parse
 
     if scores := _unigram_scores(data):
         return TokenizerSpec(model="t5", tokens=pieces_of(expected)[: len(scores)], scores=scores)
-    document = parse(data, expected.name, {})
+    document = document or parse(data, expected.name, {})
     if document.model_type != "BPE":
         return None
     merges = list(map(" ".join, read_merges(document)))
@@ -130,7 +135,7 @@ def _arrays(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object] | N
     return (spec.merges,) if ranking is Ranking.MERGE_RANK else (spec.scores, spec.merges)
 
 
-def _descends(actual: Encoder, scores: Sequence[float]) -> bool:
+def descends(actual: Encoder, scores: Sequence[float]) -> bool:
     """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share."""
     is_normal = actual.settings.attributes.translate(_IS_NORMAL)
     module = usable_native_module()

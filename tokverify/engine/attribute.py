@@ -173,9 +173,11 @@ class Attributes:
         """
         size = 0
         decoded = frozenset(filter(decodes, set(self.values)))
-        for id, piece in enumerate(self._pieces if decoded else ()):
-            if len(piece) <= _SHORT or self.values[id] not in decoded:
+        lengths = enumerate(map(len, self._pieces if decoded else ()))
+        for id in [id for id, length in lengths if length > _SHORT]:
+            if self.values[id] not in decoded:
                 continue
+            piece = self._pieces[id]
             size += count_placeholders(piece) * len(piece)
             if size > MAX_PLACEHOLDER_CHARACTERS:
                 problem = "and others contain so many characters outside the GPT-2 alphabet that they would decode to"

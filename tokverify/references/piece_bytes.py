@@ -83,12 +83,16 @@ def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _byte_level_decoder() -> PieceBytes:
-    bytes_of = {ord(character): byte for byte, character in byte_alphabet().items()}
+    bytes_of = {ord(character): chr(byte) for byte, character in byte_alphabet().items()}
+    # Other characters of Latin-1 would look like bytes.
+    table = {**dict.fromkeys(range(0x100), "\uffff"), **bytes_of}
 
     def decode(piece: str) -> bytes:
-        # A piece with a character outside the alphabet represents itself, as in the library's decoder.
-        codes = [bytes_of.get(ord(character)) for character in piece]
-        return _encode(piece) if None in codes else bytes(code for code in codes if code is not None)
+        try:
+            return piece.translate(table).encode("latin-1")
+        except UnicodeEncodeError:
+            # A piece with a character outside the alphabet represents itself, as in the library's decoder.
+            return _encode(piece)
 
     return decode
 

@@ -109,9 +109,13 @@ class SentencePieceTokenizer:
     @cached_property
     def control_texts(self) -> frozenset[str]:
         """The texts of the control tokens and the unknown token, which are plain text inside a text."""
+        return frozenset(map(self.piece, self._named_ids))
+
+    @cached_property
+    def _named_ids(self) -> Sequence[int]:
+        """The ids of the control tokens and the unknown token, which represent their own names."""
         is_control, is_unknown = self._processor.is_control, self._processor.is_unknown
-        ids = [id for id in range(self.vocab_size) if is_control(id) or is_unknown(id)]
-        return frozenset(map(self.piece, ids))
+        return [id for id in range(self.vocab_size) if is_control(id) or is_unknown(id)]
 
     @cached_property
     def added_texts(self) -> list[str]:
@@ -130,12 +134,17 @@ class SentencePieceTokenizer:
         A control or unknown token represents its own name, as on the other side of a comparison, although the
         library decodes it differently.
         """
-        piece = self.piece(id)
-        if not piece or self._processor.is_control(id) or self._processor.is_unknown(id):
-            return piece.encode()
-        if self._processor.is_byte(id) and (byte := BYTE_PIECE.fullmatch(piece)):
-            return bytes([int(byte[1], 16)])
-        return piece.replace("▁", " ").encode()
+        return self._token_bytes[id] if 0 <= id < self.vocab_size else b""
+
+    @cached_property
+    def _token_bytes(self) -> Sequence[bytes]:
+        represented = [piece.replace("▁", " ").encode() for piece in self.pieces]
+        for id in self._named_ids:
+            represented[id] = self.pieces[id].encode()
+        for id, piece in enumerate(self.pieces):
+            if piece.startswith("<0x") and self._processor.is_byte(id) and (byte := BYTE_PIECE.fullmatch(piece)):
+                represented[id] = bytes([int(byte[1], 16)])
+        return represented
 
 
 def load(place: os.PathLike[str]) -> FoundReference:

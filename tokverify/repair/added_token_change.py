@@ -52,12 +52,12 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
-    types = converted_types(reference, map(TokenType, types_of(reference)), facts)
+    types = converted_types(reference, types_of(reference), facts)
     return _append(spec, reference.tokens[start:], types[start:], scores)
 
 
 def _replaced_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> dict[int, TokenPatch]:
-    types, expected_types = types_of(spec), converted_types(reference, map(TokenType, types_of(reference)), facts)
+    types, expected_types = types_of(spec), converted_types(reference, types_of(reference), facts)
     patches: dict[int, TokenPatch] = {}
     for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
         if text != expected and type_effect(types[id], spec) != type_effect(expected_types[id], spec):

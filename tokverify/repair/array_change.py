@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.ranking_difference import moved_tokens
+from tokverify.compare.reference_ranking import descends
 from tokverify.engine.family import Ranking
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
@@ -16,6 +17,7 @@ from tokverify.text.sequence import common_length
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
     from tokverify.repair.evidence import Evidence
 
 _NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
@@ -85,6 +87,8 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     if reference is None or spec.merges or len(reference.tokens) != len(spec.tokens):
         return
     if reference.scores is not None and list(reference.scores) != list(spec.scores or ()):
+        if evidence.encoder and _ranks_alike(evidence.encoder, reference):
+            return
         expected, description = list(reference.scores), "the reference's scores"
     elif reference.scores is None and reference.merges:
         expected, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
@@ -96,6 +100,13 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         cost=cost.discount(cost.SCORES, confirmed=True),
         transform=lambda spec: replace(spec, scores=expected),
     )
+
+
+def _ranks_alike(actual: Encoder, reference: TokenizerSpec) -> bool:
+    """Whether only the order of scores matters, and they descend with the ids on both sides."""
+    if actual.settings.family.ranking is not Ranking.SCORE:
+        return False
+    return all(scores is not None and descends(actual, scores) for scores in (actual.spec.scores, reference.scores))
 
 
 def _compare_scores(evidence: Evidence, expected: Sequence[float]) -> str:

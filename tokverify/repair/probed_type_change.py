@@ -15,7 +15,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, to_types
 from tokverify.texts.token_text import is_converted_control
 from tokverify.tokenizer import Tokenizer
 
@@ -135,7 +135,7 @@ class Probing:
         probed = self._probe(spec)
         if probed is None or sum(type in _MATCHED for type in probed.types) > _MOST_MATCHED * len(probed.types):
             return None
-        ours = [TokenType(type) for type in spec.types or [TokenType.NORMAL.value] * len(spec.tokens)]
+        ours = to_types(spec.types or [TokenType.NORMAL] * len(spec.tokens))
         return [
             self._choose(own, TokenType(probed.types[id]), id, probed) if id < len(probed.types) else own
             for id, own in enumerate(ours)

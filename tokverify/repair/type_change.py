@@ -10,6 +10,7 @@ from tokverify.compare.marker_type import find_marker_types
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
+from tokverify.engine.piece_index import index_pieces
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import (
@@ -23,7 +24,7 @@ from tokverify.repair.token_patch import (
     set_type,
     types_of,
 )
-from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
 from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     if reference is None or reference.types is None:
         return _differing_types(evidence)
     unknown = evidence.facts.special_ids.get("unk", -1)
-    expected = converted_types(evidence.spec, map(TokenType, reference.types), evidence.facts)
+    expected = converted_types(evidence.spec, reference.types, evidence.facts)
     pairs = enumerate(zip(types_of(evidence.spec), expected, strict=False))
     differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
     # Converters write either of the two for `<unk>`, so this alone is no fault.
@@ -101,7 +102,7 @@ def _all_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy all types from the reference: a file without types also lacks those that no case shows."""
     declared = (evidence.facts.spec.types if evidence.facts.spec else None) or ()
     patches: dict[int, TokenPatch] = {}
-    for id, type in enumerate(converted_types(evidence.spec, map(TokenType, declared), evidence.facts)):
+    for id, type in enumerate(converted_types(evidence.spec, declared, evidence.facts)):
         if type != TokenType.NORMAL:
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     if patches:
@@ -219,22 +220,21 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
     return is_control and type == TokenType.USER_DEFINED and not evidence.facts.parses_special
 
 
-def converted_types(spec: TokenizerSpec, types: Iterable[TokenType], facts: Opened) -> list[TokenType]:
+def converted_types(spec: TokenizerSpec, types: Iterable[int], facts: Opened) -> list[TokenType]:
     """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
 
     As user-defined tokens, they would also be matched in what the users of a model write, who could forge them. A file
     that types most of them as the reference does was not made by that converter, and is left so.
     """
     if facts.is_gguf:
-        return list(types)
-    converted = list(types)[: len(spec.tokens)]
-    pairs = enumerate(zip(converted, spec.tokens, strict=False))
-    marked = [id for id, (type, text) in pairs if type is TokenType.USER_DEFINED and is_converted_control(text)]
+        return to_types(types)
+    converted = to_types(types)[: len(spec.tokens)]
+    marked = [id for id in ids_of_type(converted, TokenType.USER_DEFINED) if is_converted_control(spec.tokens[id])]
     own = Counter(types_of(spec)[id] for id in marked if spec.types)
     if own[TokenType.USER_DEFINED] > own[TokenType.CONTROL]:
         return converted
     # The converter excepts some of Gemma 4's.
-    texts = {text: id for id, text in enumerate(spec.tokens)} if marked else {}
+    texts = index_pieces(spec.tokens) if marked else {}
     kept = {text for _, text, type in find_marker_types(texts) if type is TokenType.USER_DEFINED}
     for id in marked:
         if spec.tokens[id] not in kept:
@@ -250,13 +250,13 @@ def _reference_types(evidence: Evidence) -> list[TokenType] | None:
 def _listed_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
     if facts.gguf_spec is not None and facts.gguf_spec.types is not None:
-        return [TokenType(type) for type in facts.gguf_spec.types]
+        return to_types(facts.gguf_spec.types)
     is_read_alike = facts.spec is not None and (depends_on_types(spec) or facts.spec.model == spec.model)
     if facts.added_tokens is not None and not is_read_alike:
         added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
         return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:
-        return [TokenType(type) for type in facts.spec.types]
+        return to_types(facts.spec.types)
     return None
 
 

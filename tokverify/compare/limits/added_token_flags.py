@@ -44,7 +44,8 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         return
     flags: dict[int, MatchFlags] = {}
     differing: list[int] = []
-    by_name = _flags_by_name(sides.spec)
+    strips = any(entry.get("lstrip") or entry.get("rstrip") for entry in document.added_tokens)
+    by_name = _flags_by_name(sides.spec) if strips else {}
     for entry in document.added_tokens:
         token = sides.added.get(entry["id"])
         if token is None or token.text != entry["content"]:

@@ -11,7 +11,7 @@ from tokverify.repair.token_patch import types_of
 from tokverify.repair.type_change import converted_types
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.target_text import ids_in
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _declared_ids(new: TokenizerSpec, facts: Opened) -> set[int]:
     if reference is None:
         return set()
     expected_types = types_of(reference)
-    converted = converted_types(new, map(TokenType, expected_types), facts)
+    converted = converted_types(new, expected_types, facts)
     rows = zip(new.tokens, types_of(new), reference.tokens, expected_types, converted, strict=False)
     return {id for id, (text, type, expected, *types) in enumerate(rows) if text == expected and type in types}
 

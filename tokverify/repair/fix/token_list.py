@@ -18,7 +18,7 @@ from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.token_text import is_padded
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TokenList:
         declared = self._facts.gguf_spec
         if declared is None or declared.types is None:
             return _resolve(declared)
-        types = converted_types(declared, map(TokenType, declared.types), self._facts)
+        types = converted_types(declared, declared.types, self._facts)
         return _resolve(replace(declared, types=types))
 
     @cached_property
