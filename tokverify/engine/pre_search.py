@@ -33,7 +33,7 @@ PROBES = (
     "0 12 345 6789 1234567890 12345678901 3.14 1,234,567.89 v1.2.3 x86 2nd  1   22",
     "½ ⅓ ²³ ٣٤٥٦ Ⅷ",
     "foo_bar fooBar FOOBar camelCaseWord XMLHttpRequest iPhone ABC abc Abc aBc",
-    "(a) [b] {c} <d> a+b=c $5 5$ #tag @me x^2 ~y |z| `code` ``` a/b//c \\n http://a.b/c?d=e&f",
+    "(a) [b] {c} <d> a+b=c $5 5$ #tag @me x^2 ~y |z| `code`. ``` a/b//c \\n http://a.b/c?d=e&f",
     "!!! ... ?! ---===*** \n!!\n ;;\n\n ://\n /\n//\nword.\n\nNext (x)\n",
     "a-b - c e- --f .g h. ,i j,k 'x' \"y\" «z» €5 £ ± × © ™ ° § ¡ ¿",
     "naïve café e\u0301x a\u0300\u0301",

@@ -503,6 +503,24 @@ def test_the_converter_s_name_is_the_nearest_although_another_splits_more_texts_
     assert read_spec_of(path).pre == "kimi-k2"
 
 
+def test_the_stages_of_falcon_have_the_name_falcon_although_llama_cpp_splits_no_characters(tmp_path: Path):
+    # Its stages look for digits in the characters of bytes: ¹ is one of the bytes of U+2E4E, and is split off. By
+    # `default`, more texts are split alike, but merges tell the difference.
+    spec = bpe_spec(["Ġ Â", "Ġ â", "` ."], {}, pre="falcon")
+    stages = [
+        {"type": "Punctuation", "behavior": "Contiguous"},
+        {**BYTE_LEVEL, "use_regex": True},
+        {"type": "Digits", "individual_digits": False},
+        {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
+    ]
+    document = bpe_document(spec, pre_tokenizer={"type": "Sequence", "pretokenizers": stages})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    texts = (" ½", "`.", " \u2e4e", "a 1234")
+    assert_limit(verify(spec, path, texts), "TL012")
+    assert_different(verify(replace(spec, pre="default"), path, texts))
+    assert read_spec_of(path).pre == "falcon"
+
+
 @pytest.mark.parametrize("type", [NORMAL, USER_DEFINED])
 def test_a_run_of_markers_that_the_reference_matches_is_a_limit_whatever_its_type(tmp_path: Path, type: int):
     # Merges make the same token of spaces; of a literal run, they take the space beside it, too.

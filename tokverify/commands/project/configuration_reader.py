@@ -19,6 +19,7 @@ from tokverify.compare.fail_on import parse_fail_on
 from tokverify.engine.build import parse_build
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
+from tokverify.references import is_location
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import is_remote, is_stored
 from tokverify.system.relative_path import relative_path
@@ -135,6 +136,8 @@ class _Reader:
 
     def model(self, value: object, key: str) -> FromFile:
         text = self.string(value, key)
+        if is_location(text) and not is_stored(text):
+            return self.reference(value, key)
         if not is_stored(text):
             text = relative_path(self.path.parent / text)
         location = FromFile(text, self._origin(key))

@@ -19,6 +19,7 @@ from tokverify.references.file import FILE_REFERENCES
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import special_texts, template_fields
+from tokverify.sources.huggingface.bpe import split_probes as split_document_probes
 from tokverify.sources.huggingface.document import load_around
 from tokverify.sources.huggingface.document import parse as parse_json
 from tokverify.sources.huggingface.vocabulary_files import build_document
@@ -109,7 +110,9 @@ def _open_document(path: Path, kind: str, content: bytes) -> Source:
         return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
     spec = replace(spec, **template_fields(path))
-    return Source(path, kind, spec, found, losses, None, lambda: deepcopy(outline), reopen)
+    is_byte_level = any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer)
+    probes = split_document_probes(document) if is_byte_level else None
+    return Source(path, kind, spec, found, losses, probes, lambda: deepcopy(outline), reopen)
 
 
 def _open_sentencepiece(path: Path) -> Source:

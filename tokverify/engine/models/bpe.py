@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
-from tokverify.engine.byte_level import to_byte_level
+from tokverify.engine.byte_level import spell_bytes, to_byte_level
 from tokverify.engine.models.boundary import split_parts
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
@@ -22,7 +22,7 @@ from tokverify.engine.pre_tokenizer import PreTokenizer, Splitter, splitter
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, Taken, Whole, Word
 from tokverify.errors import EncodeError
-from tokverify.text.utf8 import encode_leniently
+from tokverify.text.utf8 import encode_leniently, to_bytes
 from tokverify.text.wording import short_repr
 
 
@@ -38,6 +38,8 @@ class Bpe:
     def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
         self._pre_tokenizer = pre_tokenizer
         self._pre_tokens = split or splitter(pre_tokenizer)
+        # Another tokenizer may split the bytes of a character; llama.cpp reads surrogates instead.
+        self._to_byte_level = _spell_lone_bytes if split else to_byte_level
 
     def with_pre_tokenizer(
         self,
@@ -100,7 +102,7 @@ class Bpe:
         return [self._ids.get(self._spell(byte)) for byte in encode_leniently(symbol)]
 
     def _encode_pre_token(self, pre_token: str) -> tuple[int, ...]:
-        word = to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
+        word = self._to_byte_level(pre_token) if self._pre_tokenizer.byte_level else pre_token
         if self._is_whole(word) and word in self._ids:
             return (self._ids[word],)
         symbols = list(word)
@@ -127,6 +129,10 @@ class Bpe:
         if self._pre_tokenizer.byte_level:
             return bytes([byte]).decode("utf-8", "surrogateescape")
         return f"<0x{byte:02X}>"
+
+
+def _spell_lone_bytes(pre_token: str) -> str:
+    return spell_bytes(to_bytes(pre_token))
 
 
 def _trace_inserted_spaces(text: str, pre_tokens: Sequence[str]) -> Rewriting:

@@ -18,7 +18,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
 from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
-from tokverify.sources.nearest_pattern import nearest_names, probe_texts
+from tokverify.sources.nearest_pattern import nearest_names, probe_texts, split_bytes
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.text.wording import short_repr
@@ -69,9 +69,7 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
     Raises:
         UnsupportedError: If there is none.
     """
-    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
-        pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
-        pre_tokens = [[piece for piece, _ in pre_tokenize(text)] for text in PROBES]
+    pre_tokens = split_probes(document)
     matching = find_matching_names(pre_tokens)
     names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
     if names:
@@ -89,13 +87,23 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
     raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
 
 
+def split_probes(document: Document) -> list[list[str]]:
+    """Split `PROBES` into the pre-tokens of byte-level BPE, written in the GPT-2 alphabet.
+
+    Raises:
+        UnsupportedError: If the library cannot split one.
+    """
+    with raised_as(UnsupportedError, f"{document.source}: pre_tokenizer: cannot split a text", quietly=True):
+        pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
+        return [[piece for piece, _ in pre_tokenize(text)] for text in PROBES]
+
+
 def splitter_of(document: Document) -> Callable[[str], list[str]]:
     """Return the function that splits a text into the pre-tokens of byte-level BPE."""
-    pre_tokenize = document.library.pre_tokenizer.pre_tokenize_str
 
     def split(text: str) -> list[str]:
         with raised_as(EncodeError, f"{document.source}: pre_tokenizer: cannot split this text", quietly=True):
-            return [text[start:end] for _, (start, end) in pre_tokenize(text)]
+            return split_bytes(document.library.pre_tokenizer, text)
 
     return split
 
