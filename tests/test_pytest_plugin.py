@@ -111,6 +111,7 @@ def test_every_case_of_every_model_is_collected_from_anywhere(pytester, monkeypa
 
 
 @pytest.mark.parametrize("file", thinned(2, TABLES))
+@pytest.mark.slow
 def test_workers_of_xdist_collect_the_same(pytester, monkeypatch, file):
     pytest.importorskip("xdist")
     lay_out(pytester, file)

@@ -90,6 +90,7 @@ def test_a_reference_whose_pattern_takes_exponential_time(tmp_path: Path, comman
 
 
 @pytest.mark.parametrize("id", thinned(6, ["9" * 5000, "1" * 12, "-1", "\u0663", "1e3", ""]))
+@pytest.mark.slow
 def test_an_added_token_with_an_id_that_is_none(tmp_path: Path, id: str):
     path = ranks_file(tmp_path / "qwen.tiktoken", b"ab")
     config = {"added_tokens_decoder": {id: {"content": "<|end|>"}}}

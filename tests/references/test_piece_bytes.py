@@ -77,6 +77,7 @@ def test_pieces_that_are_stored_in_another_way_are_not_recognized(pieces):
     ),
 )
 @pytest.mark.parametrize("are_typed", [True, False], ids=["typed", "untyped"])
+@pytest.mark.slow
 def test_the_storage_of_real_vocabularies_is_recognized(vocabs: Path, name: str, are_typed: bool):
     encoder = load_gguf(vocabs / f"{name}.gguf")
     types = encoder.token_types()

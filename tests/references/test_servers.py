@@ -164,6 +164,7 @@ def test_a_text_with_a_control_token_is_compared_with_parse_special_on(start, en
 
 
 @pytest.mark.parametrize("command", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
+@pytest.mark.slow
 def test_a_difference_is_found_diagnosed_and_shown_with_the_texts_of_the_server(start, command):
     address = start("vllm").address
     report = json.loads(
@@ -176,7 +177,9 @@ def test_a_difference_is_found_diagnosed_and_shown_with_the_texts_of_the_server(
     assert "USER_DEFINED" in report["diagnosis"]["explanations"][0]["sentence"]
 
 
-@pytest.mark.parametrize("arguments", [["audit", MODEL, "-r"], ["stats", MODEL, "--model"], ["diff", MODEL]])
+@pytest.mark.parametrize(
+    "arguments", thinned(3, [["audit", MODEL, "-r"], ["stats", MODEL, "--model"], ["diff", MODEL]])
+)
 def test_other_commands_do_not_mistake_a_hidden_vocabulary_for_an_empty_one(start, arguments):
     result = CliRunner().invoke(main, [*arguments, start("vllm").address, "-f", "json"], catch_exceptions=False)
     assert "does not list its tokens" in result.output
@@ -196,7 +199,9 @@ def test_texts_are_compared_with_a_server_that_does_not_list_its_tokens_on_eithe
         assert outcomes[Level.TEXT] is (Outcome.VALID if kind in DECODING else Outcome.UNKNOWN)
 
 
-@pytest.mark.parametrize("arguments", [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
+@pytest.mark.parametrize(
+    "arguments", thinned(2, [["run", "--suite", "seed"], ["fuzz", "--texts", "60", "--no-replay"]])
+)
 @pytest.mark.parametrize("kind", thinned(2, ["vllm", "ovms"]))
 def test_a_server_that_does_not_list_its_tokens_is_the_model(start, kind, arguments):
     address = start(kind).address

@@ -82,7 +82,7 @@ def write(path, template):
     ("fail_on", "exit_code"),
     [(None, 1), ("error", 0), ("warning", 1), ("decoding", 1), ("decoding,error", 0), ("none", 0)],
 )
-@pytest.mark.parametrize("is_configured", [False, True])
+@pytest.mark.parametrize("is_configured", thinned(2, [False, True]))
 def test_what_fails_can_be_chosen(tmp_path, monkeypatch, fail_on: str | None, exit_code: int, is_configured: bool):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "warned.gguf", TEMPLATE.replace("{% if add", "{% if false and add"))

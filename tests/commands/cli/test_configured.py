@@ -117,6 +117,7 @@ def test_each_model_gets_its_own_reports():
     assert "the reports are in good.xml, good.json, broken.xml, broken.json" in result.stderr
 
 
+@pytest.mark.slow
 def test_configured_report_paths_are_relative_to_the_configuration(directory, monkeypatch):
     configure("good", "broken", head='reports = ["junit={name}.xml"]')
     (directory / "deep").mkdir()
@@ -147,6 +148,7 @@ def test_one_report_file_is_about_all_models(head, arguments, place):
     assert Path(place).is_file()
 
 
+@pytest.mark.slow
 def test_command_line_options_override_the_configuration(directory):
     configure("good", "broken", head='reports = ["junit={name}.xml"]', tags=["white"])
     assert run("-q").exit_code == 1

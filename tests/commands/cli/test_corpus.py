@@ -61,6 +61,7 @@ def test_a_correct_model(data):
     assert result.stdout.splitlines()[-1] == "80 documents, 660 bytes: all agree"
 
 
+@pytest.mark.slow
 def test_documents_that_only_a_limit_explains(tmp_path):
     # é is one token in NFC, and llama.cpp does not normalize; the merges decide about "abc".
     spec = bpe_spec(["Ã ©", "a b", "b c"])
@@ -262,6 +263,7 @@ def test_results_without_excerpts_cannot_be_distilled(data, tmp_path):
     assert not (tmp_path / "suite.yaml").exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_for_results_does_not_end_the_run(data, tmp_path, monkeypatch):
     whole = verify(BROKEN, data, "-f", "json").stdout
     written = []

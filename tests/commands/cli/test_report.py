@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from support.paths import ROOT
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.render.kinds import FORMATS
 
@@ -275,7 +276,7 @@ def test_report_diff_lists_what_changed_between_two_runs(saved: Path, tmp_path: 
 # Baselines
 
 
-@pytest.mark.parametrize("name", ["known.yaml", "known.json"])
+@pytest.mark.parametrize("name", thinned(2, ["known.yaml", "known.json"]))
 def test_the_life_of_a_baseline(tmp_path: Path, name: str):
     path = tmp_path / name
     update = [*BAD_RUN, "-q", "--baseline", path, "--accept"]
@@ -324,7 +325,7 @@ def test_known_failures_neither_stop_a_run_nor_are_diagnosed(tmp_path: Path):
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", thinned(2, ["2", "1"]))
 def test_models_that_share_a_baseline_keep_each_others_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
 ):

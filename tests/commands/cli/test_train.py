@@ -104,6 +104,7 @@ def test_two_runs_give_the_same_files_which_verify(run, tmp_path: Path, argument
         ("wordpiece", "joining words as HuggingFace's decoder does", "tokenizers"),
     ],
 )
+@pytest.mark.slow
 def test_the_cause_of_different_decoding_is_reported(run, tmp_path: Path, algorithm: str, reason: str, name: str):
     result = run(algorithm, str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "700")
     lines = result.stdout.splitlines()
@@ -117,7 +118,9 @@ def test_the_cause_of_different_decoding_is_reported(run, tmp_path: Path, algori
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(("code", "outcome"), [(0, "faithful: "), (1, " mismatch")], ids=["a limit", "unknown"])
+@pytest.mark.parametrize(
+    ("code", "outcome"), thinned(2, [(0, "faithful: "), (1, " mismatch")]), ids=["a limit", "unknown"]
+)
 def test_everything_is_written_in_spite_of_a_difference(run, tmp_path: Path, monkeypatch, code, outcome):
     from tokverify.compare.limits import LIMITS, explaining
     from tokverify.train import wordpiece
@@ -191,6 +194,7 @@ def test_a_full_disk_while_writing_keeps_the_old_file(run, tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("limit", thinned(3, [20_000, 1_000, 60_000]))
+@pytest.mark.slow
 def test_a_file_size_limit_is_a_one_line_error(tmp_path: Path, limit: int):
     """Fail at the tokenizer.json, the GGUF file, and the report."""
     pytest.importorskip("resource")

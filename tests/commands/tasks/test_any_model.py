@@ -11,6 +11,7 @@ import pytest
 
 from support.kinds_of_vocabulary import INTACT, faults_of, locations_of, try_kind
 from support.paths import ROOT, SAMPLE
+from support.selection import thinned
 from support.server_stand_ins import VllmStandIn
 from support.stand_in import StandIn
 from tokverify.cases.loading import load_cases
@@ -114,7 +115,7 @@ def test_the_library_of_a_real_vocabulary_agrees_with_its_file_in_both_direction
         assert count_status(report, Status.MATCH) > 30
 
 
-@pytest.mark.parametrize("kind", ["tokenizers", "vocab", "llama-server", "vllm"])
+@pytest.mark.parametrize("kind", thinned(2, ["tokenizers", "vocab", "llama-server", "vllm"]))
 def test_faults_in_a_real_vocabulary_are_found_in_both_directions(vocabs: Path, tmp_path: Path, kind: str):
     faults = [fault for fault in faults_of("bert-bge") if fault.name in {"SEP id wrong", "[MASK] typed NORMAL"}]
     gguf = vocabs / "bert-bge.gguf"

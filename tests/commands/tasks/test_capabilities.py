@@ -74,7 +74,7 @@ def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lac
         assert len(result.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("lacking", thinned(2, ["bare", *HIDING, *LISTING]))
+@pytest.mark.parametrize("lacking", thinned(3, ["bare", *HIDING, *LISTING]))
 def test_a_fault_is_found_and_repaired_by_ids_alone(invoke, lacking):
     found, repaired = invoke("run", lacking), invoke("fix", lacking)
     assert (found.exit_code, repaired.exit_code) == (1, 0)
@@ -84,7 +84,7 @@ def test_a_fault_is_found_and_repaired_by_ids_alone(invoke, lacking):
     assert invoke("run", lacking, MODEL).exit_code == 0
 
 
-@pytest.mark.parametrize("lacking", HIDING)
+@pytest.mark.parametrize("lacking", thinned(2, HIDING))
 def test_what_cannot_be_compared_without_a_list_of_tokens_is_said(invoke, lacking):
     for command in ("run", "fuzz", "check", "audit"):
         assert "own does not list its tokens" in " ".join(invoke(command, lacking).stdout.split())
@@ -96,6 +96,7 @@ def test_a_reference_that_leaves_out_ids_differs(invoke, lacking):
     assert invoke("run", lacking, MODEL).exit_code == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_repaired_for_a_reference_that_leaves_out_ids(invoke):
     result = invoke("fix", "short", MODEL)
     assert (result.exit_code, "not repaired" in result.stdout) == (1, True)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.repository import ODD, git
+from support.selection import thinned
 from tokverify.commands.cli import main
 
 
@@ -44,7 +45,7 @@ def clone(tmp_path, monkeypatch):
 # Repositories
 
 
-@pytest.mark.parametrize("options", [[], ["--bare"], ["--no-checkout", "--filter=blob:none"]])
+@pytest.mark.parametrize("options", thinned(3, [[], ["--bare"], ["--no-checkout", "--filter=blob:none"]]))
 def test_the_kind_of_clone_does_not_matter(versions, clone, options):
     clone(versions, *options)
     assert_versions_differ()
@@ -152,7 +153,7 @@ def test_a_repository_that_git_distrusts_is_explained(versions, clone):
 # Git LFS
 
 
-@pytest.mark.parametrize("options", [[], ["--bare"]])
+@pytest.mark.parametrize("options", thinned(2, [[], ["--bare"]]))
 def test_git_lfs_files_are_fetched_whatever_a_checkout_does(lfs_versions, clone, options, monkeypatch):
     place = clone(lfs_versions, *options)
     git("config", "lfs.fetchexclude", "*")
@@ -162,6 +163,7 @@ def test_git_lfs_files_are_fetched_whatever_a_checkout_does(lfs_versions, clone,
     assert_versions_differ(f"HEAD~1:{ODD}", f"HEAD:{ODD}")
 
 
+@pytest.mark.slow
 def test_files_of_git_lfs_are_written_by_its_filter_too(lfs_versions, clone):
     clone(lfs_versions)
     git("lfs", "install", "--local")

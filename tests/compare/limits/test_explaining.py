@@ -490,6 +490,7 @@ def test_a_byte_that_becomes_unknown_is_a_limit_unless_merges_are_lost(tmp_path:
     assert_different(verify(replace(spec, merges=[]), path, texts))
 
 
+@pytest.mark.slow
 def test_the_converter_s_name_is_the_nearest_although_another_splits_more_texts_alike(tmp_path: Path):
     # By `kimi-k2`, llama.cpp splits this pattern with a function that ignores case; `granite-embed-multi-97m` does not,
     # and splits fewer of the texts on which names are compared differently, but never separates Chinese.

@@ -219,6 +219,7 @@ def test_search_finds_names_texts_and_pieces(open_page):
     assert 0 < page.locator("#list > .case").count() < 83
 
 
+@pytest.mark.slow
 def test_an_address_leads_to_the_same_filters(open_page):
     page = open_page("broken")
     page.select_option("#suite", label="tabs (24)")
@@ -320,6 +321,7 @@ def test_a_wide_table_shows_that_it_scrolls(open_page):
     assert table.evaluate("element => getComputedStyle(element).backgroundAttachment") == "local, local, scroll, scroll"
 
 
+@pytest.mark.slow
 def test_names_of_suites_and_causes_show_their_cases(open_page):
     page = open_page("broken")
     page.click("button.suite >> text=tabs")
@@ -328,6 +330,7 @@ def test_names_of_suites_and_causes_show_their_cases(open_page):
     assert shown(page) == "83 of 657 cases shown"
 
 
+@pytest.mark.slow
 def test_long_lists_are_unfolded_on_request(open_page):
     page = open_page("broken")
     page.click("#clear")
@@ -406,6 +409,7 @@ def test_a_long_run_of_equal_tokens_is_unfolded_on_request(open_page):
     assert page.locator(".column").count() > 371
 
 
+@pytest.mark.slow
 def test_many_tokens_are_drawn_bit_by_bit(open_page):
     page = open_page("wide", width=360)
     block, columns = page.locator(".case").all()
@@ -418,6 +422,7 @@ def test_many_tokens_are_drawn_bit_by_bit(open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.slow
 def test_dark_and_light_follow_the_system_until_chosen(open_page):
     page = open_page("broken", dark=True)
     ground = "getComputedStyle(document.body).backgroundColor"

@@ -7,6 +7,7 @@ import pytest
 
 from support.make_golden import hostile_report
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.commands.tasks.run import verify_model
 from tokverify.commands.tasks.view import View, serve_view
@@ -222,7 +223,7 @@ def test_a_file_that_is_no_report_is_an_error_on_the_page(open_page, tmp_path):
     wait_for(page, "#opened", "the report: $: Expected")
 
 
-@pytest.mark.parametrize(("dark", "width"), [(False, 1000), (True, 360)], ids=["light", "dark-phone"])
+@pytest.mark.parametrize(("dark", "width"), thinned(2, [(True, 360), (False, 1000)]), ids=["dark-phone", "light"])
 def test_axe_finds_nothing(open_page, dark: bool, width: int):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
     page = open_page(dark=dark, width=width)
