@@ -53,9 +53,9 @@ and `tokverify run MODEL -r llama.cpp@b9014 -r llama.cpp@b11549` what several bu
 `--llama-cpp b9190` lets `run`, `check`, `encode`, `explain` and `fuzz` encode as that build does; for a repository,
 `llama_cpp` in the [configuration](configuration.md) does.
 
-`tokverify run` and `inspect` say if earlier builds that load the file give other ids, and why. If ids differ between
-two builds, `tokverify explain MODEL TEXT --llama-cpp b9190` shows the stages of the older one, to compare with those of
-the newest.
+`tokverify run` and `inspect` say if earlier builds that load the file give other ids, and why. Compared with another
+build, as in `tokverify run MODEL --llama-cpp b9014 -r llama.cpp@b11549`, `run` names the reason for which the two
+differ. `tokverify explain MODEL TEXT --llama-cpp b9014` shows the stages of the older one.
 
 ## What changed when
 

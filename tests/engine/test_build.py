@@ -11,7 +11,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.engine.requirement import describe_changes, describe_needs
+from tokverify.engine.requirement import describe_changes, describe_changes_between, describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import UnsupportedError
 from tokverify.repair.setting_change import set_pre_tokenizer
@@ -96,6 +96,10 @@ def test_it_is_said_before_which_build_ids_were_others(spec, since, why, text, p
     asked = [Encoder(spec, settings=resolve(spec, build)) for build in (before, since, newest_build())]
     ids = [encoder.encode(text, parse_special=parse_special) for encoder in asked]
     assert ids[0] != ids[1] == ids[2]
+    told = f"b{before} can give other ids than b{since}, because {why} before b{since}"
+    assert describe_changes_between(spec, resolve(spec, before), since) == told
+    assert describe_changes_between(spec, resolve(spec, since), before) == told
+    assert describe_changes_between(spec, resolve(spec), since) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,15 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.locations import configured, request
 from support.selection import thinned
+from support.spec_maker import bpe_spec
 from tokverify import load_cases, load_gguf
 from tokverify.case import Case
+from tokverify.commands.cli import main
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import environment, llama_cpp, llama_cpp_library, llama_cpp_worker, open_reference
@@ -21,6 +24,8 @@ from tokverify.references.llama_cpp import LlamaCppTokenizer, load
 from tokverify.references.llama_cpp_library import Library
 from tokverify.report.run import Status, count_decode_differences, count_status, vocabularies_differ
 from tokverify.sources.gguf.cursor import ValueType
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.spec import TokenType
 from tokverify.texts.vocabulary import compare_vocabularies
 
 SAMPLE = Path(llama_cpp.__file__).parents[1] / "sample" / "sample.gguf"
@@ -186,6 +191,19 @@ def test_the_model_under_test_is_loaded_unless_another_is_named(model, library):
     other = open_reference(f"llama.cpp:{SAMPLE}", model=model)
     assert (other.tokenizer.vocab_size, other.caveat) == (2000, "")
     assert open_reference(f"llama.cpp:{model}", model=model).caveat == found.caveat
+
+
+def test_two_builds_differ_for_a_reason_that_is_told(tmp_path, library):
+    # The model's side imitates a build in which `</s>` was an ordinary token.
+    path = tmp_path / "model.gguf"
+    write_gguf(path, bpe_spec(["a b"], {"</s>": TokenType.NORMAL.value}))
+    command = ["run", str(path), "-r", "llama.cpp", "--suite", "markers"]
+    old = CliRunner().invoke(main, [*command, "--llama-cpp", "b7827"])
+    assert old.exit_code == 1, old.output
+    words = " ".join(old.stdout.split())
+    assert f"b7827 can give other ids than b{library.build}, because </s> was an ordinary token before b8560" in words
+    assert "another build is no fault of the file" in words
+    assert CliRunner().invoke(main, command).exit_code == 0
 
 
 def test_a_missing_model_is_reported(tmp_path):

@@ -103,6 +103,16 @@ def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:
     return list_items(reasons)
 
 
+def describe_changes_between(spec: TokenizerSpec, settings: Settings, build: int) -> str:
+    """Say why a build gives other ids of a file than the one whose settings these are; empty if no table tells."""
+    first, last = sorted((settings.build, build))
+    found = sorted(each for each in _changes(spec, settings) if first < each[0] <= last)
+    reasons = [
+        f"{list_items([what for _, what in group])} before b{since}" for since, group in groupby(found, itemgetter(0))
+    ]
+    return f"b{first} can give other ids than b{last}, because {list_items(reasons)}" if reasons else ""
+
+
 def _changes(spec: TokenizerSpec, settings: Settings) -> Iterator[tuple[int, str]]:
     """Yield the build since which ids are what they are now, and what was different before."""
     family = settings.family

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tokverify.engine.attribute import Attribute, types_of
 from tokverify.engine.families import find_family
+from tokverify.engine.requirement import describe_changes_between
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import llama_cpp_worker
 from tokverify.references.command import TOKENS_PER_REQUEST, find_problem
@@ -67,6 +68,8 @@ class LlamaCppTokenizer:
 
     def __init__(self, model: Path, library: Library, *, seconds: float = SECONDS) -> None:
         self._model = model
+        self.build = library.build
+        """The number of the build; None if it is not known."""
         try:
             self._program = _start(model, library, seconds)
         except StartError as error:
@@ -289,10 +292,13 @@ def load(request: Request) -> FoundReference:
     else:
         tokenizer = _convert(model, library, None if place else request.spec)
         source = f"{model}, converted to GGUF"
+    changes = ""
+    if request.spec and request.settings and library.build:
+        changes = describe_changes_between(request.spec, request.settings, library.build)
     return FoundReference(
         tokenizer,
         source=f"{library.name}, {source}" if build else source,
-        caveat=CAVEAT if reads_model else "",
+        caveat="; ".join(filter(None, [changes, CAVEAT])) if reads_model else "",
         versions={library.package: library.version or str(library.path)},
         reads_model=reads_model,
     )
