@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -103,11 +104,16 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _ranks_alike(actual: Encoder, reference: TokenizerSpec) -> bool:
-    """Whether only the order of scores matters, and they descend with the ids on both sides, with no more ties here."""
+    """Whether only the order of scores matters, and they descend with the ids on both sides, with the same ties."""
     ours, theirs = actual.spec.scores, reference.scores
     if actual.settings.family.ranking is not Ranking.SCORE or ours is None or theirs is None:
         return False
-    return len(set(ours)) >= len(set(theirs)) and descends(actual, ours) and descends(actual, theirs)
+    return _tied(ours) == _tied(theirs) and descends(actual, ours) and descends(actual, theirs)
+
+
+def _tied(scores: Sequence[float]) -> Sequence[bool]:
+    counts = Counter(scores)
+    return [counts[score] > 1 for score in scores]
 
 
 def _compare_scores(evidence: Evidence, expected: Sequence[float]) -> str:
