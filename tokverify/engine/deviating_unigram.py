@@ -49,7 +49,7 @@ class DeviatingUnigram(Unigram):
             for id, type in enumerate(spec.types or [TokenType.NORMAL] * len(settings.pieces))
         ]
         stored = array("f", spec.scores or [0.0] * len(settings.pieces))
-        normal = (score for type, score in zip(spec.types or types, stored, strict=True) if type == TokenType.NORMAL)
+        normal = (score for type, score in zip(types, stored, strict=True) if type == TokenType.NORMAL)
         used = [*(scores or ()), *stored[len(scores or ()) :]]
         preference = _PREFERENCE if user_defined_inside else 0.0
         tokens: dict[str, tuple[int, float]] = {}

@@ -193,6 +193,14 @@ def test_special_pieces_in_plain_text_are_a_limit_unless_one_is_not_special(tmp_
     assert_different(verify(retyped(UNIGRAM, "a", CONTROL), path, texts))
 
 
+def test_a_special_piece_with_the_lowest_score_makes_unknown_characters_less_likely(tmp_path: Path):
+    plain = unigram_spec({"▁": -3, "a": -2, "▁a": -1, "/": -4, "s": -4, ">": -4}, add_space_prefix=True)
+    scores = [-100.0 if piece == "</s>" else score for piece, score in zip(plain.tokens, plain.scores, strict=True)]
+    spec = replace(plain, scores=scores, remove_extra_whitespaces=False)
+    path = write_json(tmp_path / "tokenizer.json", metaspace("always", vocab=[*zip(spec.tokens, scores, strict=True)]))
+    assert_limit(verify(spec, path, ("a </s>", "aa")), "TL015")
+
+
 def test_the_unknown_token_in_plain_text_counts_as_unknown_for_byte_fallback(tmp_path: Path):
     # Two of them in a row are one unknown run, which is no piece and becomes bytes; llama.cpp knows neither.
     spec = unigram_spec(
