@@ -7,8 +7,9 @@ vocabulary compete with the token for the characters at its ends.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
@@ -17,6 +18,8 @@ from tokverify.tokenizer import Tokenizer, pieces_of
 _MOST = 1_000
 """Of more tokens, none is tried: so many differ because types are missing."""
 _CONTEXTS = ("{}", "a{}a", "A{}1", "{0}{0}", " {} ", "x {}", "{} x", ".{}.", "\n{}\n", "中{}中")
+_END = "\0"
+"""What is before and after each stored string; no piece that matters contains it."""
 _COMPETITORS = 6
 """How many pieces are tried at either end of a token, and how many that contain it."""
 _MODES = (Mode(add_special=False, parse_special=True), Mode(add_special=False, parse_special=False))
@@ -59,42 +62,42 @@ _last: list[tuple[Tokenizer, _Competing]] = []
 
 
 class _Competing:
-    """Makes texts in which other pieces of a vocabulary compete with a token."""
+    """Makes texts in which other pieces of a vocabulary compete with a token.
+
+    They are looked for in all stored strings at once, because to ask for the bytes of each token takes long.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._texts: list[str] = []
-        self._beginning: dict[str, list[str]] = defaultdict(list)
-        self._ending: dict[str, list[str]] = defaultdict(list)
-        for id in range(len(pieces_of(tokenizer))):
+        pieces = pieces_of(tokenizer)
+        self._stored = f"{_END}{_END.join(pieces)}{_END}"
+        self._starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=1))
+
+    def make_texts(self, id: int) -> Iterator[str]:
+        text, piece = self._text_of(id), self._tokenizer.piece(id)
+        if not text or not piece:
+            return
+        yield from (context.format(text) for context in _CONTEXTS)
+        # A string of byte-level BPE has one character for each byte.
+        is_byte_level = len(piece) == len(text.encode())
+        first, last = (len(end.encode()) if is_byte_level else 1 for end in (text[0], text[-1]))
+        yield from (text + other[1:] for other in self._find(_END + piece[-last:]))
+        yield from (other[:-1] + text for other in self._find(piece[:first] + _END))
+        yield from self._find(piece)
+
+    def _find(self, searched: str) -> Iterator[str]:
+        """Yield the texts of some tokens of several characters in whose stored string, with its ends, this occurs."""
+        at, found = self._stored.find(searched), 0
+        while at >= 0 and found < _COMPETITORS:
+            id = bisect_right(self._starts, at + searched.startswith(_END)) - 1
             text = self._text_of(id)
             if len(text) > 1:
-                self._texts.append(text)
-                for known, character in ((self._beginning, text[0]), (self._ending, text[-1])):
-                    if len(known[character]) < _COMPETITORS:
-                        known[character].append(text)
-        self._joined = "\0".join(self._texts)
+                found += 1
+                yield text
+            at = self._stored.find(searched, self._starts[id + 1] - 1)
 
     def _text_of(self, id: int) -> str:
         try:
             return self._tokenizer.token_bytes(id).decode()
         except UnicodeDecodeError:
             return ""
-
-    def make_texts(self, id: int) -> Iterator[str]:
-        text = self._text_of(id)
-        if not text:
-            return
-        yield from (context.format(text) for context in _CONTEXTS)
-        yield from (text + other[1:] for other in self._beginning[text[-1]])
-        yield from (other[:-1] + text for other in self._ending[text[0]])
-        yield from self._find_containing(text)
-
-    def _find_containing(self, text: str) -> Iterator[str]:
-        at = self._joined.find(text)
-        for _ in range(_COMPETITORS):
-            if at < 0:
-                return
-            start, end = self._joined.rfind("\0", 0, at) + 1, self._joined.find("\0", at)
-            yield self._joined[start : end if end >= 0 else None]
-            at = self._joined.find(text, at + len(text))
