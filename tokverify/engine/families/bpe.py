@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.family import Alphabet, ByteFallback, Family, MergeCosts, Ranking, Settings, SpaceEscaping
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import replace_lone_bytes
@@ -20,7 +21,10 @@ def make_bpe(spec: TokenizerSpec, settings: Settings) -> Bpe:
     """Build the model; llama.cpp reads a merge up to its first NUL."""
     from tokverify.engine.models.bpe import Bpe
 
-    merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
+    if isinstance(spec.merges, JoinedStrings):
+        merges = spec.merges.strings  # contain no NUL
+    else:
+        merges = [merge.partition("\0")[0] for merge in spec.merges or ()]
     return Bpe(settings.id_by_piece, merges, settings.pre_tokenizer)
 
 
