@@ -38,6 +38,13 @@ def spell_bytes(data: bytes) -> str:
 
 
 @cache
+def _latin_characters() -> Mapping[int, str]:
+    """Map each character of the alphabet to that of Latin-1 with its byte, and others of Latin-1 to one beyond it."""
+    others = dict.fromkeys(range(0x100), "\uffff")
+    return others | {ord(character): chr(byte) for byte, character in byte_alphabet().items()}
+
+
+@cache
 def _bytes_by_character() -> Mapping[str, bytes]:
     return {character: bytes([byte]) for byte, character in byte_alphabet().items()}
 
@@ -49,8 +56,19 @@ def from_byte_level(piece: str) -> bytes:
     whole piece again, `]`. In the placeholder, a byte that is not UTF-8 counts as U+FFFD. Source: `llama_decode_text`
     in llama.cpp's `src/llama-vocab.cpp`.
     """
+    spelled = read_bytes(piece)
+    if spelled is not None:
+        return spelled
     known = _bytes_by_character()
     return b"".join(known.get(character) or _placeholder(character, piece) for character in piece)
+
+
+def read_bytes(piece: str) -> bytes | None:
+    """Convert a piece in the GPT-2 alphabet to bytes; None if it contains any other character."""
+    try:
+        return piece.translate(_latin_characters()).encode("latin-1")
+    except UnicodeEncodeError:
+        return None
 
 
 def count_placeholders(piece: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tokverify.engine.byte_level import byte_alphabet, byte_pieces
+from tokverify.engine.byte_level import byte_pieces, read_bytes
 from tokverify.engine.special_text import BYTE_PIECE
 
 PieceBytes = Callable[[str], bytes]
@@ -83,16 +83,10 @@ def _space_mark(stages: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _byte_level_decoder() -> PieceBytes:
-    bytes_of = {ord(character): chr(byte) for byte, character in byte_alphabet().items()}
-    # Other characters of Latin-1 would look like bytes.
-    table = {**dict.fromkeys(range(0x100), "\uffff"), **bytes_of}
-
     def decode(piece: str) -> bytes:
-        try:
-            return piece.translate(table).encode("latin-1")
-        except UnicodeEncodeError:
-            # A piece with a character outside the alphabet represents itself, as in the library's decoder.
-            return _encode(piece)
+        spelled = read_bytes(piece)
+        # A piece with a character outside the alphabet represents itself, as in the library's decoder.
+        return _encode(piece) if spelled is None else spelled
 
     return decode
 
