@@ -11,8 +11,10 @@ from tokverify import load_cases, load_gguf
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference
+from tokverify.references.discovery import find_reference
 from tokverify.references.tiktoken import load
 from tokverify.report.run import vocabularies_differ
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.tiktoken.published import PUBLISHED, digest_of
 from tokverify.sources.tiktoken.ranks import read_ranks
 from tokverify.spec import TokenizerSpec
@@ -73,11 +75,16 @@ def test_a_model_decides_which_of_the_published_special_tokens_are_meant(path, m
         monkeypatch.setitem(
             PUBLISHED, name, replace(PUBLISHED["gpt2"], size=263, special_tokens=special, digest=known_by)
         )
-    model = TokenizerSpec(model="gpt2", tokens=[*map(str, range(263)), *older])
+    model = TokenizerSpec(model="gpt2", tokens=[*map(str, range(263)), *older], merges=["1 2"])
     for location, spec, expected in ((path, None, newest), (path, model, older), (f"{path}:newest", model, newest)):
         found = open_reference(location, spec=spec)
         assert [found.tokenizer.piece(263), found.tokenizer.piece(264)] == list(expected)
         assert ("those of older were taken" in found.caveat) == (expected is older)
+    # So it is for a vocabulary that is found beside the model.
+    gguf = path.rename(path.with_name("tokenizer.model")).with_name("model.gguf")
+    write_gguf(gguf, model)
+    beside = find_reference(gguf, model)
+    assert beside.tokenizer.piece(263) == "<old>"
 
 
 def test_without_a_pattern_it_says_how_to_name_one(path):

@@ -113,7 +113,7 @@ def _find_beside(search: _Search) -> FoundReference | None:
     for path in _paths_beside(search.model):
         name = path.name
         try:
-            found = open_file(search.named.at(str(path)) if search.named else path)
+            found = open_file(search.named.at(str(path)) if search.named else path, search.spec)
         except (UnsupportedError, MissingLibraryError, BrokenFileError) as error:
             # A file with the name of the model may be anything; the others can only be tokenizers.
             if isinstance(error, BrokenFileError) and name.removesuffix(".json") in _stems(search.model):
@@ -211,7 +211,7 @@ def _download_sibling(address: str, names: Sequence[str]) -> Sibling | None:
 
 def _open_sibling(search: _Search, sibling: Sibling) -> FoundReference | None:
     try:
-        found = open_file(sibling.path)
+        found = open_file(sibling.path, search.spec)
     except TokverifyError as error:
         search.note(error, str(error).replace(str(sibling.path), sibling.location))
         return None

@@ -8,6 +8,7 @@ from pathlib import Path
 from tokverify.location import Location
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import kind_of
+from tokverify.spec import TokenizerSpec
 
 FileLoader = Callable[[Location | Path], FoundReference]
 """Takes a location, or a path that the program has found."""
@@ -25,10 +26,10 @@ def _sentencepiece(path: Location | Path) -> FoundReference:
     return sentencepiece.load(path)
 
 
-def _tiktoken(path: Location | Path) -> FoundReference:
+def _tiktoken(path: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
     from tokverify.references import tiktoken
 
-    return tiktoken.load(path)
+    return tiktoken.load(path, model)
 
 
 def _tekken(path: Location | Path) -> FoundReference:
@@ -67,8 +68,8 @@ FILE_REFERENCES: Mapping[str, FileLoader] = {
 """Kind of a file, as `kind_of` returns it -> its loader."""
 
 
-def open_file(place: Location | Path) -> FoundReference:
-    """Load a tokenizer file of any of these kinds.
+def open_file(place: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
+    """Load a tokenizer file of any of these kinds; `model` is what it is to be compared with.
 
     Raises:
         TokverifyError: If a file names it that may not lead there.
@@ -76,4 +77,6 @@ def open_file(place: Location | Path) -> FoundReference:
         UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
         MissingLibraryError: If the library that reads it is not installed.
     """
-    return FILE_REFERENCES[kind_of(Path(place))](place)
+    kind = kind_of(Path(place))
+    # Only tiktoken's files leave open which special tokens they have.
+    return _tiktoken(place, model) if kind == "tiktoken" else FILE_REFERENCES[kind](place)
