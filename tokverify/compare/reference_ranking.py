@@ -112,7 +112,7 @@ def _read_ranks(expected: Tokenizer) -> TokenizerSpec:
 
 def _merges_follow_ids(actual: Encoder) -> bool:
     """Whether the merges of a file make tokens in the order of their ids, and each that two others can make."""
-    ids = actual.settings.ids
+    ids = actual.settings.id_by_piece
     made = [ids.get(merge.replace(" ", "", 1), -1) for merge in actual.spec.merges or ()]
     if any(map(gt, made, islice(made, 1, None))):
         return False

@@ -52,7 +52,7 @@ def original_name(pre_tokens: Sequence[list[str]]) -> str | None:
 def split_bytes(stages: PreTokenizer, text: str) -> list[str]:
     """Split a text with stages of HuggingFace tokenizers that work on bytes; parts of characters are lone bytes."""
     pieces = [from_byte_level(piece) for piece, _ in stages.pre_tokenize_str(text)]
-    if b"".join(pieces) != text.encode():
+    if pieces and b"".join(pieces) != text.encode():
         # The space that `add_prefix_space` adds is no part of the text.
         pieces[0] = pieces[0].removeprefix(b" ")
     return [to_text(piece) for piece in pieces if piece]

@@ -135,24 +135,31 @@ def explain_missing_diagnosis(model: OpenedReference) -> str:
 
 def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | None, *, thorough: bool) -> Report:
     """Search for the cause of the failures, and record it with the change that repairs it."""
-    from tokverify.engine.requirement import describe_changes_between
     from tokverify.references.discovery import find_beside
-    from tokverify.references.llama_cpp import LlamaCppTokenizer
     from tokverify.repair.budget import ENCODINGS, THOROUGH
     from tokverify.repair.fix.other_reference import find_other_version
     from tokverify.repair.repair import find_repair
 
     facts = reference or Opened(None)
-    if isinstance(facts.tokenizer, LlamaCppTokenizer) and facts.tokenizer.build:
-        settings = model.encoder.settings
-        if reason := describe_changes_between(model.spec, settings, facts.tokenizer.build):
-            return replace(report, undiagnosed=f"{reason}; another build is no fault of the file")
+    if reason := _compare_builds(model, reference):
+        return replace(report, undiagnosed=f"{reason}; another build is no fault of the file")
     if reference and has_failing_case(report):
         others = find_beside(model.file, reference.found)
         cases = [result.case for result in report.results]
         if doubt := find_other_version(model.path, model.encoder, reference, others, cases):
             return replace(report, undiagnosed=doubt)
     return find_repair(report, model.declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
+
+
+def _compare_builds(model: OpenedModel, reference: OpenedReference | None) -> str:
+    """Say why another build of llama.cpp gives other ids of the same file; empty for any other reference."""
+    from tokverify.engine.requirement import describe_changes_between
+    from tokverify.references.llama_cpp import LlamaCppTokenizer
+
+    if reference is None or not reference.found.reads_model or not isinstance(reference.tokenizer, LlamaCppTokenizer):
+        return ""
+    build = reference.tokenizer.build
+    return describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
 
 
 def names_expected(reference: ReferenceSource) -> bool:
