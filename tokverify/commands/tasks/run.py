@@ -153,12 +153,12 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
 
 def _compare_builds(model: OpenedModel, reference: OpenedReference | None) -> str:
     """Say why another build of llama.cpp gives other ids of the same file; empty for any other reference."""
+    if reference is None or not reference.found.reads_model:
+        return ""
     from tokverify.engine.requirement import describe_changes_between
     from tokverify.references.llama_cpp import LlamaCppTokenizer
 
-    if reference is None or not reference.found.reads_model or not isinstance(reference.tokenizer, LlamaCppTokenizer):
-        return ""
-    build = reference.tokenizer.build
+    build = reference.tokenizer.build if isinstance(reference.tokenizer, LlamaCppTokenizer) else None
     return describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
 
 
