@@ -1,10 +1,11 @@
-"""Test what is suggested for a file that does not exist."""
+"""Test what is said of a file that does not exist, or whose name does not tell what it is."""
 
 from pathlib import Path
 
 import pytest
 
-from tokverify.sources.location import suggest_file
+from tokverify.errors import BrokenFileError
+from tokverify.sources.location import kind_of, suggest_file
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,11 @@ def test_a_file_of_the_same_kind_with_a_similar_name_is_suggested(tmp_path: Path
     for name in ("gpt-2.gguf", "gpt-2.tokenizer.json", "other.json"):
         (tmp_path / name).touch()
     assert suggest_file(tmp_path / written) == suggestion.format(tmp=tmp_path)
+
+
+def test_a_bert_vocabulary_with_another_name_is_not_taken_for_json(tmp_path: Path):
+    path = tmp_path / "bert-base-vocab.txt"
+    path.write_text("[PAD]\n[UNK]\n")
+    with pytest.raises(BrokenFileError, match=r"not a tokenizer; .* a vocab\.txt under exactly this name"):
+        kind_of(path)
+    assert kind_of(path.rename(tmp_path / "vocab.txt")) == "vocab"

@@ -101,14 +101,16 @@ def kind_of(path: Path) -> str:
         return "vocab"
     if _TEKKEN_NAME.fullmatch(path.name):
         return "tekken"
-    if head.lstrip().startswith((b"{", b"[")) or path.suffix == ".json":
+    # A vocabulary of BERT may begin with `[PAD]`.
+    if (head.lstrip().startswith((b"{", b"[")) and path.suffix != ".txt") or path.suffix == ".json":
         return "tokenizers"
     # A sentencepiece model begins with field 1 (a piece), which begins with its own field 1 (the text).
     if path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n"):
         return "sentencepiece"
     if path.suffix.lower() == ".gguf":
         raise BrokenFileError(f"{path}: not a GGUF file, in spite of its name; download or copy the file again")
-    guess = guess_content(head, "name a tokenizer.json, a tokenizer.model or a directory with either")
+    names = "a tokenizer.json, a tokenizer.model, a vocab.txt under exactly this name"
+    guess = guess_content(head, f"name {names}, or a directory with one of them")
     raise BrokenFileError(f"{path}: not a tokenizer; it looks like {guess}")
 
 
