@@ -5,7 +5,6 @@ const [TEXT, CHANGED, SUMMARY, LIST, FACTS, STAGES, EXPLAINED, OPENED] =
   ["text", "changed", "summary", "list", "facts", "stages", "explained", "opened"].map((id) => document.getElementById(id));
 const OPTIONS = ["parse_special", "add_special"].map((id) => document.getElementById(id));
 const STOPPED = "tokverify does not answer; start it again";
-let yaml = "";
 
 async function ask(path, body) {
   let answer;
@@ -41,7 +40,6 @@ function oneAtATime(work) {
 const update = oneAtATime(async () => {
   try {
     const answer = await ask("tokens", request());
-    yaml = answer.yaml;
     SUMMARY.textContent = answer.summary;
     SUMMARY.dataset.status = answer.cases[0].status;
     CHANGED.textContent = answer.changed.join("; ");
@@ -83,9 +81,16 @@ function nextDifference() {
   focusToken(differing[(at + 1) % differing.length]?.querySelector(".token"));
 }
 
+// Asks once more, since the answer to what was typed last may still be under way.
 async function copyCase() {
   const button = document.getElementById("copy");
-  await navigator.clipboard.writeText(yaml);
+  try {
+    const { yaml } = await ask("tokens", request());
+    await navigator.clipboard.writeText(yaml);
+  } catch (error) {
+    showProblem(error.message);
+    return;
+  }
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy as YAML"; }, 1500);
 }
