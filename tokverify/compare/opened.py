@@ -301,7 +301,7 @@ class Opened:
         if isinstance(self.tokenizer, PatternHolding):
             return _split_by(self.tokenizer.split_pattern)
         document = self.document
-        if document is None or not any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
+        if document is None or not document.is_byte_level:
             return None
         from tokverify.sources.huggingface.bpe import splitter_of
 

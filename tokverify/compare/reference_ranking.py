@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
 from tokverify.engine.joined_strings import join
@@ -102,12 +101,11 @@ def _read_ranks(expected: Tokenizer) -> TokenizerSpec:
 
     They are those that llama.cpp's converter writes for it.
     """
-    from tokverify.sources.tiktoken.reader import list_merges
+    from tokverify.sources.tiktoken.reader import list_merges, spell_merges
 
     added = expected.added_tokens() if isinstance(expected, MatchListing) else {}
     ranks = {expected.token_bytes(id): id for id in range(expected.vocab_size) if id not in added}
-    merges = [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in list_merges(ranks)]
-    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=merges)
+    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=spell_merges(list_merges(ranks)))
 
 
 def _merges_follow_ids(actual: Encoder) -> bool:

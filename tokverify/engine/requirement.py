@@ -96,21 +96,26 @@ def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:
     if settings.build != newest_build():
         return ""
     needed = max((each.since or 0 for each in requirements(spec)), default=0)
-    found = sorted(each for each in _changes(spec, settings) if each[0] > max(needed, builds()[0]))
-    reasons = [
-        f"before b{build} ({'; '.join(what for _, what in group)})" for build, group in groupby(found, itemgetter(0))
-    ]
-    return list_items(reasons)
+    changes = _changes_by_build(spec, settings, max(needed, builds()[0]), settings.build)
+    return list_items([f"before b{build} ({'; '.join(before)})" for build, before in changes])
 
 
 def describe_changes_between(spec: TokenizerSpec, settings: Settings, build: int) -> str:
     """Say why a build gives other ids of a file than the one whose settings these are; empty if no table tells."""
     first, last = sorted((settings.build, build))
-    found = sorted(each for each in _changes(spec, settings) if first < each[0] <= last)
     reasons = [
-        f"{list_items([what for _, what in group])} before b{since}" for since, group in groupby(found, itemgetter(0))
+        f"{list_items(before)} before b{since}" for since, before in _changes_by_build(spec, settings, first, last)
     ]
     return f"b{first} can give other ids than b{last}, because {list_items(reasons)}" if reasons else ""
+
+
+def _changes_by_build(
+    spec: TokenizerSpec, settings: Settings, first: int, last: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each build after `first`, up to `last`, since which ids are different, and what was different before."""
+    found = sorted(each for each in _changes(spec, settings) if first < each[0] <= last)
+    for build, group in groupby(found, itemgetter(0)):
+        yield build, [before for _, before in group]
 
 
 def _changes(spec: TokenizerSpec, settings: Settings) -> Iterator[tuple[int, str]]:

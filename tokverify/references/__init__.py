@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
-from tokverify.references.file import FILE_REFERENCES, FileLoader
+from tokverify.references.file import FILE_REFERENCES, load_file
 from tokverify.references.location import LLAMA_CPP_OF_BUILD, identify
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import find_existing
@@ -88,22 +88,15 @@ def _environment(request: Request) -> FoundReference:
     return environment.load(request)
 
 
-def _tiktoken(request: Request) -> FoundReference:
-    from tokverify.references import tiktoken
-
-    return tiktoken.load(request.location, request.spec)
-
-
 Loader = Callable[[Request], FoundReference]
 
 
-def _of_file(load: FileLoader) -> Loader:
-    return lambda request: load(request.location)
+def _of_file(kind: str) -> Loader:
+    return lambda request: load_file(kind, request.location, request.spec)
 
 
 REFERENCES: Mapping[str, Loader] = {
-    **{kind: _of_file(load) for kind, load in FILE_REFERENCES.items()},
-    "tiktoken": _tiktoken,
+    **{kind: _of_file(kind) for kind in FILE_REFERENCES},
     "hub": _hub,
     "rebuilt": _rebuilt,
     "llama.cpp": _llama_cpp,

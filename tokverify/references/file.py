@@ -77,6 +77,10 @@ def open_file(place: Location | Path, model: TokenizerSpec | None = None) -> Fou
         UnsupportedError: If it is a kind of tokenizer that cannot be a reference.
         MissingLibraryError: If the library that reads it is not installed.
     """
-    kind = kind_of(Path(place))
+    return load_file(kind_of(Path(place)), place, model)
+
+
+def load_file(kind: str, place: Location | Path, model: TokenizerSpec | None) -> FoundReference:
+    """Load a file of a known kind; see `open_file`."""
     # Only tiktoken's files leave open which special tokens they have.
     return _tiktoken(place, model) if kind == "tiktoken" else FILE_REFERENCES[kind](place)

@@ -293,7 +293,7 @@ def load(request: Request) -> FoundReference:
         tokenizer = _convert(model, library, None if place else request.spec)
         source = f"{model}, converted to GGUF"
     changes = ""
-    if request.spec and request.settings and library.build:
+    if reads_model and request.spec and request.settings and library.build:
         changes = describe_changes_between(request.spec, request.settings, library.build)
     return FoundReference(
         tokenizer,

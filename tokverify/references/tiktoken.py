@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
@@ -14,7 +15,7 @@ from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import file_and_rest, read_file
-from tokverify.sources.tiktoken.published import find_variant, published_for
+from tokverify.sources.tiktoken.published import PUBLISHED, Published, find_variant, published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as, summary
@@ -121,13 +122,14 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         encoding = _named_encoding(location)
         return FoundReference(TiktokenTokenizer(encoding), source=f"tiktoken:{location}", versions=versions)
     data = read_file(path)
-    variant = caveat = ""
-    if model is not None and not pattern:
-        variant = find_variant(published_for(path, "", read_ranks(path, data)), model.tokens)
-    if variant:
+    ranks = read_ranks(path, data)
+    published = published_for(path, pattern, ranks)
+    caveat = ""
+    if model is not None and not pattern and (variant := find_variant(published, model.tokens)):
+        published = PUBLISHED[variant]
         caveat = f"{path.name} contains no special tokens; those of {variant} were taken, which the model has most of"
     return FoundReference(
-        open_ranks(path, data, pattern or variant),
+        _tokenizer(path, ranks, published),
         source=str(path),
         caveat=caveat,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -151,9 +153,19 @@ def open_ranks(
         TokverifyError: As for `load`.
     """
     ranks = read_ranks(path, data)
-    published = published_for(path, pattern, ranks)
+    return _tokenizer(path, ranks, published_for(path, pattern, ranks), more_special=more_special or {}, split=split)
+
+
+def _tokenizer(
+    path: Path,
+    ranks: dict[bytes, int],
+    published: Published,
+    *,
+    more_special: Mapping[str, int] = MappingProxyType({}),
+    split: str | None = None,
+) -> TiktokenTokenizer:
     special = special_tokens(path, ranks, published)
-    encoding = _encoding(path, split or published.pattern, ranks, special | dict(more_special or {}))
+    encoding = _encoding(path, split or published.pattern, ranks, special | dict(more_special))
     return TiktokenTokenizer(encoding, add_bos_id(special, published))
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.pre_search import PROBES
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
-from tokverify.engine.pre_tokenizer import PreTokenizer as OwnPreTokenizer
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
-    from tokenizers.pre_tokenizers import PreTokenizer
+    from tokenizers.pre_tokenizers import PreTokenizer as Stages
 
 _LONGEST_SAMPLE = 200
 """In characters; pre-tokenizers are compared on shorter texts only."""
@@ -43,13 +42,13 @@ def original_name(pre_tokens: Sequence[list[str]]) -> str | None:
     import regex
 
     splits = {name: regex.compile(pattern, regex.V1).findall for name, pattern in ORIGINALS.items()}
-    for name, split in {**splits, "falcon": _split_like_falcon}.items():
+    for name, split in {**splits, "falcon": partial(split_bytes, _falcon())}.items():
         if all(split(text) == wanted for text, wanted in zip(probe_texts(), pre_tokens, strict=True)):
             return name
     return None
 
 
-def split_bytes(stages: PreTokenizer, text: str) -> list[str]:
+def split_bytes(stages: Stages, text: str) -> list[str]:
     """Split a text with stages of HuggingFace tokenizers that work on bytes; parts of characters are lone bytes."""
     pieces = [from_byte_level(piece) for piece, _ in stages.pre_tokenize_str(text)]
     if pieces and b"".join(pieces) != text.encode():
@@ -58,16 +57,13 @@ def split_bytes(stages: PreTokenizer, text: str) -> list[str]:
     return [to_text(piece) for piece in pieces if piece]
 
 
-def _split_like_falcon(text: str) -> list[str]:
-    """Split at punctuation, then like GPT-2, and then at digits, which are also looked for in the characters of bytes.
-
-    No single pattern does this. Source: the tokenizer.json of Falcon.
-    """
-    return split_bytes(_falcon(), text)
-
-
 @cache
-def _falcon() -> PreTokenizer:
+def _falcon() -> Stages:
+    """Return Falcon's stages, which no single pattern can replace.
+
+    They split at punctuation, then like GPT-2, and then at digits, which they also find among the characters for bytes.
+    Source: the tokenizer.json of Falcon.
+    """
     from tokenizers import Regex, pre_tokenizers
 
     return pre_tokenizers.Sequence(
@@ -99,7 +95,7 @@ def nearest_names(pre_tokens: Sequence[list[str]], *, ignore_merges: bool) -> li
     return names
 
 
-def count_differences(pre_tokenizer: OwnPreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
+def count_differences(pre_tokenizer: PreTokenizer, wanted: Sequence[tuple[str, list[str]]], most: int | None) -> int:
     """Count the texts that are split differently; stop once there are more than `most`."""
     split = splitter(pre_tokenizer)
     count = 0
@@ -110,7 +106,7 @@ def count_differences(pre_tokenizer: OwnPreTokenizer, wanted: Sequence[tuple[str
     return count
 
 
-def surpasses(one: OwnPreTokenizer, other: OwnPreTokenizer, wanted: Sequence[tuple[str, list[str]]]) -> bool:
+def surpasses(one: PreTokenizer, other: PreTokenizer, wanted: Sequence[tuple[str, list[str]]]) -> bool:
     """Whether one pre-tokenizer splits all texts as wanted that another does, and more."""
     split = splitter(other)
     right = [(text, pre_tokens) for text, pre_tokens in wanted if split(text) == pre_tokens]

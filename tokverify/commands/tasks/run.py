@@ -140,7 +140,6 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     from tokverify.repair.fix.other_reference import find_other_version
     from tokverify.repair.repair import find_repair
 
-    facts = reference or Opened(None)
     if reason := _compare_builds(model, reference):
         return replace(report, undiagnosed=f"{reason}; another build is no fault of the file")
     if reference and has_failing_case(report):
@@ -148,7 +147,8 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
         cases = [result.case for result in report.results]
         if doubt := find_other_version(model.path, model.encoder, reference, others, cases):
             return replace(report, undiagnosed=doubt)
-    return find_repair(report, model.declaration, model.encoder, facts, encodings=THOROUGH if thorough else ENCODINGS)
+    encodings = THOROUGH if thorough else ENCODINGS
+    return find_repair(report, model.declaration, model.encoder, reference or Opened(None), encodings=encodings)
 
 
 def _compare_builds(model: OpenedModel, reference: OpenedReference | None) -> str:

@@ -39,8 +39,7 @@ def ambiguous_reference(subject: Subject) -> Iterator[Finding]:
     if not subject.config:
         raise NotEvaluatedError("there is no tokenizer_config.json beside the reference")
     name = subject.config.get("tokenizer_class")
-    stages = subject.document.pre_tokenizer
-    if name in _REBUILT_AS_METASPACE and any(stage["type"] == "ByteLevel" for stage in stages):
+    if name in _REBUILT_AS_METASPACE and subject.document.is_byte_level:
         message = f"tokenizer_class is {quote(str(name))}, so that transformers 5 replaces ByteLevel by Metaspace"
         yield Finding(WARNING, message)
     if "fix_mistral_regex" in subject.config:

@@ -110,8 +110,7 @@ def _open_document(path: Path, kind: str, content: bytes) -> Source:
         return HuggingFaceTokenizer(load_around(model, changed, "IN without what is lost"))
 
     spec = replace(spec, **template_fields(path))
-    is_byte_level = any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer)
-    probes = split_document_probes(document) if is_byte_level else None
+    probes = split_document_probes(document) if document.is_byte_level else None
     return Source(path, kind, spec, found, losses, probes, lambda: deepcopy(outline), reopen)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 
-from tokverify.engine.byte_level import from_byte_level, spell_bytes
+from tokverify.engine.byte_level import from_byte_level
 from tokverify.spec import TokenizerSpec, TokenType
 
 CHARSMAPS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
@@ -24,10 +24,10 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
 
 def byte_level_merges(spec: TokenizerSpec, ids: Iterable[int]) -> list[str]:
     """Return the merges by which lower ids among `ids` form each byte-level token, as for a tiktoken file."""
-    from tokverify.sources.tiktoken.reader import recover_merges
+    from tokverify.sources.tiktoken.reader import recover_merges, spell_merges
 
     ranks = {from_byte_level(spec.tokens[id]): id for id in ids}
-    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in recover_merges(ranks)]
+    return spell_merges(recover_merges(ranks))
 
 
 def all_splits(spec: TokenizerSpec, order: Iterable[int]) -> list[str]:

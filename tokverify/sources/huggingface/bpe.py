@@ -36,7 +36,7 @@ def convert_bpe(document: Document) -> TokenizerSpec:
     for option in _NO_COUNTERPART:
         if document.model.get(option):
             raise document.unsupported(f"model.{option}")
-    if any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer):
+    if document.is_byte_level:
         return _byte_level(document)
     return _sentencepiece(document)
 

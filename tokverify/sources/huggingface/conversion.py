@@ -184,8 +184,7 @@ def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[Omission
     """Yield the document with the pre-tokenizer or the scores of llama.cpp that are nearest to its own."""
     if document.model_type != "BPE" or find_pipeline(document.library):
         return
-    is_byte_level = any(stage["type"] == "ByteLevel" for stage in document.pre_tokenizer)
-    sentence = _NEAREST_PATTERN if is_byte_level else NEAREST_SCORES
+    sentence = _NEAREST_PATTERN if document.is_byte_level else NEAREST_SCORES
     yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
 
 

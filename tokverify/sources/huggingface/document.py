@@ -55,6 +55,11 @@ class Document:
             raise self.broken("model.unk_token", "must be a string")
         return unknown
 
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether its pieces are written in the GPT-2 alphabet."""
+        return any(stage["type"] == "ByteLevel" for stage in self.pre_tokenizer)
+
     def broken(self, part: str, problem: str) -> BrokenFileError:
         """Build the error for an invalid part."""
         return BrokenFileError(f"{self.source}: {part}: {problem}")

@@ -12,7 +12,7 @@ a higher rank, such as `している` of Llama 3 from `いる`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tokverify.engine.byte_level import from_byte_level, spell_bytes, to_byte_level
@@ -85,7 +85,7 @@ def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
         tokens=tokens,
         pre=pre or _pre_tokenizer(file, pattern, ranks),
         types=types,
-        merges=[f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in list_merges(ranks)],
+        merges=spell_merges(list_merges(ranks)),
         special_ids=special_ids,
         add_bos=add_bos,
         add_eos=False,
@@ -101,6 +101,11 @@ def list_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
         pairs = [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
         merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
     return merges
+
+
+def spell_merges(merges: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    """Write merges as a GGUF file lists them, with pieces in the GPT-2 alphabet."""
+    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges]
 
 
 def count_unmerged(ranks: Mapping[bytes, int]) -> int:
