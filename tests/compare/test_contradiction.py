@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.rule_maker import CHATML, bpe_json, good_bpe
+from support.sentencepiece_maker import WORDS, train_model
 from tokverify.case import Case
+from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
@@ -21,12 +23,14 @@ from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR
 from tokverify.report.run import Report
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict
 from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
 BOS = 260
 BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
+OWN_EOS = {"eos_token": "<|im_end|>"}
 OTHER_EOS = {"eos_token": "<think>"}
 TEMPLATE = "{% set content = bos_token + text %}{{ content }}"
 CASES = [
@@ -158,6 +162,24 @@ def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if
     assert (found.severity, found.origin) == (ERROR, origin)
 
 
+@pytest.mark.parametrize(
+    ("end", "config", "origin"),
+    [
+        pytest.param("<intro>", {}, Origin.REFERENCE, id="default"),
+        pytest.param("<intro>", {"chat_template": "{{ text }}<intro>"}, Origin.UNKNOWN, id="written"),
+        pytest.param("<|endoftext|>", {}, Origin.UNKNOWN, id="called-an-end"),
+    ],
+)
+def test_an_end_that_only_the_model_configuration_names_is_a_fault_of_the_reference(tmp_path, end, config, origin):
+    index = BPE.tokens.index("<think>")
+    model = replace(BPE, tokens=[*BPE.tokens[:index], end, *BPE.tokens[index + 1 :]])
+    generation = {"_from_model_config": True, "eos_token_id": index}
+    (tmp_path / "generation_config.json").write_text(json.dumps(generation))
+    facts = reference(tmp_path, bpe_json(model), **OWN_EOS, **config)
+    # llama.cpp would end a generation at <|endoftext|>, too.
+    assert difference(verify(BPE, facts), Aspect.ENDS).origin is origin
+
+
 def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):
     write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False))
     unknown = BPE.tokens.index("<think>")
@@ -168,3 +190,67 @@ def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):
     assert report.exit_code == 1
     assert "the reference is at fault" in report.undiagnosed
     assert report.undiagnosed.endswith("leave the model as it is")
+
+
+def llama_model(directory: Path, *, prefix: bool, **config: object) -> tuple[Path, TokenizerSpec]:
+    """Train a sentencepiece model, with the configuration of Llama's class beside it."""
+    path = directory / "tokenizer.model"
+    options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "byte_fallback": True}
+    path.write_bytes(train_model(vocab_size=320, model_type="bpe", add_dummy_prefix=prefix, **options))
+    (directory / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **config}))
+    return path, read_spec(path)
+
+
+AMBIGUOUS_SPACE = [
+    pytest.param(False, {"add_prefix_space": True}, id="only-configuration"),
+    pytest.param(True, {"add_prefix_space": False}, id="only-model"),
+    # transformers has turned the model's own flag off, and saved it.
+    pytest.param(False, {"legacy": False}, id="saved-by-transformers"),
+]
+
+
+@pytest.mark.parametrize(("prefix", "config"), AMBIGUOUS_SPACE)
+def test_a_space_about_which_two_files_disagree_is_the_fault_of_the_reference(tmp_path, prefix, config):
+    path, spec = llama_model(tmp_path, prefix=prefix, **config)
+    model = tmp_path / "model.gguf"
+    write_gguf(model, replace(spec, add_space_prefix=not prefix))
+    report = verify_model(model, path, cases=CASES, diagnose=True)
+    found = difference(report, Aspect.AFFIXES)
+    assert (found.severity, found.origin, report.exit_code) == (ERROR, Origin.REFERENCE, 1)
+    assert path.name in found.message
+    assert report.undiagnosed.endswith("leave the model as it is")
+    with pytest.raises(TokverifyError, match=r"not repaired: .* the reference is at fault"):
+        fix_model(model, None, path, CASES)
+    (ranking,) = (each for each in audit_model(model, path).findings if each.code == "TV207")
+    assert not ranking.repair
+
+
+@pytest.mark.parametrize(("prefix", "config"), AMBIGUOUS_SPACE)
+def test_a_model_that_agrees_with_such_a_reference_is_equal_to_it(tmp_path, prefix, config):
+    path, spec = llama_model(tmp_path, prefix=prefix, **config)
+    write_gguf(tmp_path / "model.gguf", spec)
+    assert verify_model(tmp_path / "model.gguf", path, cases=CASES).verdict is Verdict.EQUAL
+
+
+def test_another_fault_is_found_behind_a_space_about_which_two_files_disagree(tmp_path):
+    path, spec = llama_model(tmp_path, prefix=False, add_prefix_space=True)
+    scores = [-1000.0] * len(spec.tokens)
+    write_gguf(tmp_path / "model.gguf", replace(spec, add_space_prefix=True, scores=scores))
+    cases = [Case(id=f"case-{index}", suite="made", text=text) for index, text in enumerate(WORDS)]
+    report = verify_model(tmp_path / "model.gguf", path, cases=cases, diagnose=True)
+    sentences = [each.sentence for each in report.diagnosis.explanations]
+    assert "using the reference's scores" in sentences[0]
+    assert not any("add_space_prefix" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize("config", [{"legacy": True}, {}, {"legacy": False, "tokenizer_class": "T5Tokenizer"}])
+def test_a_missing_space_is_a_fault_of_the_model_if_no_file_speaks_for_it(tmp_path, config):
+    path, spec = llama_model(tmp_path, prefix=False, **config)
+    write_gguf(tmp_path / "model.gguf", replace(spec, add_space_prefix=True))
+    report = verify_model(tmp_path / "model.gguf", path, cases=CASES, diagnose=True)
+    assert [each.sentence for each in report.diagnosis.explanations] == ["turning add_space_prefix off"]
+
+
+def test_a_byte_level_reference_says_nothing_of_such_a_space(tmp_path):
+    facts = reference(tmp_path, tokenizer_class="LlamaTokenizerFast", add_prefix_space=True)
+    assert find_contradictions(facts.tokenizer) == []

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tokverify.compare.affix import affixes_of, find_affix_differences
+from tokverify.compare.digest import make_difference
 from tokverify.compare.marker import read_template
+from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report
@@ -22,10 +25,12 @@ from tokverify.sources.config import (
     added_tokens,
     chat_templates,
     generation_end_ids,
+    has_derived_ends,
     read_config,
     read_special_tokens_map,
     token_text,
 )
+from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
@@ -34,9 +39,13 @@ from tokverify.tokenizer import FileReading, Tokenizer, pieces_of
 
 ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
+SPACE_PREFIX = "space_prefix"
+"""What a contradiction about the space before a text is about."""
 _CONFIG = "tokenizer_config.json"
 _BLAME = "; the reference is at fault, as its files contradict each other: "
 _LOOP = re.compile(r"\{%[-+]?\s*for\b")
+_LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast"})
+"""The classes that follow tokenizer_config.json about the space before a text, and not the tokenizer's file."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -45,13 +54,13 @@ class Contradiction:
     """Two places that contradict each other."""
 
     subject: str
-    """What they are about: `bos` or `eos` for the tokens around a text, `eos token` and the like, or `ADDED_TOKENS`."""
+    """What they are about: `bos` or `eos` for the tokens around a text, `eos token` and the like, or a name above."""
     sentence: str
     """Quotes both places."""
     ids: tuple[int, ...] = ()
     """The tokens that it is about."""
     adds: bool | None = None
-    """For a token around a text: whether the other place says that it is added."""
+    """For a token around a text, or a space: whether the other place says that it is added."""
     text: str | None = None
     """The token that it says so of, if that is known."""
 
@@ -68,6 +77,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
     config = read_config(path)
     return [
         *_check_affixes(tokenizer, path, config),
+        *_check_space_prefix(tokenizer, path, config),
         *_check_roles(tokenizer, path, config),
         *_check_end(tokenizer, path, config),
         *_check_added_tokens(tokenizer, path),
@@ -80,6 +90,11 @@ def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
         return find_contradictions(tokenizer)
     except TokverifyError:
         return []
+
+
+def is_contradicted(tokenizer: Tokenizer, subject: str) -> bool:
+    """Whether the files of a reference contradict each other about a subject, so that it confirms nothing."""
+    return any(each.subject == subject for each in contradictions_of(tokenizer))
 
 
 def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -113,6 +128,35 @@ def _writes_bos(path: Path, bos: str) -> bool:
     # subtle: models with ChatML often name <|im_start|> as BOS, which their templates write before each message.
     before, *others = markers.template.split(bos)
     return markers.count_leading(bos) > 0 and len(others) == 1 and _LOOP.search(before) is None
+
+
+def _check_space_prefix(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    """Compare where the configuration and the tokenizer add a space; source: `LlamaTokenizer` in transformers.
+
+    With `legacy` false, it turns add_dummy_prefix off when it loads a sentencepiece model, adds the space itself, and
+    saves the model like that.
+    """
+    if config.get("tokenizer_class") not in _LLAMA:
+        return
+    flag = config.get("add_prefix_space")
+    if isinstance(flag, bool):
+        says = f"add_prefix_space {str(flag).lower()}"
+    elif config.get("legacy") is False and path.suffix == ".model":
+        flag, says = True, "legacy false, so that transformers adds a space itself"
+    else:
+        return
+    does = adds_space(tokenizer)
+    if does is not None and does is not flag:
+        sentence = f"{_CONFIG} has {says}, but {path.name} adds {'one' if does else 'none'}"
+        yield Contradiction(SPACE_PREFIX, sentence, adds=flag)
+
+
+def adds_space(tokenizer: Tokenizer) -> bool | None:
+    """Whether a tokenizer adds a `▁` before a text; None if it does not write spaces so."""
+    own, spaced = (tokenizer.encode(text, add_special=False, parse_special=False) for text in ("a", " a"))
+    if not own or not spaced or not tokenizer.piece(spaced[0]).startswith("▁"):
+        return None
+    return tokenizer.piece(own[0]).startswith("▁")
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -180,7 +224,24 @@ def blame_reference(
         else:
             contradiction = None
         found.append(_blame(difference, contradiction) if contradiction else difference)
-    return found
+    return [*found, *_find_space_differences(contradictions, actual)]
+
+
+def _find_space_differences(
+    contradictions: Iterable[Contradiction], actual: Tokenizer
+) -> Iterator[TokenizerDifference]:
+    """Yield that only the model adds a space before a text, or only the reference, if a contradiction explains it."""
+    for each in contradictions:
+        if each.subject == SPACE_PREFIX and adds_space(actual) is each.adds:
+            sides = ("a", "none") if each.adds else ("no", "one")
+            message = "the model adds {} space before a text, the reference {}".format(*sides)
+            found = make_difference(Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,))
+            yield _blame(found, each)
+
+
+def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
+    """Whether the reference is at fault about the space before a text."""
+    return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
 
 
 def _blame_affixes(
@@ -215,13 +276,25 @@ def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> 
 
 
 def _is_no_end(contradiction: Contradiction, difference: TokenizerDifference, expected: Tokenizer) -> bool:
-    """Whether only generation_config.json ends a generation at tokens that have another role and end no answer.
+    """Whether only generation_config.json ends a generation at tokens that end no answer.
 
-    Otherwise it can be the right one of the two places, as in chat models whose EOS is still that of the base model.
+    They have another role; or the file was made from the model's configuration, as that of Falcon, which has an id by
+    default, and they are neither called an end nor written by the chat template. Otherwise it can be the right one of
+    the two places, as in chat models whose EOS is still that of the base model.
     """
+    if contradiction.subject != "eos token" or not set(difference.ids) <= set(contradiction.ids):
+        return False
     others = {expected.special_ids.get(role) for role in ("bos", "unk")}
-    is_about_ends = contradiction.subject == "eos token" and set(difference.ids) <= set(contradiction.ids)
-    return is_about_ends and others.issuperset(difference.ids)
+    return others.issuperset(difference.ids) or _is_derived(difference.ids, expected)
+
+
+def _is_derived(ids: Iterable[int], expected: Tokenizer) -> bool:
+    path = expected.path if isinstance(expected, FileReading) else None
+    if path is None or not has_derived_ends(path):
+        return False
+    template = chat_templates(path).get("default", "")
+    pieces = map(expected.piece, ids)
+    return not any(piece in EOG_TEXTS or piece in template for piece in pieces)
 
 
 def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
@@ -274,9 +347,8 @@ def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about the tokens around a text; empty if it is not."""
-    try:
-        differences = list(find_affix_differences(actual, expected))
-    except NotComparedError:
-        return ""
+    """Say that a reference is at fault about what is added around a text; empty if it is not."""
+    differences: list[TokenizerDifference] = []
+    with suppress(NotComparedError):
+        differences += find_affix_differences(actual, expected)
     return explain_blame(blame_reference(differences, contradictions_of(expected), actual, expected))

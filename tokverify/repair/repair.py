@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tokverify.compare.contradiction import drop_blamed, explain_blame
+from tokverify.compare.comparison import compare_cases
+from tokverify.compare.contradiction import blames_space, drop_blamed, explain_blame
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
@@ -20,7 +21,7 @@ from tokverify.repair.other_model import find_other_model
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
-from tokverify.report.run import Report, Status, failing_differences, has_failing_case
+from tokverify.report.run import CaseResult, Report, Status, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
@@ -53,8 +54,11 @@ def find_repair(
     spec = declaration.spec
     if doubt := find_other_model(spec, facts):
         return replace(report, undiagnosed=doubt)
-    results = drop_blamed(report)
-    found = diagnose(spec, facts, results, encoder=encoder, budget=Budget(encodings))
+    diagnosed, results = encoder, drop_blamed(report)
+    if blames_space(report.differences):
+        diagnosed = _with_other_prefix(encoder)
+        results = _find_failing(diagnosed, facts, results)
+    found = diagnose(diagnosed.spec, facts, results, encoder=diagnosed, budget=Budget(encodings))
     failing = failing_differences(report)
     is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing)
     is_blamed = len(results) < len(report.results) or (failing and not has_failing_case(report))
@@ -83,6 +87,17 @@ def find_repair(
         return replace(report, undiagnosed="no change was found that a GGUF file can express and that removes it")
     diagnosis = _add_plan(found.diagnosis if found else Diagnosis((), 0, 0), plan, report)
     return _add_commands(replace(report, diagnosis=diagnosis), is_planned=True)
+
+
+def _with_other_prefix(encoder: Encoder) -> Encoder:
+    """Return an encoder that adds a space before a text where this one does not, and does not where it does."""
+    return Encoder(replace(encoder.spec, add_space_prefix=not encoder.settings.add_space_prefix), encoder.name)
+
+
+def _find_failing(encoder: Encoder, facts: Opened, results: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
+    """Return which of these cases fail with another encoder; how it decodes is not compared."""
+    again = compare_cases(encoder, facts.tokenizer, [result.case for result in results])
+    return tuple(result for result in again if result.fails)
 
 
 def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:

@@ -42,15 +42,16 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     settings = evidence.encoder.settings
     for name in settings.family.flags:
-        yield _flag(evidence, name, value=not getattr(settings, name))
+        if not _is_in_doubt(evidence, name):
+            yield _flag(evidence, name, value=not getattr(settings, name))
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
         for name in _AFFIX_FLAGS:
             if not _is_in_doubt(evidence, name):
                 yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def _is_in_doubt(evidence: Evidence, flag: str) -> bool:
-    """Whether the reference contradicts itself about a token around a text, so that it cannot show a fault of ours."""
+def _is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
+    """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours."""
     return evidence.facts.is_contradicted(flag.removeprefix("add_"))
 
 
@@ -62,6 +63,8 @@ def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     settings, facts = evidence.encoder.settings, evidence.facts
     for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
         value = not getattr(settings, name)
+        if _is_in_doubt(evidence, name):
+            continue
         if facts.spec is None or facts.gguf_spec is not None or getattr(facts.spec, name) is value:
             yield _flag(evidence, name, value=value)
 

@@ -96,6 +96,11 @@ def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:
     return frozenset(id for id in ids if isinstance(id, int) and not isinstance(id, bool))
 
 
+def has_derived_ends(tokenizer_file: Path) -> bool:
+    """Whether transformers made generation_config.json from the model's configuration, which has ends by default."""
+    return _read_beside(tokenizer_file, "generation_config.json").get("_from_model_config") is True
+
+
 def template_fields(tokenizer_file: Path) -> dict[str, Any]:
     """Return the fields of a spec that contain the chat templates next to a tokenizer."""
     templates = chat_templates(tokenizer_file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.contradiction import find_contradictions
+from tokverify.compare.contradiction import adds_space, find_contradictions
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
@@ -26,8 +26,9 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its
-        flags, and the BOS that the chat template writes), special tokens, flags of added tokens, lowercasing, `legacy`,
-        and where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
+        flags, and the BOS that the chat template writes), the space before a text (`add_prefix_space` of Llama's class,
+        and `legacy` beside a sentencepiece model), special tokens, flags of added tokens, lowercasing, and where a text
+        is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
         special tokens, and the end of a generation. With a sentencepiece model: the space before a text, and the
         pieces.
 
@@ -39,7 +40,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     Example:
         e5-mistral has `add_eos_token` true in its tokenizer_config.json and no EOS in its post-processor; transformers
         4 and 5 interpret it differently. The first tokenizer.json of Llama 3 adds no BOS, which its chat template
-        writes.
+        writes. transformers turns `add_dummy_prefix` off in the sentencepiece models of derivatives of Llama that it
+        saves with `legacy` false, and adds the space itself.
 
     How to repair:
         Ask the publisher which one the model was trained with, and correct the other file.
@@ -150,9 +152,7 @@ def _is_same(subject: Subject, id: int, piece: str) -> bool:
 
 
 def _check_prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Finding]:
-    ids = subject.expected.encode("a", add_special=False, parse_special=False)
-    prefixed = bool(ids) and subject.expected.piece(ids[0]).startswith("▁")
-    if prefixed != model.add_space_prefix:
+    if bool(adds_space(subject.expected)) != model.add_space_prefix:
         declared = str(model.add_space_prefix).lower()
         message = f"{path.name} has add_dummy_prefix {declared}, but tokenizer.json does the opposite"
         yield Finding(WARNING, message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.affix import affixes_of, find_affix_differences
+from tokverify.compare.contradiction import is_contradicted
 from tokverify.compare.repair import set_flag, set_special_id
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
@@ -37,7 +38,9 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#21500, onnxruntime/mobius#648
     """
     for difference in find_affix_differences(*subject.sides):
-        yield to_finding(difference, _find_repair(subject, is_before=difference.keys == (ADD_BOS,)))
+        is_before = difference.keys == (ADD_BOS,)
+        is_in_doubt = is_contradicted(subject.expected, "bos" if is_before else "eos")
+        yield to_finding(difference, "" if is_in_doubt else _find_repair(subject, is_before=is_before))
 
 
 def _find_repair(subject: Subject, *, is_before: bool) -> str:
