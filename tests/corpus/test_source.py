@@ -384,6 +384,17 @@ def test_a_row_that_is_too_long_is_located_and_the_rest_is_read(tmp_path, monkey
     assert read(tmp_path / "b.parquet") == [Unreadable(0, "the text is longer than 64 MiB")]
 
 
+def test_a_group_of_rows_in_which_a_few_bytes_can_be_one_huge_text_is_not_decoded(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_source, "_MAX_PACKED_BYTES", 1 << 16)
+    table = pa.table({"text": ["a", "b" * 1_000_000, "c"]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    (found,) = read(tmp_path / "a.parquet")
+    assert (found.row, found.documents) == (0, 3)
+    assert "more than 200 times as much" in found.reason
+    pa.parquet.write_table(table, tmp_path / "b.parquet", compression="none", use_dictionary=False)
+    assert len(read(tmp_path / "b.parquet")) == 3
+
+
 def test_a_value_that_a_dictionary_repeats_is_decoded_a_few_rows_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_source, "_MAX_BATCH_BYTES", 1 << 20)
     pa.parquet.write_table(pa.table({"text": ["x" * 300_000] * 64}), tmp_path / "a.parquet")

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _MAX_BATCH_BYTES = 1 << 27
+_MAX_PACKED_BYTES = 1 << 28
+_MAX_RATIO = 200
+"""How much a column of more than that may be compressed; texts are compressed a tenth as much."""
+_PACKED = "the row is in a group that takes up more than 200 times as much as in the file"
 # The errors of pyarrow do not tell which of the two it is.
 _UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
 
@@ -70,10 +74,12 @@ def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, p
     end = row + table.metadata.row_group(group).num_rows
     try:
         with explained():
-            rows = _choose_rows(table.metadata.row_group(group), paths)
-            if not rows:
-                yield Unreadable(row, TOO_LONG, max(1, end - row))
+            count = max(1, end - row)
+            read_columns = list(_list_columns(table.metadata.row_group(group), paths))
+            if excess := _find_excess(read_columns, count):
+                yield Unreadable(row, excess, count)
                 return
+            rows = _choose_rows(read_columns, count)
             for batch in table.iter_batches(rows, [group], columns=paths, use_threads=False):
                 yield from read_batch(batch, columns, row)
                 row += batch.num_rows
@@ -83,20 +89,35 @@ def _read_group(table: pq.ParquetFile, group: int, row: int, columns: Columns, p
         yield Unreadable(row, _UNDECODABLE, max(1, end - row))
 
 
-def _choose_rows(group: pq.RowGroupMetaData, paths: list[str]) -> int:
-    """Return how many rows to decode at once, so that they take up a bounded space; 0 if a row is too long.
+def _list_columns(group: pq.RowGroupMetaData, paths: list[str]) -> Iterator[pq.ColumnChunkMetaData]:
+    for column in map(group.column, range(group.num_columns)):
+        if any(column.path_in_schema == path or column.path_in_schema.startswith(f"{path}.") for path in paths):
+            yield column
+
+
+def _find_excess(columns: Sequence[pq.ColumnChunkMetaData], count: int) -> str:
+    """Say why the columns of a group of `count` rows are not decoded; empty if they are.
+
+    Nothing says how long a single row is before it is decoded, and a few kilobytes can be a row of gigabytes.
+    """
+    for column in columns:
+        size = column.total_uncompressed_size
+        if size // count > MAX_TEXT_BYTES:
+            return TOO_LONG
+        if size > max(_MAX_PACKED_BYTES, _MAX_RATIO * column.total_compressed_size):
+            return _PACKED
+    return ""
+
+
+def _choose_rows(columns: Sequence[pq.ColumnChunkMetaData], count: int) -> int:
+    """Return how many of `count` rows to decode at once, so that they take up a bounded space.
 
     subtle: a value in a dictionary can be repeated in each row, so a few kilobytes can decode to gigabytes.
     """
     rows = BATCH_ROWS
-    for column in map(group.column, range(group.num_columns)):
-        if not any(column.path_in_schema == path or column.path_in_schema.startswith(f"{path}.") for path in paths):
-            continue
+    for column in columns:
         size = column.total_uncompressed_size
-        average = size // max(1, group.num_rows)
-        if average > MAX_TEXT_BYTES:
-            return 0
-        largest = size if column.has_dictionary_page else average
+        largest = size if column.has_dictionary_page else size // count
         rows = min(rows, max(1, _MAX_BATCH_BYTES // max(1, largest)))
     return rows
 
