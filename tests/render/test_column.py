@@ -67,3 +67,46 @@ def test_without_headings_there_is_no_line_for_them():
 )
 def test_the_widest_shrink_first_and_words_break_last(measured: list[tuple[int, int]], room: int, widths: list[int]):
     assert fit([Measurement(*pair) for pair in measured], room, [2, 1]) == widths
+
+
+CELLS = [
+    "",
+    "x",
+    "7 ",
+    " two words ",
+    "日本",
+    "a\nb",
+    "tab\tbed",
+    "long " * 12,
+    Text("dim ", "dim"),
+    Text("e\u0301 🙂"),
+]
+
+
+@pytest.mark.parametrize("width", [20, 40, 200])
+def test_rows_that_are_drawn_without_a_table_look_as_those_with_one(monkeypatch, width: int):
+    def draw_all() -> str:
+        columns = Columns([("left", "left"), ("right", "right"), ("", "left")])
+        for index, cell in enumerate(CELLS):
+            columns.add_row(cell, CELLS[index - 1], CELLS[index - 2])
+        return draw([columns], RenderOptions(width=width))
+
+    lines = draw_all()
+    monkeypatch.setattr(Columns, "_line", lambda *_: None)
+    assert lines == draw_all()
+
+
+def test_rows_that_fit_need_no_table(monkeypatch):
+    rows: list[object] = []
+    original = Columns._table
+
+    def count(self, listed, *arguments, **options):
+        rows.extend(listed)
+        return original(self, listed, *arguments, **options)
+
+    monkeypatch.setattr(Columns, "_table", count)
+    columns = Columns([("name", "left"), ("count", "right")])
+    for index in range(100):
+        columns.add_row(f"case-{index}", str(index))
+    assert len(draw([columns], RenderOptions(width=80)).splitlines()) == 101
+    assert rows == []

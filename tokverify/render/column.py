@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,10 @@ class Columns:
         if not beside:
             widths = fit(bodies, room, [1] * len(bodies))
             yield from self._headings(widths, options.max_width)
-        yield self._table(widths, show_header=beside and any(column.heading for column in self._columns))
+        if beside and any(column.heading for column in self._columns):
+            yield self._table([], widths, show_header=True)
+        for row in zip(*(column.cells for column in self._columns), strict=True):
+            yield self._line(row, widths) or self._table([row], widths)
 
     def width(self, console: Console, options: ConsoleOptions) -> int:
         """Return the width of the table if nothing limited it."""
@@ -77,11 +80,29 @@ class Columns:
             if size:
                 yield line
 
-    def _table(self, widths: Sequence[int], *, show_header: bool) -> Table:
+    def _line(self, row: Sequence[RenderableType], widths: Sequence[int]) -> Text | None:
+        """Return a row of texts that all fit, several times as fast as a table draws it; None for any other row."""
+        line = Text(no_wrap=True, overflow="ignore")
+        gap = 0
+        for cell, width, column in zip(row, widths, self._columns, strict=True):
+            text = Text(cell) if isinstance(cell, str) else cell
+            if not isinstance(text, Text) or "\n" in text.plain or "\t" in text.plain or text.cell_len > width:
+                return None
+            if column.justify == "right":
+                text = text.copy()
+                text.rstrip()
+                text.pad_left(width - text.cell_len)
+            line.append(" " * gap).append_text(text)
+            gap = GAP + width - text.cell_len
+        return line
+
+    def _table(
+        self, rows: Iterable[Sequence[RenderableType]], widths: Sequence[int], *, show_header: bool = False
+    ) -> Table:
         drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=show_header)
         for column, width in zip(self._columns, widths, strict=True):
             drawn.add_column(column.heading, justify=column.justify, overflow="fold", width=width)
-        for row in zip(*(column.cells for column in self._columns), strict=True):
+        for row in rows:
             drawn.add_row(*row)
         return drawn
 

@@ -1,5 +1,6 @@
 """The pages in a real Chromium: that they work by mouse and keyboard, and that nothing gets in or out."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -246,11 +247,11 @@ def test_a_link_leads_to_one_case(open_page):
     page.locator(".case a").click()
     assert page.url.endswith("#case=tabs%2Fonly-31")
     page.evaluate("location.hash = '#case=tabs/only-3'")
-    page.wait_for_function("document.querySelector('.name').textContent === 'tabs/only-3'")
+    page.locator(".name", has_text=re.compile(r"^tabs/only-3$")).wait_for()
     assert shown(page) == "1 of 657 cases shown"
     assert page.locator(".case[open]").count() == 1
     page.evaluate("location.hash = '#case=&status=nonsense&suite=%00&search=%FF%3Cb%3E&other'")
-    page.wait_for_function("document.querySelector('#count').textContent.startsWith('0 of')")
+    page.locator("#count", has_text=re.compile(r"^0 of")).wait_for()
 
 
 def test_a_repair_command_is_copied(open_page):
