@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.reference_ranking import descends
+from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
@@ -135,12 +136,20 @@ def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set the reference's model, and copy the arrays that this model needs if the file does not declare them."""
+    """Set the reference's model, and declare what the file leaves out, which has another default for each model.
+
+    The tokens that are added around a text stay the same, unless the reference knows better.
+    """
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or reference.model == spec.model:
         return
-    undeclared = [name for name in ("pre", "scores", "merges") if getattr(spec, name) is None]
-    parts = {name: getattr(reference, name) for name in ("model", *undeclared)}
+    family = find_family(reference.model)
+    names = ["pre", "scores", "merges", "charsmap", *(family.flags if family else ())]
+    undeclared = [name for name in names if getattr(spec, name) is None]
+    parts: dict[str, Any] = {name: getattr(reference, name) for name in ("model", *undeclared)}
+    parts["special_ids"] = {**reference.special_ids, **spec.special_ids}
+    if evidence.encoder and not evidence.adds_special:
+        parts["add_bos"], parts["add_eos"] = evidence.encoder.settings.add_bos, evidence.encoder.settings.add_eos
     yield TokenizerChange(
         kind="model",
         sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model)",

@@ -8,12 +8,14 @@ import pytest
 from support.bare_tokenizer import Bare
 from support.fifth_faults import one_score
 from support.made_vocabulary import unigram
+from support.sentencepiece_maker import train_model
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
-from tokverify.compare.opened import Opened
+from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
+from tokverify.references import open_reference
 from tokverify.references.huggingface import from_json
 from tokverify.references.rebuilt import build
 from tokverify.repair.fix.certain import certain_changes
@@ -22,6 +24,7 @@ from tokverify.repair.fix.fixing import Plan, make_plan, to_report
 from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
 pytestmark = pytest.mark.process  # takes seconds
@@ -114,6 +117,27 @@ def test_the_other_model_of_sentencepiece_is_found_by_ids_alone():
     plan = planned(SPM, replace(SPM, scores=[-score for score in SPM.scores], model="t5"), bare=True)
     assert set(plan.repair.kind.split("+")) == {"model", "scores"}
     assert fix_exit_code(written(plan)) == 0
+
+
+@pytest.mark.parametrize("pad", [-1, 0], ids=["usual-ids", "other-ids"])
+def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path: Path, pad: int):
+    # As llama.cpp's converter writes each tokenizer.model of a Llama: without the charsmap, and with Llama's defaults.
+    path = tmp_path / "tokenizer.model"
+    roles = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3} if pad == 0 else {}
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram", normalization_rule_name="nfkc", **roles))
+    found = OpenedReference(open_reference(path))
+    right = read_spec(path)
+    flags = {"charsmap": None, "add_space_prefix": None, "remove_extra_whitespaces": None}
+    wrong = replace(right, model="llama", special_ids={}, **flags)
+    texts = ("the fox", "  nine   hens ", "ﬁx", "héron", "the")
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
+    repaired = plan.change.transform(wrong)
+    assert plan.repair.sentence.startswith("setting the model to t5 instead of llama")
+    assert fix_exit_code(written(plan)) == 0
+    assert (repaired.charsmap, repaired.special_ids["unk"]) == (right.charsmap, right.special_ids["unk"])
+    # The reference does not know what is added around a text.
+    assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == [True, False]
 
 
 def test_nothing_is_claimed_if_a_difference_remains():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -73,9 +73,9 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
     is_byte_level = family.is_bpe and not sides.settings.escape_whitespaces
     found = facts.normalizer if is_byte_level else facts.left_out_normalizer
     if found and family.ranking is Ranking.SCORE_SUM and splits_at_white_space(facts.document):
-        yield _counterfactual(f"{found[0]}, WhitespaceSplit", unify_spaces(found[1]))
-    elif found:
-        yield _counterfactual(*found)
+        found = f"{found[0]}, WhitespaceSplit", unify_spaces(found[1])
+    if found:
+        yield _counterfactual(*found, added=[token.text for token in sides.added.values()])
 
 
 def splits_at_white_space(document: Document) -> bool:
@@ -106,9 +106,14 @@ def _of_sentencepiece(spec: TokenizerSpec, tokenizer: Staged) -> Iterator[Counte
         yield replace(found, deviation=Deviation(normalizers=(normalize,), prefix=has_space))
 
 
-def _counterfactual(name: str, normalize: Normalize, *, is_guess: bool = False) -> Counterfactual:
+def _counterfactual(
+    name: str, normalize: Normalize, *, added: Sequence[str] = (), is_guess: bool = False
+) -> Counterfactual:
+    # What is removed from the ends of a text is also removed beside the added tokens in it.
+    strips = normalize(" a ") != " a "
+
     def applies(target: Text) -> bool:
-        return normalize(target.text) != target.text
+        return normalize(target.text) != target.text or (strips and any(text in target.text for text in added))
 
     return Counterfactual(
         reason=f"llama.cpp does not normalize texts with {name}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
@@ -352,11 +353,22 @@ class Measuring:
         return found
 
     def _count_unknown_affixes(self, encoder: Encoder) -> int:
-        """Count the tokens added around texts against llama.cpp's default, if the reference never adds any."""
+        """Count the tokens added around texts against llama.cpp's default, if the reference never adds any.
+
+        For another model than the file's own, the default of either will do.
+        """
         if self._facts.tokenizer is None or self._facts.tokenizer.adds_special:
             return 0
-        default = resolve(replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None))
-        differing = {name for name in _AFFIX_FLAGS if getattr(encoder.settings, name) != getattr(default, name)}
+        undeclared = replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None)
+        defaults = [resolve(undeclared)]
+        if (own := self._declaration.spec.model) != undeclared.model:
+            with suppress(TokverifyError):
+                defaults.append(resolve(replace(undeclared, model=own)))
+        differing = {
+            name
+            for name in _AFFIX_FLAGS
+            if all(getattr(encoder.settings, name) != getattr(default, name) for default in defaults)
+        }
         # If the chat template begins with BOS, the tokenizer must not add it.
         return len(differing - {"add_bos"} if begins_with_bos(encoder) else differing)
 
