@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,6 +15,7 @@ from support.selection import thinned
 from support.stand_in import StandIn
 from tokverify import load_gguf
 from tokverify.commands.cli import main
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.system import http_client
 
 MODEL = str(SAMPLE / "sample.gguf")
@@ -25,6 +28,9 @@ COMMANDS = {
     "run --judge model": (MODEL, "-r", "ADDRESS", "--texts", "20"),
     "run --select TV": (MODEL, "-r", "ADDRESS"),
     "explain": (MODEL, "Hello", "-r", "ADDRESS"),
+    "fix": (MODEL, "-r", "ADDRESS", "--cases", "SUITE"),
+    "chat": ("WITH_TEMPLATE", "-r", "ADDRESS"),
+    "corpus verify": (MODEL, "SUITE", "-r", "ADDRESS"),
 }
 """Arguments, by command and the option that chooses its form."""
 
@@ -59,9 +65,10 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
-def arguments_of(command: str, address: str, suite: str) -> list[str]:
+def arguments_of(command: str, address: str, suite: Path) -> list[str]:
     words = (*command.split(), *COMMANDS[command])
-    return [word.replace("ADDRESS", address).replace("SUITE", suite) for word in words]
+    places = {"ADDRESS": address, "SUITE": str(suite), "WITH_TEMPLATE": str(suite.with_name("chat.gguf"))}
+    return [places.get(word, word) for word in words]
 
 
 @pytest.mark.parametrize("command", thinned(4, COMMANDS))
@@ -69,14 +76,16 @@ def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(en
     monkeypatch.setattr(http_client.time, "sleep", lambda _: None)
     suite = tmp_path / "suite.yaml"
     suite.write_text(json.dumps({"cases": [{"id": "a", "text": "Hello  world"}, {"id": "b", "text": "a\t\tb   c"}]}))
+    template = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+    write_gguf(suite.with_name("chat.gguf"), replace(encoder.spec, chat_template=template))
     with MortalStandIn(encoder, 10**6) as server:
-        result = run(*arguments_of(command, server.address, str(suite)))
+        result = run(*arguments_of(command, server.address, suite))
         asked = 10**6 - server.left
     assert result.exit_code in {0, 1}, result.output
     moments = range(1, asked)
     for requests in moments[:: max(len(moments) // 4, 1)]:
         with MortalStandIn(encoder, requests) as server:
-            result = run(*arguments_of(command, server.address, str(suite)))
+            result = run(*arguments_of(command, server.address, suite))
         assert result.exit_code == 2, (requests, asked, result.output)
         assert re.search(rf"^error: .*{server.address}/\S+: no complete response", result.stderr), result.stderr
         assert result.stderr.count("\n") == 1
@@ -92,6 +101,14 @@ def test_learn_names_the_server_that_died(encoder, tmp_path):
     assert f"{server.address}/" in result.stderr
     assert "no complete response" in result.stderr
     assert not target.exists()
+
+
+def test_check_says_that_a_model_could_not_be_checked(encoder):
+    with MortalStandIn(encoder, 300) as server:
+        result = run("check", MODEL, "-r", server.address)
+    assert result.exit_code == 2
+    assert re.search(r"sample +run +could not be checked", result.stdout)
+    assert server.address in result.stdout
 
 
 def test_what_was_compared_before_is_in_all_reports_of_a_run(encoder, tmp_path):
@@ -122,7 +139,7 @@ def test_a_program_that_dies_ends_every_command_with_its_name(command, tmp_path)
     suite = tmp_path / "suite.yaml"
     suite.write_text(json.dumps({"cases": [{"id": str(at), "text": "a" * at} for at in range(300)]}))
     arguments = shlex.join([sys.executable, str(PROGRAM), str(SAMPLE / "sample.gguf"), str(tmp_path / "alive"), "6"])
-    result = run(*arguments_of(command, f"command:{arguments}", str(suite)))
+    result = run(*arguments_of(command, f"command:{arguments}", suite))
     assert result.exit_code == 2, result.output
     assert "mortal_program.py" in result.output
     assert "the end" in result.output
