@@ -199,7 +199,7 @@ def try_mutation(mutation: Mutation, directory: Path, *, with_fuzz: bool = True,
         _fuzz(path, known) if with_fuzz and plan.before.encoder else None,
         _best(plan),
         _is_repaired(mutation, path, fixed, plan),
-        _best(_plan(path, Opened(Bare(known.expected)))) if with_bare else None,
+        _best(_plan(path, Opened(Bare(known.tokenizer)))) if with_bare else None,
     )
 
 
@@ -213,7 +213,7 @@ def _best(plan: Plan) -> Explanation | None:
 
 def _fuzz(path: Path, known: Opened) -> Fuzzed:
     """Fuzz until a difference is found or time is up, without grouping or shrinking."""
-    trial = Trial.of(load_gguf(path), known.expected, decoding=isinstance(known.expected, Encoder))
+    trial = Trial.of(load_gguf(path), known.tokenizer, decoding=isinstance(known.tokenizer, Encoder))
     start = time.process_time()
     worker = Worker(trial, FuzzPlan())
     number = strings = 0
