@@ -57,7 +57,13 @@ def find_ranking_differences(
 
     `thorough` is that of `ranks_alike`.
     """
-    if isinstance(actual, Encoder) and not ranks_alike(actual, expected, thorough=thorough):
+    if not isinstance(actual, Encoder):
+        # The ranking of another tokenizer is only compared with that of a file.
+        if isinstance(expected, Encoder):
+            for difference in find_ranking_differences(expected, actual, thorough=thorough):
+                yield replace(difference, message=f"with the two sides exchanged, {difference.message}")
+        return
+    if not ranks_alike(actual, expected, thorough=thorough):
         known = _LATEST.get(actual)
         found = known[1] if known and known[0] is expected else compare_rankings(actual, expected)
         _LATEST[actual] = expected, found
