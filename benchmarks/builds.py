@@ -85,7 +85,7 @@ the same result: only `deepseek-v3` and `afmoe` differed, for the same reason.
 
 From the packages `xllamacpp` and `llama-cpp-py-sync`, for Linux on x86-64, with pinned digests. Those of
 `llama-cpp-py-sync` need glibc 2.38. A library of your own is named by its path:
-`-r llama.cpp@/path/to/libllama.so`.
+`-r llama.cpp@/path/to/libllama.so`, or llama-tokenize.
 
 {wheels}
 """

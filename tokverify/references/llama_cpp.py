@@ -33,6 +33,8 @@ from tokverify.references.command_protocol import (
 )
 from tokverify.references.llama_cpp_library import Library, find_build, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
+from tokverify.references.llama_tokenize import is_program
+from tokverify.references.llama_tokenize import start as start_program
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.tokenizer import GenerationEnds
@@ -264,8 +266,8 @@ def _find_problem(text: str | bytes) -> EncodeError | None:
 def load(request: Request) -> FoundReference:
     """Start llama.cpp on the file at the request's location, by default on the file that is verified.
 
-    The location may begin with `@` and a build, or the path of a library. A file of another format is first converted
-    to a GGUF file, which exists as long as the tokenizer.
+    The location may begin with `@` and a build, or the path of a library or of llama-tokenize. A file of another format
+    is first converted to a GGUF file, which exists as long as the tokenizer.
 
     Raises:
         MissingLibraryError: If xllamacpp is not installed.
@@ -286,21 +288,45 @@ def load(request: Request) -> FoundReference:
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
     reads_model = request.model is not None and file_of(model).resolve() == file_of(request.model).resolve()
+    if build and is_program(Path(build)):
+        return _run_program(Path(build), model, request, reads_model=reads_model)
     library = find_build(build) if build else find_library()
     if kind_of_model(model) == "gguf":
         tokenizer, source = LlamaCppTokenizer(model, library), str(model)
     else:
         tokenizer = _convert(model, library, None if place else request.spec)
         source = f"{model}, converted to GGUF"
-    changes = ""
-    if reads_model and request.spec and request.settings and library.build:
-        changes = describe_changes_between(request.spec, request.settings, library.build)
     return FoundReference(
         tokenizer,
         source=f"{library.name}, {source}" if build else source,
-        caveat="; ".join(filter(None, [changes, CAVEAT])) if reads_model else "",
+        caveat=_describe_caveat(request, library.build) if reads_model else "",
         versions={library.package: library.version or str(library.path)},
         reads_model=reads_model,
+        build=library.build,
+    )
+
+
+def _describe_caveat(request: Request, build: int | None) -> str:
+    """Say what agreement with another reader of the same file cannot prove, and what the builds do differently."""
+    changes = ""
+    if request.spec and request.settings and build:
+        changes = describe_changes_between(request.spec, request.settings, build)
+    return "; ".join(filter(None, [changes, CAVEAT]))
+
+
+def _run_program(program: Path, model: Path, request: Request, *, reads_model: bool) -> FoundReference:
+    from tokverify.sources.gguf.declaration import read_spec
+
+    spec = request.spec if reads_model and request.spec else read_spec(model)
+    tokenizer, build = start_program(program, model, spec)
+    limits = "llama-tokenize does not decode, and does not list its tokens"
+    return FoundReference(
+        tokenizer,
+        source=f"{program}, {model}",
+        caveat=f"{limits}; {_describe_caveat(request, build)}" if reads_model else limits,
+        versions={program.name: f"b{build}"} if build else {},
+        reads_model=reads_model,
+        build=build,
     )
 
 

@@ -89,6 +89,7 @@ def find_build(name: str) -> Library:
         if not path.is_file():
             raise TokverifyError(
                 f"llama.cpp@{name}: no such file, and not a build; write `llama.cpp@b9014`, or the path of libllama.so"
+                " or llama-tokenize"
             )
         return Library(path.absolute(), "", "llama.cpp")
     build = int(match[1])

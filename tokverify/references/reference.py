@@ -52,6 +52,8 @@ class FoundReference:
     """Library -> version, for the libraries that do the work."""
     reads_model: bool = False
     """Whether it reads the GGUF file that is verified, so that it cannot show what that file should contain."""
+    build: int | None = None
+    """The build of llama.cpp that it is, if it is llama.cpp and that is known."""
     is_rebuilt: bool = False
     """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""
 

@@ -142,7 +142,7 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
 
     if reason := _compare_builds(model, reference):
         return replace(report, undiagnosed=f"{reason}; another build is no fault of the file")
-    if reference and has_failing_case(report):
+    if reference and has_failing_case(report) and not reference.found.reads_model:
         others = find_beside(model.file, reference.found)
         cases = [result.case for result in report.results]
         if doubt := find_other_version(model.path, model.encoder, reference, others, cases):
@@ -156,9 +156,8 @@ def _compare_builds(model: OpenedModel, reference: OpenedReference | None) -> st
     if reference is None or not reference.found.reads_model:
         return ""
     from tokverify.engine.requirement import describe_changes_between
-    from tokverify.references.llama_cpp import LlamaCppTokenizer
 
-    build = reference.tokenizer.build if isinstance(reference.tokenizer, LlamaCppTokenizer) else None
+    build = reference.found.build
     return describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
 
 
