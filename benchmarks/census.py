@@ -132,14 +132,14 @@ left are a unigram model that does not merge spaces any more, and scores that ar
 eight others of the group, `fix` called only Pegasus' repaired in part, whose special pieces score lowest; mended, too.
 
 Then llama.cpp's own converter made 37 files of these tokenizers, most of them as a Llama or Qwen 2, as people do with a
-model that is called so; for nine of them, its check of the pre-tokenizer was told `gpt-2`. 11 are right, and pass.
-`run` named the faults of nine others (scores that a tokenizer.json does not have, types, special tokens, patterns);
-five cannot be used, as they have no merges, or llama.cpp aborts on them. Six unigram models were written as `llama`,
-and `run` named no cause, or a part of it: the change to the right model left charsmap, spaces and special tokens to
-other defaults. Two got a harmful repair, since their files contradict each other about the space before a text; OPT and
-Falcon 40B contradict themselves about BOS and the end. All of these are named now, and `fix` repairs the six. Two are
-still blamed on the file without a cause that helps: HerBERT, whose `</w>` was written as byte-level BPE, and a T5 whose
-tokenizer.json names another unknown token than its configuration.
+model that is called so; for nine of them, its check of the pre-tokenizer was answered with `gpt-2`. 11 are right, and
+pass. `run` named the faults of nine others (scores that a tokenizer.json does not have, types, special tokens,
+patterns); five cannot be used, as they have no merges, or llama.cpp aborts on them. Six unigram models were written as
+`llama`, and `run` named no cause, or a part of it: the change to the right model left charsmap, spaces and special
+tokens to other defaults. Two got a harmful repair, since their files contradict each other about the space before a
+text; OPT and Falcon 40B contradict themselves about BOS and the end. All of these are named now, and `fix` repairs the
+six. Two are still blamed on the file without a cause that helps: HerBERT, whose `</w>` was written as byte-level BPE,
+and a T5 whose tokenizer.json names another unknown token than its configuration.
 
 ## What is still open
 

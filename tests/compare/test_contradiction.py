@@ -13,7 +13,7 @@ from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.contradiction import drop_blamed, explain_blame, find_contradictions
+from tokverify.compare.contradiction import adds_space, drop_blamed, explain_blame, find_contradictions
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -24,6 +24,7 @@ from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict
+from tokverify.sources.gguf.declaration import read_declaration
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -178,6 +179,9 @@ def test_an_end_that_only_the_model_configuration_names_is_a_fault_of_the_refere
     facts = reference(tmp_path, bpe_json(model), **OWN_EOS, **config)
     # llama.cpp would end a generation at <|endoftext|>, too.
     assert difference(verify(BPE, facts), Aspect.ENDS).origin is origin
+    write_gguf(tmp_path / "model.gguf", BPE)
+    kinds = [change.kind for change in declared_changes(BPE, Encoder(BPE), facts)]
+    assert any(kind.startswith("eot") for kind in kinds) is (origin is Origin.UNKNOWN)
 
 
 def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):
@@ -192,11 +196,16 @@ def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):
     assert report.undiagnosed.endswith("leave the model as it is")
 
 
-def llama_model(directory: Path, *, prefix: bool, **config: object) -> tuple[Path, TokenizerSpec]:
+IDENTITY = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+
+
+def llama_model(
+    directory: Path, *, prefix: bool, rules: dict[str, object] = IDENTITY, kind: str = "bpe", **config: object
+) -> tuple[Path, TokenizerSpec]:
     """Train a sentencepiece model, with the configuration of Llama's class beside it."""
     path = directory / "tokenizer.model"
-    options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "byte_fallback": True}
-    path.write_bytes(train_model(vocab_size=320, model_type="bpe", add_dummy_prefix=prefix, **options))
+    options = {"byte_fallback": True, "vocab_size": 320, **rules}
+    path.write_bytes(train_model(model_type=kind, add_dummy_prefix=prefix, **options))
     (directory / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **config}))
     return path, read_spec(path)
 
@@ -206,6 +215,8 @@ AMBIGUOUS_SPACE = [
     pytest.param(True, {"add_prefix_space": False}, id="only-model"),
     # transformers has turned the model's own flag off, and saved it.
     pytest.param(False, {"legacy": False}, id="saved-by-transformers"),
+    pytest.param(False, {"legacy": False, "rules": {}}, id="default-rules"),
+    pytest.param(False, {"add_bos_token": True, "add_prefix_space": True}, id="another-contradiction"),
 ]
 
 
@@ -216,13 +227,13 @@ def test_a_space_about_which_two_files_disagree_is_the_fault_of_the_reference(tm
     write_gguf(model, replace(spec, add_space_prefix=not prefix))
     report = verify_model(model, path, cases=CASES, diagnose=True)
     found = difference(report, Aspect.AFFIXES)
-    assert (found.severity, found.origin, report.exit_code) == (ERROR, Origin.REFERENCE, 1)
+    assert (found.severity, found.origin, found.code, report.exit_code) == (ERROR, Origin.REFERENCE, "TV207", 1)
     assert path.name in found.message
     assert report.undiagnosed.endswith("leave the model as it is")
     with pytest.raises(TokverifyError, match=r"not repaired: .* the reference is at fault"):
         fix_model(model, None, path, CASES)
-    (ranking,) = (each for each in audit_model(model, path).findings if each.code == "TV207")
-    assert not ranking.repair
+    rankings = [each for each in audit_model(model, path).findings if "add_space_prefix" in each.message]
+    assert [(each.code, each.repair) for each in rankings] == [("TV207", "")]
 
 
 @pytest.mark.parametrize(("prefix", "config"), AMBIGUOUS_SPACE)
@@ -241,6 +252,25 @@ def test_another_fault_is_found_behind_a_space_about_which_two_files_disagree(tm
     sentences = [each.sentence for each in report.diagnosis.explanations]
     assert "using the reference's scores" in sentences[0]
     assert not any("add_space_prefix" in sentence for sentence in sentences)
+
+
+def test_a_change_of_the_model_leaves_such_a_space_as_it_is(tmp_path):
+    path, spec = llama_model(tmp_path, prefix=False, kind="unigram", legacy=False)
+    model, fixed = tmp_path / "model.gguf", tmp_path / "fixed.gguf"
+    flags = {"add_space_prefix": None, "remove_extra_whitespaces": None}
+    write_gguf(model, replace(spec, model="llama", special_ids={}, **flags))
+    cases = [Case(id=f"case-{index}", suite="made", text=text) for index, text in enumerate(WORDS)]
+    fix_model(model, fixed, path, cases)
+    assert (read_declaration(fixed).spec.model, read_declaration(fixed).spec.add_space_prefix) == ("t5", True)
+
+
+def test_a_model_that_cannot_encode_the_probe_contradicts_its_configuration_as_well(tmp_path):
+    rules = {**IDENTITY, "byte_fallback": False, "vocab_size": 60}
+    path, spec = llama_model(tmp_path, prefix=False, rules=rules, kind="unigram", legacy=False)
+    tokens = [piece.replace("a", "ก") for piece in spec.tokens]
+    found = list(find_contradictions(open_reference(path).tokenizer))
+    assert [each.subject for each in found] == ["space_prefix"]
+    assert adds_space(Encoder(replace(spec, tokens=tokens))) is False
 
 
 @pytest.mark.parametrize("config", [{"legacy": True}, {}, {"legacy": False, "tokenizer_class": "T5Tokenizer"}])

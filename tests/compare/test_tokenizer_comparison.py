@@ -1,15 +1,21 @@
 """How two tokenizers themselves are compared: one kind of difference at a time, with its severity."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from support.fake_tokenizer import FakeTokenizer
+from support.sentencepiece_maker import train_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.spec import TokenType
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import GenerationEnds, Tokenizer
@@ -374,3 +380,24 @@ def test_a_token_that_the_model_makes_anyway_needs_no_type(scores, severity):
     for one, other in ((ordinary, matched), (matched, ordinary)):
         found = differences(one, other, Aspect.TYPES)
         assert max(difference.severity for difference in found) is severity
+
+
+MARKERS = ["<|im_start|>", "<|im_end|>"]
+
+
+@pytest.mark.parametrize(("added", "missing"), [([], MARKERS), (MARKERS, [])])
+def test_tokens_that_only_the_configuration_of_a_sentencepiece_model_adds_are_compared(tmp_path, added, missing):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram"))
+    spec = read_spec(path)
+    size = len(spec.tokens)
+    declared = {str(size + at): {"content": text} for at, text in enumerate(MARKERS)}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": declared}))
+    types = [*spec.types, *[CONTROL] * len(added)]
+    model = replace(spec, tokens=[*spec.tokens, *added], types=types, scores=[*spec.scores, *[0.0] * len(added)])
+    cases = [Case(id="marker", suite="made", text="the <|im_start|>fox")]
+    report = verify_tokenizers(Encoder(model), open_reference(path).tokenizer, cases)
+    found = [each.message for each in report.differences if each.aspect in {Aspect.MISSING, Aspect.EXTRA}]
+    assert all(text in message for message in found for text in missing)
+    assert bool(found) is bool(missing)
+    assert report.exit_code == 0

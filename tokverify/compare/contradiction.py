@@ -15,8 +15,10 @@ from typing import Any
 from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.digest import make_difference
 from tokverify.compare.marker import read_template
+from tokverify.compare.role_difference import find_end_differences
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import EOG_TEXTS
-from tokverify.errors import TokverifyError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.finding import ERROR
 from tokverify.report.run import CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -35,7 +37,7 @@ from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.vocabulary import types_of
-from tokverify.tokenizer import FileReading, Tokenizer, pieces_of
+from tokverify.tokenizer import Declaring, FileReading, Tokenizer, pieces_of
 
 ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
@@ -45,7 +47,10 @@ _CONFIG = "tokenizer_config.json"
 _BLAME = "; the reference is at fault, as its files contradict each other: "
 _LOOP = re.compile(r"\{%[-+]?\s*for\b")
 _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast"})
-"""The classes that follow tokenizer_config.json about the space before a text, and not the tokenizer's file."""
+"""The classes that add the space before a text as tokenizer_config.json says, whatever the tokenizer's file does.
+
+The slow one of transformers 4 follows the file instead, unless `legacy` is false.
+"""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -90,11 +95,6 @@ def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
         return find_contradictions(tokenizer)
     except TokverifyError:
         return []
-
-
-def is_contradicted(tokenizer: Tokenizer, subject: str) -> bool:
-    """Whether the files of a reference contradict each other about a subject, so that it confirms nothing."""
-    return any(each.subject == subject for each in contradictions_of(tokenizer))
 
 
 def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -152,11 +152,16 @@ def _check_space_prefix(tokenizer: Tokenizer, path: Path, config: Mapping[str, A
 
 
 def adds_space(tokenizer: Tokenizer) -> bool | None:
-    """Whether a tokenizer adds a `▁` before a text; None if it does not write spaces so."""
-    own, spaced = (tokenizer.encode(text, add_special=False, parse_special=False) for text in ("a", " a"))
-    if not own or not spaced or not tokenizer.piece(spaced[0]).startswith("▁"):
+    """Whether a tokenizer adds a `▁` before a text; None if it writes spaces otherwise, or does not tell."""
+    if isinstance(tokenizer, Encoder):
+        return tokenizer.settings.add_space_prefix
+    try:
+        if isinstance(tokenizer, Declaring):
+            return tokenizer.declared_spec().add_space_prefix
+        pieces = list(map(tokenizer.piece, tokenizer.encode("a a", add_special=False, parse_special=False)))
+    except (BrokenFileError, EncodeError, UnsupportedError):
         return None
-    return tokenizer.piece(own[0]).startswith("▁")
+    return pieces[0].startswith("▁") if any("▁" in piece for piece in pieces) else None
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -220,7 +225,8 @@ def blame_reference(
         elif difference.aspect is Aspect.SPECIAL_IDS:
             contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
         elif difference.aspect is Aspect.ENDS:
-            contradiction = next((each for each in contradictions if _is_no_end(each, difference, expected)), None)
+            is_false = set(difference.ids) <= find_false_ends(expected, contradictions)
+            contradiction = next((each for each in contradictions if is_false and each.subject == "eos token"), None)
         else:
             contradiction = None
         found.append(_blame(difference, contradiction) if contradiction else difference)
@@ -235,7 +241,9 @@ def _find_space_differences(
         if each.subject == SPACE_PREFIX and adds_space(actual) is each.adds:
             sides = ("a", "none") if each.adds else ("no", "one")
             message = "the model adds {} space before a text, the reference {}".format(*sides)
-            found = make_difference(Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,))
+            found = make_difference(
+                Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,), code="TV207"
+            )
             yield _blame(found, each)
 
 
@@ -275,26 +283,27 @@ def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> 
     return contradiction.subject == f"{role} token" and set(difference.ids) <= set(contradiction.ids)
 
 
-def _is_no_end(contradiction: Contradiction, difference: TokenizerDifference, expected: Tokenizer) -> bool:
-    """Whether only generation_config.json ends a generation at tokens that end no answer.
+def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]) -> frozenset[int]:
+    """Return the tokens that end no answer although generation_config.json, and no other file, says so.
 
-    They have another role; or the file was made from the model's configuration, as that of Falcon, which has an id by
-    default, and they are neither called an end nor written by the chat template. Otherwise it can be the right one of
-    the two places, as in chat models whose EOS is still that of the base model.
+    They have another role; or the file was made from the model's configuration, as that of Falcon, and they are neither
+    called an end nor written by the chat template. Otherwise it can be the right one of the two places, as in chat
+    models whose EOS is still that of the base model.
     """
-    if contradiction.subject != "eos token" or not set(difference.ids) <= set(contradiction.ids):
-        return False
-    others = {expected.special_ids.get(role) for role in ("bos", "unk")}
-    return others.issuperset(difference.ids) or _is_derived(difference.ids, expected)
-
-
-def _is_derived(ids: Iterable[int], expected: Tokenizer) -> bool:
     path = expected.path if isinstance(expected, FileReading) else None
-    if path is None or not has_derived_ends(path):
-        return False
+    about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
+    if path is None or not about:
+        return frozenset()
     template = chat_templates(path).get("default", "")
-    pieces = map(expected.piece, ids)
-    return not any(piece in EOG_TEXTS or piece in template for piece in pieces)
+    is_derived = has_derived_ends(path)
+
+    def is_false(id: int) -> bool:
+        piece = expected.piece(id)
+        if id in {expected.special_ids.get(role) for role in ("bos", "unk")}:
+            return True
+        return is_derived and piece not in EOG_TEXTS and piece not in template
+
+    return frozenset(filter(is_false, about & generation_end_ids(path)))
 
 
 def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
@@ -347,8 +356,10 @@ def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about what is added around a text; empty if it is not."""
+    """Say that a reference is at fault about what is added around a text, or ends one; empty if it is not."""
     differences: list[TokenizerDifference] = []
-    with suppress(NotComparedError):
-        differences += find_affix_differences(actual, expected)
-    return explain_blame(blame_reference(differences, contradictions_of(expected), actual, expected))
+    for find in (find_affix_differences, find_end_differences):
+        with suppress(NotComparedError):
+            differences += find(actual, expected)
+    blamed = blame_reference(differences, contradictions_of(expected), actual, expected)
+    return explain_blame(each for each in blamed if each.severity is ERROR)

@@ -118,6 +118,13 @@ class Opened:
 
         return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
 
+    @cached_property
+    def contradicted_ends(self) -> frozenset[int]:
+        """The ends of a generation that only one file of the reference names, although they end no answer."""
+        from tokverify.compare.contradiction import find_false_ends
+
+        return find_false_ends(self.tokenizer, self._contradictions) if self.tokenizer else frozenset()
+
     @property
     def is_gguf(self) -> bool:
         """Whether the reference is a GGUF file, so that its types are those that a converter wrote."""

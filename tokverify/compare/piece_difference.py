@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tokverify.compare.configured_token import configured_tokens
 from tokverify.compare.digest import make_difference
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
@@ -40,9 +41,12 @@ def find_piece_differences(
         declared: The pieces that the model's file declares, which llama.cpp ends at a NUL.
         expected: The reference, beside whose file others may name tokens that it lacks.
     """
+    configured = configured_tokens(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     ended: list[PieceDifference] = []
     for piece in vocabulary.pieces:
+        if piece.expected is None and piece.actual is not None and piece.actual == configured.get(piece.id):
+            continue
         is_ended = "\0" in (piece.expected or "") and piece.id < len(declared) and declared[piece.id] == piece.expected
         (ended if is_ended else by_aspect[_aspect_of(piece)]).append(piece)
     if ended:

@@ -57,6 +57,10 @@ class Subject:
         except (BrokenFileError, UnsupportedError) as error:
             return error
 
+    def is_contradicted(self, about: str) -> bool:
+        """Whether the files of the reference contradict each other about this, so that it confirms nothing."""
+        return self.given is not None and self.given.is_contradicted(about)
+
     @property
     def settings(self) -> Settings:
         """The effective settings."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
+from tokverify.compare.configured_token import find_configured_differences
 from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, blame_reference, contradictions_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.normalized_match import find_normalized_matches
@@ -56,6 +57,7 @@ def compare_tokenizers(
             partial(
                 find_piece_differences, vocabulary, actual.spec.tokens if isinstance(actual, Encoder) else (), expected
             ),
+            partial(find_configured_differences, actual, expected),
             partial(find_type_differences, actual, expected, contradicted),
             partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),

@@ -13,7 +13,7 @@ from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import read_config, token_text
+from tokverify.sources.config import declared_tokens, read_config, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
 from tokverify.spec import TokenizerSpec, TokenType
@@ -108,8 +108,12 @@ class SentencePieceTokenizer:
 
     @cached_property
     def control_texts(self) -> frozenset[str]:
-        """The texts of the control tokens and the unknown token, which are plain text inside a text."""
-        return frozenset(map(self.piece, self._named_ids))
+        """The texts of the control tokens and the unknown token, which are plain text inside a text.
+
+        Those that only the files beside the model declare are among them.
+        """
+        configured = declared_tokens(self.path) if self.path else {}
+        return frozenset([*map(self.piece, self._named_ids), *configured])
 
     @cached_property
     def _named_ids(self) -> Sequence[int]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from tokverify.compare.contradiction import SPACE_PREFIX
 from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.reference_ranking import descends
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Ranking
+from tokverify.engine.family import Ranking, Settings
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import common_length
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -135,11 +136,21 @@ def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
     return [-float(ranks.get(token, 0)) for token in reference.tokens]
 
 
-def models(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Set the reference's model, and declare what the file leaves out, which has another default for each model.
+def _kept_flags(evidence: Evidence, settings: Settings, special_ids: Mapping[str, int]) -> dict[str, bool]:
+    """Return the flags that must stay what they are although the model changes, since the reference says nothing."""
+    kept: dict[str, bool] = {}
+    if evidence.spec.add_space_prefix is None and evidence.facts.is_contradicted(SPACE_PREFIX):
+        kept["add_space_prefix"] = settings.add_space_prefix
+    expected = evidence.facts.tokenizer
+    added = {role for role in ("bos", "eos") if getattr(settings, f"add_{role}")}
+    # A model without BOS must not add it: llama.cpp would abort.
+    if (expected is None or not expected.adds_special) and added <= special_ids.keys():
+        kept |= {"add_bos": "bos" in added, "add_eos": "eos" in added}
+    return kept
 
-    The tokens that are added around a text stay the same, unless the reference knows better.
-    """
+
+def models(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Set the reference's model, and declare what the file leaves out, which has another default for each model."""
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or reference.model == spec.model:
         return
@@ -148,11 +159,18 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     undeclared = [name for name in names if getattr(spec, name) is None]
     parts: dict[str, Any] = {name: getattr(reference, name) for name in ("model", *undeclared)}
     parts["special_ids"] = {**reference.special_ids, **spec.special_ids}
-    if evidence.encoder and not evidence.adds_special:
-        parts["add_bos"], parts["add_eos"] = evidence.encoder.settings.add_bos, evidence.encoder.settings.add_eos
+    if evidence.encoder:
+        parts |= _kept_flags(evidence, evidence.encoder.settings, parts["special_ids"])
+    filled = {
+        "charsmap": parts.get("charsmap") is not None,
+        "flags": any(isinstance(value, bool) for value in parts.values()),
+        "special tokens": parts["special_ids"] != spec.special_ids,
+    }
+    added = list_items([what for what, is_filled in filled.items() if is_filled])
+    rest = f", with the reference's {added}" if added else ""
     yield TokenizerChange(
         kind="model",
-        sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model)",
+        sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model){rest}",
         cost=cost.discount(cost.MODEL, confirmed=True),
         transform=lambda spec: replace(spec, **parts),
     )

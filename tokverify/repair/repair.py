@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,11 +54,11 @@ def find_repair(
     spec = declaration.spec
     if doubt := find_other_model(spec, facts):
         return replace(report, undiagnosed=doubt)
-    diagnosed, results = encoder, drop_blamed(report)
+    other, results = encoder, drop_blamed(report)
     if blames_space(report.differences):
-        diagnosed = _with_other_prefix(encoder)
-        results = _find_failing(diagnosed, facts, results)
-    found = diagnose(diagnosed.spec, facts, results, encoder=diagnosed, budget=Budget(encodings))
+        other = _with_other_prefix(encoder)
+        results = _find_failing(other, facts, report)
+    found = diagnose(other.spec, facts, results, encoder=other, budget=Budget(encodings))
     failing = failing_differences(report)
     is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing)
     is_blamed = len(results) < len(report.results) or (failing and not has_failing_case(report))
@@ -91,13 +91,14 @@ def find_repair(
 
 def _with_other_prefix(encoder: Encoder) -> Encoder:
     """Return an encoder that adds a space before a text where this one does not, and does not where it does."""
-    return Encoder(replace(encoder.spec, add_space_prefix=not encoder.settings.add_space_prefix), encoder.name)
+    spec = replace(encoder.spec, add_space_prefix=not encoder.settings.add_space_prefix)
+    return Encoder(spec, encoder.name, base=encoder)
 
 
-def _find_failing(encoder: Encoder, facts: Opened, results: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
-    """Return which of these cases fail with another encoder; how it decodes is not compared."""
-    again = compare_cases(encoder, facts.tokenizer, [result.case for result in results])
-    return tuple(result for result in again if result.fails)
+def _find_failing(encoder: Encoder, facts: Opened, report: Report) -> tuple[CaseResult, ...]:
+    """Return which cases of a report fail with another encoder, too; how it decodes is not compared."""
+    again = compare_cases(encoder, facts.tokenizer, [result.case for result in report.results])
+    return tuple(result for result in drop_blamed(replace(report, results=again)) if result.fails)
 
 
 def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:
@@ -115,7 +116,9 @@ def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
     others = list(diagnosis.explanations)
     for index, each in enumerate(others):
         if planned.sentence in {each.sentence, each.expressible_part}:
-            others[index] = replace(each, is_repair=True, differences=planned.differences)
+            # What then differs only by a limit needs no other explanation.
+            left = tuple(name for name in each.unexplained if name in planned.unexplained)
+            others[index] = replace(each, is_repair=True, differences=planned.differences, unexplained=left)
             return replace(diagnosis, explanations=tuple(others))
     return replace(diagnosis, explanations=(planned, *others))
 
@@ -126,11 +129,12 @@ def _explain_plan(change: TokenizerChange, plan: Plan, *, count_errors: bool) ->
     before = [result for result in plan.before.results if not is_generated(result.case)]
     failing = [result.case.name for result in before if result.fails]
     left = tuple(name for name in failing if after[name].fails)
+    matching = [name for name in failing if not after[name].fails and not after[name].explained_by]
     broken = [result for result in before if result.status is Status.MATCH and after[result.case.name].fails]
     return Explanation(
         kind=change.kind,
         sentence=change.sentence,
-        explained=len(failing) - len(left),
+        explained=len(matching),
         failing=len(failing),
         unexplained=left,
         broken=len(broken),

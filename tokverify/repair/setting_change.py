@@ -120,7 +120,8 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     ends, settings = expected.generation_ends(), evidence.encoder.settings
     eos = evidence.facts.special_ids.get("eos")
-    lost = sorted(id for id in ends.ids - {*settings.eog_ids, eos} if id < len(evidence.spec.tokens))
+    others = {*settings.eog_ids, *evidence.facts.contradicted_ends, eos}
+    lost = sorted(id for id in ends.ids - others if id < len(evidence.spec.tokens))
     changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):
         is_declared, current = role in evidence.spec.special_ids, settings.special_ids.get(role)

@@ -97,7 +97,7 @@ def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:
 
 
 def has_derived_ends(tokenizer_file: Path) -> bool:
-    """Whether transformers made generation_config.json from the model's configuration, which has ends by default."""
+    """Whether transformers made generation_config.json from the model's configuration, whose end may be a default."""
     return _read_beside(tokenizer_file, "generation_config.json").get("_from_model_config") is True
 
 

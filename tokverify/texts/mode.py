@@ -129,11 +129,12 @@ class Modes:
     @cached_property
     def _markers(self) -> ContainsControl | None:
         """Check whether a text contains a token that only the others do not match without parsing control tokens."""
-        if not self._stretched_ids or not isinstance(self._stretched, AddedTokenListing):
+        stretched = self._stretched
+        if not isinstance(stretched, ControlListing) or not isinstance(stretched, AddedTokenListing):
             return None
-        others = [each for each in self._tokenizers if each is not self._stretched and isinstance(each, ControlListing)]
+        others = [each for each in self._tokenizers if each is not stretched and isinstance(each, ControlListing)]
         theirs = set().union(*(each.control_texts for each in others))
-        markers = (theirs & set(self._stretched.added_texts)) - self._stretched_ids.keys()
+        markers = (theirs & set(stretched.added_texts)) - stretched.control_texts
         if not markers:
             return None
         return _contains_any(frozenset(markers))

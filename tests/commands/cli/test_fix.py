@@ -195,3 +195,12 @@ def test_a_split_file_is_refused(run, tmp_path: Path):
     code, output = run(model, "-o", "fixed.gguf")
     assert code == 2
     assert "a split model" in output
+
+
+def test_no_repair_is_made_from_what_the_file_itself_contains(tmp_path: Path):
+    model, fixed = tmp_path / "alone.gguf", tmp_path / "fixed.gguf"
+    model.write_bytes(BROKEN.read_bytes())
+    result = CliRunner().invoke(main, ["fix", str(model), "-o", str(fixed)])
+    assert result.exit_code == 2
+    assert "no tokenizer was found to compare it with" in result.stderr
+    assert not fixed.exists()

@@ -119,16 +119,22 @@ def test_the_other_model_of_sentencepiece_is_found_by_ids_alone():
     assert fix_exit_code(written(plan)) == 0
 
 
-@pytest.mark.parametrize("pad", [-1, 0], ids=["usual-ids", "other-ids"])
-def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path: Path, pad: int):
+@pytest.mark.parametrize(
+    ("roles", "flags"),
+    [
+        pytest.param({}, [True, False], id="usual-ids"),
+        pytest.param({"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}, [True, False], id="other-ids"),
+        pytest.param({"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}, [False, True], id="no-bos"),
+    ],
+)
+def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path: Path, roles: dict, flags: list[bool]):
     # As llama.cpp's converter writes each tokenizer.model of a Llama: without the charsmap, and with Llama's defaults.
     path = tmp_path / "tokenizer.model"
-    roles = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3} if pad == 0 else {}
     path.write_bytes(train_model(vocab_size=90, model_type="unigram", normalization_rule_name="nfkc", **roles))
     found = OpenedReference(open_reference(path))
     right = read_spec(path)
-    flags = {"charsmap": None, "add_space_prefix": None, "remove_extra_whitespaces": None}
-    wrong = replace(right, model="llama", special_ids={}, **flags)
+    undeclared = {"charsmap": None, "add_space_prefix": None, "remove_extra_whitespaces": None}
+    wrong = replace(right, model="llama", special_ids={}, **undeclared)
     texts = ("the fox", "  nine   hens ", "ﬁx", "héron", "the")
     cases = [Case(id=text, suite="made", text=text) for text in texts]
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
@@ -136,8 +142,9 @@ def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path:
     assert plan.repair.sentence.startswith("setting the model to t5 instead of llama")
     assert fix_exit_code(written(plan)) == 0
     assert (repaired.charsmap, repaired.special_ids["unk"]) == (right.charsmap, right.special_ids["unk"])
-    # The reference does not know what is added around a text.
-    assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == [True, False]
+    # The reference does not know what is added around a text; it stays the same if there is a BOS to add.
+    assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == flags
+    assert Encoder(repaired).encode("the", add_special=True)
 
 
 def test_nothing_is_claimed_if_a_difference_remains():

@@ -60,6 +60,11 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
+    if reference is None and found.found.is_rebuilt:
+        raise TokverifyError(
+            f"{path}: not repaired: no tokenizer was found to compare it with, and one that is rebuilt from its own"
+            " data cannot show what is wrong in it; name a reference with -r"
+        )
     _require_same_model(path, opened.spec, found)
     encodings = THOROUGH if thorough else ENCODINGS
     plan = make_plan(path, opened.declaration, found, cases, encodings=encodings)

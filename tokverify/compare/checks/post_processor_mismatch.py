@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.affix import affixes_of, find_affix_differences
-from tokverify.compare.contradiction import is_contradicted
 from tokverify.compare.repair import set_flag, set_special_id
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
@@ -39,7 +38,7 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
     """
     for difference in find_affix_differences(*subject.sides):
         is_before = difference.keys == (ADD_BOS,)
-        is_in_doubt = is_contradicted(subject.expected, "bos" if is_before else "eos")
+        is_in_doubt = subject.is_contradicted("bos" if is_before else "eos")
         yield to_finding(difference, "" if is_in_doubt else _find_repair(subject, is_before=is_before))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.behavior import find_differing, judge
-from tokverify.compare.contradiction import SPACE_PREFIX, is_contradicted
+from tokverify.compare.contradiction import SPACE_PREFIX
 from tokverify.compare.ranking_difference import (
     NO_PROOF,
     describe_shortest,
@@ -108,6 +108,6 @@ def _check_space_prefix(subject: Subject, *, expected: bool) -> Iterator[Finding
     if actual != expected and (text := find_differing(subject, ("a", "Hello", "the"))):
         message = f"add_space_prefix is {actual}, and {expected} in the reference: {quote(text)} is encoded differently"
         repair = ""
-        if not is_contradicted(subject.expected, SPACE_PREFIX):
+        if not subject.is_contradicted(SPACE_PREFIX):
             repair = set_flag(ADD_SPACE_PREFIX, value=expected, declared=subject.spec.add_space_prefix is not None)
         yield Finding(ERROR, message, keys=(ADD_SPACE_PREFIX,), repair=repair)

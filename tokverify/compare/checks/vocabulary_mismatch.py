@@ -47,4 +47,5 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     for difference in find_role_differences(*subject.sides, vocabulary.special_ids):
         role = ROLES_BY_KEY[difference.keys[0]]
         id = subject.expected.special_ids.get(role)
-        yield to_finding(difference, "" if id is None else set_special_id(role, id))
+        is_known = id is not None and not subject.is_contradicted(f"{role} token")
+        yield to_finding(difference, set_special_id(role, id) if is_known and id is not None else "")

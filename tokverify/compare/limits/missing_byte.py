@@ -45,7 +45,7 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
         sentence = "dropping bytes that no piece stands for before merging"
     elif unknown in sides.settings.ids:
         reason = "llama.cpp loses bytes that no piece stands for"
-        sentence = f"turning bytes without a piece into `{visible(unknown)}`"
+        sentence = f"replacing bytes that no piece stands for by `{visible(unknown)}`"
     else:
         return
     yield Counterfactual(

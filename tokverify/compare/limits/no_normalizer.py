@@ -109,11 +109,11 @@ def _of_sentencepiece(spec: TokenizerSpec, tokenizer: Staged) -> Iterator[Counte
 def _counterfactual(
     name: str, normalize: Normalize, *, added: Sequence[str] = (), is_guess: bool = False
 ) -> Counterfactual:
-    # What is removed from the ends of a text is also removed beside the added tokens in it.
-    strips = normalize(" a ") != " a "
+    # What happens to the ends of a text also happens beside the added tokens in it.
+    changes_ends = normalize(" a ") != " a "
 
     def applies(target: Text) -> bool:
-        return normalize(target.text) != target.text or (strips and any(text in target.text for text in added))
+        return normalize(target.text) != target.text or (changes_ends and any(text in target.text for text in added))
 
     return Counterfactual(
         reason=f"llama.cpp does not normalize texts with {name}",

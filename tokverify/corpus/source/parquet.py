@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _MAX_BATCH_BYTES = 1 << 27
+_REPEATING = "DELTA_BYTE_ARRAY"
 _MAX_PACKED_BYTES = 1 << 28
 _MAX_RATIO = 200
-"""How much a column of more than that may be compressed; texts are compressed a tenth as much."""
-_PACKED = "the row is in a group that takes up more than 200 times as much as in the file"
+"""By which factor a column of more bytes than this may be compressed; texts are compressed a tenth as much."""
+_PACKED = "the row is in a group with more than 256 MiB of text, which is 200 times as much as in the file"
 # The errors of pyarrow do not tell which of the two it is.
 _UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
 
@@ -112,12 +113,14 @@ def _find_excess(columns: Sequence[pq.ColumnChunkMetaData], count: int) -> str:
 def _choose_rows(columns: Sequence[pq.ColumnChunkMetaData], count: int) -> int:
     """Return how many of `count` rows to decode at once, so that they take up a bounded space.
 
-    subtle: a value in a dictionary can be repeated in each row, so a few kilobytes can decode to gigabytes.
+    subtle: a value in a dictionary, or the beginning of the value before, can be repeated in each row, so a few
+    kilobytes can decode to gigabytes.
     """
     rows = BATCH_ROWS
     for column in columns:
         size = column.total_uncompressed_size
-        largest = size if column.has_dictionary_page else size // count
+        is_repeated = column.has_dictionary_page or _REPEATING in column.encodings
+        largest = size if is_repeated else size // count
         rows = min(rows, max(1, _MAX_BATCH_BYTES // max(1, largest)))
     return rows
 

@@ -125,6 +125,10 @@ def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
         effects.append("removes differences that only tokverify fix looks for")
     elif explanation.failing:
         effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
+        limited = explanation.failing - explanation.explained - len(explanation.unexplained)
+        if limited > 0:
+            differ = "differs" if limited == 1 else "differ"
+            effects.append(f"leaves {limited:,} that {differ} only because of limits of llama.cpp")
     if explanation.differences > 0:
         share = _share(explanation.differences, diagnosis.differences, "failing difference")
         effects.append(f"removes {share} between the tokenizers")
@@ -139,8 +143,8 @@ def _share(part: int, whole: int, what: str) -> str:
 def likely_explanations(diagnosis: Diagnosis) -> Sequence[Explanation]:
     """Return the explanations without those that come after one that a file can express and that explains all cases."""
     for count, each in enumerate(diagnosis.explanations, 1):
-        is_complete = each.explained == diagnosis.failing and not each.broken
-        if is_complete and (each.expressible or each.is_repair):
+        is_complete = each.explained == diagnosis.failing or (each.is_repair and not each.unexplained)
+        if is_complete and not each.broken and (each.expressible or each.is_repair):
             return diagnosis.explanations[:count]
     return diagnosis.explanations
 

@@ -84,14 +84,19 @@ function nextDifference() {
 // Asks once more, since the answer to what was typed last may still be under way.
 async function copyCase() {
   const button = document.getElementById("copy");
+  let yaml;
   try {
-    const { yaml } = await ask("tokens", request());
-    await navigator.clipboard.writeText(yaml);
+    ({ yaml } = await ask("tokens", request()));
   } catch (error) {
     showProblem(error.message);
     return;
   }
-  button.textContent = "Copied";
+  try {
+    await navigator.clipboard.writeText(yaml);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "The browser does not allow it";
+  }
   setTimeout(() => { button.textContent = "Copy as YAML"; }, 1500);
 }
 
