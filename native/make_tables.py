@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
+from unicodedata import decomposition
 
 import regex
 
 from tokverify.engine import pre_pattern
-from tokverify.engine.nfc import canonical_class, compose_pair, decompose_once
+from tokverify.engine.nfc import DECOMPOSITIONS, canonical_class, compose_pair
 from tokverify.engine.pre_token import alternatives
 from tokverify.engine.pre_tokenizer import fold_spaces
 from tokverify.engine.unicode_version import HAN, HAN_NONCHARACTER, is_unassigned, to_base, to_lowercase
@@ -145,6 +146,13 @@ def sets() -> str:
             f"{line}\n#[rustfmt::skip]\npub(crate) const {name}: &[(u32, u32)] = &[\n{rows(ranges(run))}\n];"
         )
     return "\n\n".join(declarations)
+
+
+def decompose_once(character: str) -> str:
+    """Return the characters that a character other than a Hangul syllable consists of, which may consist of others."""
+    pair = DECOMPOSITIONS.get(character)
+    codes = "" if pair or is_unassigned(character) else decomposition(character)
+    return pair or "".join(chr(int(code, 16)) for code in codes.split() if "<" not in codes) or character
 
 
 def decompositions() -> str:
