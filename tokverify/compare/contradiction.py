@@ -226,7 +226,8 @@ def blame_reference(
             contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
         elif difference.aspect is Aspect.ENDS:
             is_false = set(difference.ids) <= find_false_ends(expected, contradictions)
-            contradiction = next((each for each in contradictions if is_false and each.subject == "eos token"), None)
+            about = (each for each in contradictions if each.subject == "eos token")
+            contradiction = next((each for each in about if is_false and set(difference.ids) <= set(each.ids)), None)
         else:
             contradiction = None
         found.append(_blame(difference, contradiction) if contradiction else difference)
