@@ -135,7 +135,7 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     nothing = replace(report.diagnosis, explanations=(), tried=5)
     text = FORMATS["run"]["markdown"](replace(report, diagnosis=nothing), RenderOptions())
     assert (
-        "### Diagnosis\n\nthe cause is unknown: none of the 5 changes that were tried makes a failing case match\n\n"
+        "### Diagnosis\n\nthe cause is unknown: none of the 5 changes that were tried explains the failing cases\n\n"
         in text
     )
     early = replace(report.diagnosis, tried=5, stopped_early=True, not_tried=("merges",))

@@ -95,6 +95,26 @@ def test_scores_follow_the_order_of_the_tokens(scores):
     assert found.sentence in {ordered, f"{ordered}, with 1 run of spaces last"}
 
 
+class Partial(Bare):
+    """A reference that agrees with the right tokenizer about one text."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        ids = super().encode(text, add_special=add_special, parse_special=parse_special)
+        return ids if text == "bc abc" else [*ids, 0, *ids]
+
+
+def test_an_order_of_scores_that_leaves_most_cases_is_no_explanation():
+    wrong = replace(SPM, scores=SPM.scores[::-1])
+    cases = [Case(id=text, suite="s", text=text) for text in TEXTS]
+    sentences = []
+    for expected in (Bare(Encoder(SPM)), Partial(Encoder(SPM))):
+        results = verify_tokenizers(Encoder(wrong), expected, cases).results
+        found = diagnose(wrong, Opened(expected), results, encoder=Encoder(wrong))
+        sentences.append([each.sentence for each in found.diagnosis.explanations])
+    ordered = "ranking the scores in the order of the ids, as trainers do"
+    assert [any(sentence.startswith(ordered) for sentence in each) for each in sentences] == [True, False]
+
+
 def test_runs_of_spaces_that_were_added_later_come_last():
     spec = spm_spec({"▁▁": -1e9, "▁a": -1, "▁": -2, "a": -3})
     found = best(replace(spec, scores=[0.0] * len(spec.tokens)), spec, "a", " a", "   ")

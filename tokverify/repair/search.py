@@ -13,6 +13,7 @@ from tokverify.compare.damage import find_broken_decoder
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
+from tokverify.repair import cost
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange, shares_model
 from tokverify.repair.evidence import Goal, Target
@@ -250,11 +251,20 @@ class _Search(Generic[_Goal]):
         """Return the best trials, without those that explain no more than a cheaper one."""
         kept: list[Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
-            if len(trial.explained) >= self._least and not any(
-                trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept
+            if (
+                len(trial.explained) >= self._least
+                and not self._is_weak_guess(trial)
+                and not any(
+                    trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept
+                )
             ):
                 kept.append(trial)
         return kept[:_LISTED]
+
+    def _is_weak_guess(self, trial: Trial) -> bool:
+        """Whether a trial replaces a whole array by what trainers usually write, and leaves most of the cases."""
+        guesses = any(part.cost == cost.CONVENTIONAL_ARRAY for part in trial.parts)
+        return guesses and 2 * trial.solved < len(self._failing)
 
     def _explanation(self, trial: Trial) -> Explanation:
         left = tuple(goal.name for goal in self._failing if goal.name not in trial.explained | trial.limited)

@@ -241,7 +241,7 @@ def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     tried = plural(diagnosis.tried, "change")
     blocks: list[Items] = []
     if not items:
-        nothing = f"the cause is unknown: none of the {tried} that were tried makes a failing case match"
+        nothing = f"the cause is unknown: none of the {tried} that were tried explains the failing cases"
         blocks.append(Items([], message(nothing)))
     note = message(limit_note(diagnosis), Style.DIM) if diagnosis.stopped_early else ()
     if items or note:
