@@ -95,6 +95,13 @@ def test_another_file_can_be_named(program: Path, model: Path):
     assert "sample-broken.gguf" in result.output
 
 
+def test_a_tokenizer_of_another_format_is_converted_before(program: Path):
+    model = SAMPLE / "sample.tokenizer.json"
+    report = verify_model(model, f"llama.cpp@{program}", CASES[:2])
+    assert [result.status for result in report.results] == ["match", "match"]
+    assert report.expected.source == f"{program}, {model}, converted to GGUF"
+
+
 @pytest.mark.parametrize("name", ["libllama.so.1", "llama-tokenize"])
 def test_a_library_and_what_cannot_be_executed_are_no_program(tmp_path: Path, model: Path, name: str):
     path = tmp_path / name

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tokverify.compare.configured_token import configured_tokens
+from tokverify.compare.configured_token import find_lacking, find_left_out
 from tokverify.compare.digest import make_difference
+from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -32,20 +33,21 @@ _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
 
 
 def find_piece_differences(
-    vocabulary: VocabularyDifference, declared: Sequence[str] = (), expected: Tokenizer | None = None
+    vocabulary: VocabularyDifference, actual: Tokenizer | None = None, expected: Tokenizer | None = None
 ) -> Iterator[TokenizerDifference]:
     """Yield how the tokens of two vocabularies differ, and then how the sizes do.
 
     Args:
         vocabulary: The tokens that differ.
-        declared: The pieces that the model's file declares, which llama.cpp ends at a NUL.
+        actual: The model; llama.cpp ends each piece that its file declares at a NUL.
         expected: The reference, beside whose file others may name tokens that it lacks.
     """
-    configured = configured_tokens(expected) if expected else {}
+    declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
+    left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     ended: list[PieceDifference] = []
     for piece in vocabulary.pieces:
-        if piece.expected is None and piece.actual is not None and piece.actual == configured.get(piece.id):
+        if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
         is_ended = "\0" in (piece.expected or "") and piece.id < len(declared) and declared[piece.id] == piece.expected
         (ended if is_ended else by_aspect[_aspect_of(piece)]).append(piece)
@@ -58,6 +60,8 @@ def find_piece_differences(
             found = _describe(aspect, pieces)
             note = _note_configured(pieces, expected) if aspect is Aspect.EXTRA else ""
             yield replace(found, message=found.message + note)
+    if actual:
+        yield from find_lacking(actual, left_out)
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.

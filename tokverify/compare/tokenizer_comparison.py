@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
-from tokverify.compare.configured_token import find_configured_differences
 from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, blame_reference, contradictions_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.normalized_match import find_normalized_matches
@@ -16,7 +15,6 @@ from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.compare.unread_key import find_unread
-from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
@@ -54,10 +52,7 @@ def compare_tokenizers(
     ]
     if vocabulary:
         steps = [
-            partial(
-                find_piece_differences, vocabulary, actual.spec.tokens if isinstance(actual, Encoder) else (), expected
-            ),
-            partial(find_configured_differences, actual, expected),
+            partial(find_piece_differences, vocabulary, actual, expected),
             partial(find_type_differences, actual, expected, contradicted),
             partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -33,8 +34,7 @@ from tokverify.references.command_protocol import (
 )
 from tokverify.references.llama_cpp_library import Library, find_build, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
-from tokverify.references.llama_tokenize import is_program
-from tokverify.references.llama_tokenize import start as start_program
+from tokverify.references.llama_tokenize import is_program, open_program
 from tokverify.references.reference import FoundReference, Request
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.tokenizer import GenerationEnds
@@ -51,6 +51,7 @@ _MAX_RESPONSE_BYTES = 1 << 28
 """The limit for a response: some 30 million ids of a single text."""
 _ENDED = re.compile(r"^(?:llama\.cpp|the program) ended without a response: (?:what\(\): *)?(?:.*/llama\.cpp/)?")
 _REFUSED = re.compile(r"^(?:llama\.cpp|the program) reports an error: ")
+_CONVERTED = "model.gguf"
 _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
 
 
@@ -70,8 +71,6 @@ class LlamaCppTokenizer:
 
     def __init__(self, model: Path, library: Library, *, seconds: float = SECONDS) -> None:
         self._model = model
-        self.build = library.build
-        """The number of the build; None if it is not known."""
         try:
             self._program = _start(model, library, seconds)
         except StartError as error:
@@ -288,22 +287,42 @@ def load(request: Request) -> FoundReference:
         raise TokverifyError(f"{model}: no such file for llama.cpp to load")
     _require_known_model(request.spec if model == request.model else None)
     reads_model = request.model is not None and file_of(model).resolve() == file_of(request.model).resolve()
-    if build and is_program(Path(build)):
-        return _run_program(Path(build), model, request, reads_model=reads_model)
-    library = find_build(build) if build else find_library()
-    if kind_of_model(model) == "gguf":
-        tokenizer, source = LlamaCppTokenizer(model, library), str(model)
+    library = None
+    if not (build and is_program(Path(build))):
+        library = find_build(build) if build else find_library()
+    folder = None if kind_of_model(model) == "gguf" else _convert(model, None if place else request.spec)
+    path = Path(folder.name) / _CONVERTED if folder else model
+    source = f"{model}, converted to GGUF" if folder else str(model)
+    if library:
+        found = _call_library(library, path)
     else:
-        tokenizer = _convert(model, library, None if place else request.spec)
-        source = f"{model}, converted to GGUF"
-    return FoundReference(
-        tokenizer,
-        source=f"{library.name}, {source}" if build else source,
-        caveat=_describe_caveat(request, library.build) if reads_model else "",
-        versions={library.package: library.version or str(library.path)},
+        found = _run_program(Path(build), path, request, reads_model=reads_model)
+    if folder:
+        # Not earlier: after a crash, the child is restarted on the same file.
+        weakref.finalize(found.tokenizer, folder.cleanup)
+    known = _describe_caveat(request, found.build) if reads_model else ""
+    return replace(
+        found,
+        source=f"{found.source}, {source}" if build else source,
+        caveat="; ".join(filter(None, [found.caveat, known])),
         reads_model=reads_model,
-        build=library.build,
     )
+
+
+def _call_library(library: Library, path: Path) -> FoundReference:
+    tokenizer = LlamaCppTokenizer(path, library)
+    versions = {library.package: library.version or str(library.path)}
+    return FoundReference(tokenizer, source=library.name, versions=versions, build=library.build)
+
+
+def _run_program(program: Path, path: Path, request: Request, *, reads_model: bool) -> FoundReference:
+    from tokverify.sources.gguf.declaration import read_spec
+
+    spec = request.spec if reads_model and request.spec else read_spec(path)
+    tokenizer, build = open_program(program, path, spec)
+    caveat = "llama-tokenize does not decode, and does not list its tokens"
+    versions = {program.name: f"b{build}"} if build else {}
+    return FoundReference(tokenizer, source=str(program), caveat=caveat, versions=versions, build=build)
 
 
 def _describe_caveat(request: Request, build: int | None) -> str:
@@ -312,22 +331,6 @@ def _describe_caveat(request: Request, build: int | None) -> str:
     if request.spec and request.settings and build:
         changes = describe_changes_between(request.spec, request.settings, build)
     return "; ".join(filter(None, [changes, CAVEAT]))
-
-
-def _run_program(program: Path, model: Path, request: Request, *, reads_model: bool) -> FoundReference:
-    from tokverify.sources.gguf.declaration import read_spec
-
-    spec = request.spec if reads_model and request.spec else read_spec(model)
-    tokenizer, build = start_program(program, model, spec)
-    limits = "llama-tokenize does not decode, and does not list its tokens"
-    return FoundReference(
-        tokenizer,
-        source=f"{program}, {model}",
-        caveat=f"{limits}; {_describe_caveat(request, build)}" if reads_model else limits,
-        versions={program.name: f"b{build}"} if build else {},
-        reads_model=reads_model,
-        build=build,
-    )
 
 
 def split_build(location: str) -> tuple[str, str]:
@@ -351,19 +354,16 @@ def _require_known_model(spec: TokenizerSpec | None) -> None:
         )
 
 
-def _convert(model: Path, library: Library, spec: TokenizerSpec | None) -> LlamaCppTokenizer:
-    """Convert a tokenizer of another format to a temporary GGUF file, and load that."""
+def _convert(model: Path, spec: TokenizerSpec | None) -> tempfile.TemporaryDirectory[str]:
+    """Convert a tokenizer of another format to the file `_CONVERTED` in a temporary directory."""
     from tokverify.sources.gguf.writer import write_gguf
     from tokverify.sources.tokenizer_file import read_spec
 
     spec = spec or read_spec(model)
     folder = tempfile.TemporaryDirectory(prefix="tokverify-")
-    path = Path(folder.name) / "model.gguf"
+    path = Path(folder.name) / _CONVERTED
     try:
         write_gguf(path, spec)
     except OSError as error:
         raise TokverifyError(f"{path}: cannot be written ({error.strerror})") from error
-    tokenizer = LlamaCppTokenizer(path, library)
-    # Not earlier: after a crash, the child is restarted on the same file.
-    weakref.finalize(tokenizer, folder.cleanup)
-    return tokenizer
+    return folder

@@ -24,7 +24,7 @@ def is_program(path: Path) -> bool:
     return not _LIBRARY.search(path.name) and path.is_file() and os.access(path, os.X_OK)
 
 
-def start(program: Path, model: Path, spec: TokenizerSpec) -> tuple[CommandTokenizer, int | None]:
+def open_program(program: Path, model: Path, spec: TokenizerSpec) -> tuple[CommandTokenizer, int | None]:
     """Return the tokenizer of a GGUF file in llama-tokenize, and the number of the build; None if it is not known.
 
     Raises:

@@ -13,7 +13,7 @@ from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import declared_tokens, read_config, token_text
+from tokverify.sources.config import configured_tokens, read_config, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
 from tokverify.spec import TokenizerSpec, TokenType
@@ -112,7 +112,7 @@ class SentencePieceTokenizer:
 
         Those that only the files beside the model declare are among them.
         """
-        configured = declared_tokens(self.path) if self.path else {}
+        configured = configured_tokens(self.path) if self.path else {}
         return frozenset([*map(self.piece, self._named_ids), *configured])
 
     @cached_property

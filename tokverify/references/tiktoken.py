@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import spell_bytes
@@ -129,7 +128,7 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         published = PUBLISHED[variant]
         caveat = f"{path.name} contains no special tokens; those of {variant} were taken, which the model has most of"
     return FoundReference(
-        _tokenizer(path, ranks, published),
+        _tokenizer(path, ranks, published, published.pattern, {}),
         source=str(path),
         caveat=caveat,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -153,19 +152,15 @@ def open_ranks(
         TokverifyError: As for `load`.
     """
     ranks = read_ranks(path, data)
-    return _tokenizer(path, ranks, published_for(path, pattern, ranks), more_special=more_special or {}, split=split)
+    published = published_for(path, pattern, ranks)
+    return _tokenizer(path, ranks, published, split or published.pattern, more_special or {})
 
 
 def _tokenizer(
-    path: Path,
-    ranks: dict[bytes, int],
-    published: Published,
-    *,
-    more_special: Mapping[str, int] = MappingProxyType({}),
-    split: str | None = None,
+    path: Path, ranks: dict[bytes, int], published: Published, split: str, more_special: Mapping[str, int]
 ) -> TiktokenTokenizer:
     special = special_tokens(path, ranks, published)
-    encoding = _encoding(path, split or published.pattern, ranks, special | dict(more_special))
+    encoding = _encoding(path, split, ranks, special | dict(more_special))
     return TiktokenTokenizer(encoding, add_bos_id(special, published))
 
 

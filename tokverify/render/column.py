@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.measure import Measurement
@@ -52,8 +53,13 @@ class Columns:
             yield from self._headings(widths, options.max_width)
         if beside and any(column.heading for column in self._columns):
             yield self._table([], widths, show_header=True)
-        for row in zip(*(column.cells for column in self._columns), strict=True):
-            yield self._line(row, widths) or self._table([row], widths)
+        rows = zip(*(column.cells for column in self._columns), strict=True)
+        drawn = ((row, self._line(row, widths)) for row in rows)
+        for fits, group in groupby(drawn, key=lambda pair: pair[1] is not None):
+            if fits:
+                yield from (line for _, line in group if line is not None)
+            else:
+                yield self._table([row for row, _ in group], widths)
 
     def width(self, console: Console, options: ConsoleOptions) -> int:
         """Return the width of the table if nothing limited it."""

@@ -89,6 +89,11 @@ def declared_tokens(tokenizer_file: Path) -> dict[str, int]:
     return {str(token_text(entry)): id for id, entry in added_tokens(tokenizer_file).items()}
 
 
+def configured_tokens(tokenizer_file: Path) -> dict[str, int]:
+    """Map the texts of the added tokens that any file next to the tokenizer declares to their ids."""
+    return {**read_extra_tokens(tokenizer_file), **declared_tokens(tokenizer_file)}
+
+
 def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:
     """Return the tokens that end a generation according to the generation_config.json next to the tokenizer."""
     value = _read_beside(tokenizer_file, "generation_config.json").get("eos_token_id")

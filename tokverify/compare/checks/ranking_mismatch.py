@@ -61,7 +61,7 @@ def ranking_mismatch(subject: Subject) -> Iterator[Finding]:
     else:
         if subject.settings.family.is_bpe:
             yield from _check_ignore_merges(subject, expected=bool(subject.document.model.get("ignore_merges")))
-        prefix = _adds_space(subject)
+        prefix = _declares_space(subject)
     if "add_space_prefix" in subject.settings.family.flags and prefix is not None:
         yield from _check_space_prefix(subject, expected=prefix)
 
@@ -93,7 +93,7 @@ def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
 
-def _adds_space(subject: Subject) -> bool | None:
+def _declares_space(subject: Subject) -> bool | None:
     """Whether the reference adds a space before a text; None if it does not write spaces as `▁`."""
     stages = [*subject.document.normalizer, *subject.document.pre_tokenizer]
     if any(stage["type"] == "Prepend" and stage["prepend"] == "▁" for stage in stages):

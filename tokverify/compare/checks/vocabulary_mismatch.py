@@ -43,9 +43,8 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     vocabulary = compare_vocabularies(*subject.sides)
     if vocabulary is None:
         raise NotEvaluatedError(why_hidden(subject.expected))
-    yield from map(to_finding, find_piece_differences(vocabulary, subject.spec.tokens, subject.expected))
+    yield from map(to_finding, find_piece_differences(vocabulary, *subject.sides))
     for difference in find_role_differences(*subject.sides, vocabulary.special_ids):
         role = ROLES_BY_KEY[difference.keys[0]]
-        id = subject.expected.special_ids.get(role)
-        is_known = id is not None and not subject.is_contradicted(f"{role} token")
-        yield to_finding(difference, set_special_id(role, id) if is_known and id is not None else "")
+        id = None if subject.is_contradicted(f"{role} token") else subject.expected.special_ids.get(role)
+        yield to_finding(difference, "" if id is None else set_special_id(role, id))

@@ -209,21 +209,23 @@ def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Ite
     """Describe in short what differs and why, and what to do about it."""
     yield from limit_sections(report, what)
     failing = [difference.message for difference in failing_differences(report)]
-    errors = [message(line if verbose else truncate(line, _MAX_CAUSE)) for line in _count_errors(report, what)]
+    errors = _count_errors(report, what)
     # Without failing cases, the section on the tokenizers is still in sight.
     if errors or (failing and has_failing_case(report)):
         lines = failing if verbose else [truncate(line, _MAX_CAUSE) for line in failing[:_MAX_CAUSES]]
         left_out = len(failing) - len(lines)
         more = [f"{plural(left_out, 'other')} above"] if left_out else []
-        yield Section([Bullets([*errors, *(message(line) for line in [*lines, *more])])], "What differs")
+        first = [errors if verbose else truncate(errors, _MAX_CAUSE)] if errors else []
+        yield Section([Bullets([message(line) for line in [*first, *lines, *more]])], "What differs")
     yield from diagnosis_sections(report, verbose=verbose)
 
 
-def _count_errors(report: Report, what: str) -> Iterator[str]:
-    """Say how many texts a side could not encode, and why not the first of them."""
+def _count_errors(report: Report, what: str) -> str:
+    """Say how many texts a side could not encode, and why not the first of them; empty if it could encode all."""
     errors = [result for result in report.results if result.status is Status.ERROR and result.fails]
-    if errors:
-        yield f"{plural(len(errors), what)} could not be encoded, such as {errors[0].case.name}: {errors[0].message}"
+    if not errors:
+        return ""
+    return f"{plural(len(errors), what)} could not be encoded, such as {errors[0].case.name}: {errors[0].message}"
 
 
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
