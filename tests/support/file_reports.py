@@ -40,6 +40,5 @@ CONVERSION = Conversion(
     differing=1,
     unexplained=0,
     untransportable=("lost: \u202e",),
-    explained=(1,),
     report=_RUN,
 )

@@ -21,7 +21,7 @@ from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
-from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Recognize a UTF-8 byte that does not begin a character."""
@@ -129,10 +129,13 @@ class Deviation:
                 combined = replace(combined, **{name: getattr(other, name)})
         return combined
 
-    def change_added_tokens(self, settings: Settings) -> tuple[AddedToken, ...]:
+    def change_added_tokens(self, spec: TokenizerSpec, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""
-        inside = self.user_defined_inside
-        tokens = {token.id: token for token in settings.added_tokens if token.special or not inside}
+        tokens = {token.id: token for token in settings.added_tokens}
+        if self.user_defined_inside:
+            # Also those that llama.cpp makes control tokens because of their texts.
+            inside = set(ids_of_type(spec.types, TokenType.USER_DEFINED))
+            tokens = {id: token for id, token in tokens.items() if token.special and id not in inside}
         for id, special in self.specials.items():
             if special is None:
                 tokens.pop(id, None)
@@ -162,7 +165,7 @@ class DeviatingEncoder(Encoder):
         settings = settings or resolve(spec)
         if deviation.pieces:
             settings, model = _rename(settings, deviation.pieces), None
-        settings = replace(settings, added_tokens=deviation.change_added_tokens(settings))
+        settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
         model = _model(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:

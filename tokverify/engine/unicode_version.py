@@ -58,12 +58,6 @@ def _ranges() -> list[tuple[int, int]]:
     return [(item[0], item[-1]) for item in bounds]
 
 
-def leave_out_unassigned(pattern: str) -> str:
-    """Return a regular expression, in Rust's syntax, whose categories leave out what Unicode 15.1 leaves unassigned."""
-    ranges = "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in _ranges())
-    return re.sub(r"\\p\{[^}]*\}", lambda category: f"[{category[0]}--[{ranges}]]", pattern)
-
-
 def blank_unassigned(text: str) -> str:
     """Replace each character that is unassigned in Unicode 15.1 by one that is unassigned in every version.
 

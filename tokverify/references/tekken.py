@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.byte_level import spell_bytes
-from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import read_file
@@ -37,26 +37,6 @@ class TekkenTokenizer:
         self._pace = Pace("tekken.json")
         self.vocab_size: int = tekkenizer.n_words
         self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
-
-    def with_pattern(self, pattern: str) -> TekkenTokenizer:
-        """Return the same tokenizer with another pattern.
-
-        Raises:
-            UnsupportedError: If the library cannot use the pattern.
-        """
-        from mistral_common.tokens.tokenizers.tekken import Tekkenizer
-
-        library, config = self._tekkenizer, self._content["config"]
-        with raised_as(UnsupportedError, "mistral-common cannot use another pattern"):
-            changed = Tekkenizer(
-                self._content["vocab"],
-                list(self._content.get("special_tokens") or Tekkenizer.DEPRECATED_SPECIAL_TOKENS),
-                pattern,
-                library.n_words,
-                config["default_num_special_tokens"],
-                library.version,
-            )
-        return TekkenTokenizer(changed, self._content)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; `add_special` adds BOS only, as the library's templates do."""

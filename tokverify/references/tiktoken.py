@@ -128,7 +128,7 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         published = PUBLISHED[variant]
         caveat = f"{path.name} contains no special tokens; those of {variant} were taken, which the model has most of"
     return FoundReference(
-        _tokenizer(path, ranks, published, published.pattern, {}),
+        _tokenizer(path, ranks, published),
         source=str(path),
         caveat=caveat,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -136,32 +136,9 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
     )
 
 
-def open_ranks(
-    path: Path, data: bytes, pattern: str, *, more_special: Mapping[str, int] | None = None, split: str | None = None
-) -> TiktokenTokenizer:
-    """Make a tokenizer from the content of a .tiktoken file.
-
-    Args:
-        path: The file.
-        data: Its content.
-        pattern: What follows it after a colon.
-        more_special: Further special tokens.
-        split: The regular expression to use in place of the file's own.
-
-    Raises:
-        TokverifyError: As for `load`.
-    """
-    ranks = read_ranks(path, data)
-    published = published_for(path, pattern, ranks)
-    return _tokenizer(path, ranks, published, split or published.pattern, more_special or {})
-
-
-def _tokenizer(
-    path: Path, ranks: dict[bytes, int], published: Published, split: str, more_special: Mapping[str, int]
-) -> TiktokenTokenizer:
+def _tokenizer(path: Path, ranks: dict[bytes, int], published: Published) -> TiktokenTokenizer:
     special = special_tokens(path, ranks, published)
-    encoding = _encoding(path, split, ranks, special | dict(more_special))
-    return TiktokenTokenizer(encoding, add_bos_id(special, published))
+    return TiktokenTokenizer(_encoding(path, published.pattern, ranks, special), add_bos_id(special, published))
 
 
 def _named_encoding(name: str) -> Encoding:

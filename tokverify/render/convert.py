@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.document import (
     Bullets,
-    Column,
     Document,
     Fields,
     Paragraph,
     Section,
     Style,
-    Table,
     code,
     exact,
     message,
@@ -43,10 +41,6 @@ _KINDS = {
     "tekken": "tekken.json",
     "rwkv": "RWKV's text vocabulary",
     "vocab": "vocabulary files",
-}
-_LOST = {
-    "gguf": "not expressible in GGUF, or different in llama.cpp",
-    "tokenizers": "not expressible in a tokenizer.json",
 }
 _OUTCOMES = {
     0: ("Converted", "the file was written"),
@@ -92,7 +86,8 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
     if conversion.conventions:
         yield Section([Paragraph("conventions:"), Bullets([message(line) for line in conversion.conventions])])
     if conversion.untransportable:
-        yield Section([_tabulate_lost(conversion)])
+        lost = [message(part) for part in conversion.untransportable]
+        yield Section([Paragraph(f"not expressible in {_TARGETS[conversion.kinds[1]]}:"), Bullets(lost)])
     yield from limit_sections(conversion.report)
     if vocabularies_differ(conversion.report.vocabulary):
         yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
@@ -126,21 +121,10 @@ def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Ite
         yield from (("" if index else "probes", exact(text, Style.DIM)) for index, text in enumerate(choice.texts))
 
 
-def _tabulate_lost(conversion: Conversion) -> Table:
-    rows: list[list[Inline]] = []
-    for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
-        explains = message(plural(count, "text"), Style.CAVEAT) if count else message("-", Style.DIM)
-        rows.append([explains, message(part)])
-    return Table([Column("explains", is_number=True), Column(_LOST[conversion.kinds[1]])], rows)
-
-
 def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
     results = conversion.report.results
     found = [result for result in results if result.case.suite == "found"]
     shown = found if verbose else found[:_SHOWN]
-    if not conversion.unexplained and len(conversion.untransportable) == 1:
-        # The same reason for each, which is shown above.
-        shown = [replace(result, notes=()) for result in shown]
     if shown:
         yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
@@ -172,9 +156,8 @@ def to_ci_report(conversion: Conversion) -> CiReport:
 
 
 def _issues(conversion: Conversion) -> Iterator[Issue]:
-    for part, count in zip(conversion.untransportable, conversion.explained, strict=True):
-        explains = [f"explains {plural(count, 'differing text')}"] if count else []
-        yield _issue(_LOSS, [visible_message(part), *explains], conversion)
+    for part in conversion.untransportable:
+        yield _issue(_LOSS, [visible_message(part)], conversion)
     for warning in conversion.warnings:
         yield _issue(_WARNING, [visible_message(warning)], conversion)
     failing = [result for result in conversion.report.results if result.status in FAILING]
@@ -228,6 +211,5 @@ def _cases(conversion: Conversion) -> list[CaseResult]:
 def _describe_explained(conversion: Conversion) -> str:
     unexplained, total = conversion.unexplained, conversion.differing
     if not unexplained:
-        follows = " or by convention" if conversion.conventions else ""
-        return f"all because of what {_TARGETS[conversion.kinds[1]]} cannot express{follows}"
+        return "all because of limits of llama.cpp"
     return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"

@@ -54,13 +54,14 @@ class Conversion:
     differing: Count
     """How many of all texts differ."""
     unexplained: Count
-    """How many of these remain when everything that is lost is left out of the comparison."""
+    """How many of these no limit in `report` explains."""
     untransportable: tuple[str, ...]
     """What the target format cannot express."""
-    explained: tuple[int, ...]
-    """How many of the differing texts each of these explains by itself."""
     report: Report
-    """The comparison: the cases, then a minimal text for each cause of differences in the generated texts."""
+    """The comparison: the cases, then a minimal text for each cause of unexplained differences in generated texts.
+
+    Its limits count the texts of both.
+    """
 
 
 def conversion_exit_code(conversion: Conversion) -> int:
@@ -76,5 +77,3 @@ def summarize_conversion(conversion: Conversion) -> Mapping[str, object]:
 def check_conversion(conversion: Conversion, path: str) -> Iterator[str]:
     """Yield every inconsistency of a report that was read, as `path: problem`."""
     yield from check_run(conversion.report, f"{path}.report")
-    if len(conversion.explained) != len(conversion.untransportable):
-        yield f"{path}.explained: expected a number for each item of `untransportable`"

@@ -133,7 +133,7 @@ def test_everything_is_written_in_spite_of_a_difference(run, tmp_path: Path, mon
     result = run("wordpiece", str(SAMPLE_TEXT), "-o", "out", "--vocab-size", "500")
     assert result.exit_code == code, result.output
     assert outcome in result.stdout
-    assert "note      a `▁` in a text: GGUF marks the pieces that begin words with it" in result.stdout
+    assert ("TL005" in result.stdout) == (code == 0)
     assert names(tmp_path / "out") == RESULTS
     assert json.loads((tmp_path / "out" / "report.json").read_text())["summary"]["exit_code"] == code
 

@@ -12,8 +12,7 @@ from support.sentencepiece_maker import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, USE
 from tokverify import load_gguf, load_model
 from tokverify.case import Case
 from tokverify.compare.convert import convert
-from tokverify.compare.convert.loss import Loss
-from tokverify.compare.convert.verification import Explainer
+from tokverify.compare.limits.explaining import Explainer
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.report.convert import conversion_exit_code
 from tokverify.report.run import Status, count_status
@@ -74,7 +73,7 @@ def test_a_file_whose_differences_are_all_explained_is_written_unless_strict(byt
     done = to_gguf(source, "e\u0301", "plain", count=0, strict=True)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 0)
     assert done.untransportable == ("normalizer NFC: GGUF cannot express it; llama.cpp encodes texts without it",)
-    assert done.explained == (1,)
+    assert [(limit.code, limit.cases) for limit in done.report.limits] == [("TL003", 1)]
     assert files(tmp_path) == {"in.tokenizer.json"}
     done = to_gguf(source, "e\u0301", count=0)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (True, 0, 1, 0)
@@ -82,8 +81,7 @@ def test_a_file_whose_differences_are_all_explained_is_written_unless_strict(byt
 
 
 def test_a_file_with_an_unexplained_difference_is_written_only_if_requested(byte_level, to_gguf, tmp_path, monkeypatch):
-    monkeypatch.setattr("tokverify.compare.convert.huggingface_loss._to_loss", lambda omission: Loss(omission.sentence))
-    monkeypatch.setattr(Explainer, "find_limits", lambda *_: ())
+    monkeypatch.setattr(Explainer, "find", lambda *_: ())
     source = byte_level(normalizer={"type": "NFC"})
     done = to_gguf(source, "e\u0301", "plain", count=0)
     assert (done.written, conversion_exit_code(done), done.differing, done.unexplained) == (False, 1, 1, 1)
@@ -98,12 +96,18 @@ def test_unexplained_and_strict_contradict_each_other(byte_level, to_gguf):
         to_gguf(byte_level(), unexplained=True, strict=True)
 
 
-def test_each_cause_has_a_minimal_text_and_its_reason(byte_level, to_gguf):
+def test_limits_count_the_cases_and_the_generated_texts(byte_level, to_gguf):
+    done = to_gguf(byte_level(normalizer={"type": "Lowercase"}), "A", "a")
+    assert [(limit.code, limit.cases) for limit in done.report.limits] == [("TL003", done.differing)]
+    assert done.differing > 1
+
+
+def test_each_unexplained_cause_has_a_minimal_text(byte_level, to_gguf, monkeypatch):
+    monkeypatch.setattr(Explainer, "find", lambda *_: ())
     done = to_gguf(byte_level(normalizer={"type": "Lowercase"}))
     found = [result for result in done.report.results if result.case.suite == "found"]
-    assert found
-    assert all(result.notes == (f"explained by: {done.untransportable[0]}",) for result in found)
     assert min(len(result.case.text) for result in found) == 1
+    assert all("found in" in result.notes[0] for result in found)
 
 
 def test_expected_ids_of_cases_are_ignored(byte_level, tmp_path):
@@ -241,7 +245,7 @@ def test_a_text_that_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path)
         to_gguf(tmp_path / "in.model", "a", count=0)
     done = to_gguf(tmp_path / "in.model", "a", "b", count=0, unexplained=True)
     assert (done.written, done.differing, done.unexplained) == (True, 1, 1)
-    assert count_status(done.report, Status.ERROR) == 2  # the case, and the shortest text that fails like it
+    assert count_status(done.report, Status.ERROR) == 1
 
 
 def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
@@ -255,8 +259,7 @@ def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
     (tmp_path / "in.model").write_bytes(make_model(pieces, {3: BPE, 35: 1}, {4: 0}))
     done = to_gguf(tmp_path / "in.model", "a", "aba", "ab", count=0)
     assert (done.differing, done.unexplained) == (2, 0)
-    assert done.untransportable[0].startswith("2 user-defined pieces: ")
-    assert done.explained[0] == 2
+    assert [(limit.code, limit.cases) for limit in done.report.limits] == [("TL013", 2)]
 
 
 def test_a_source_whose_files_contradict_each_other_is_warned_of(byte_level, to_gguf, tmp_path):

@@ -3,13 +3,12 @@ import copy
 import json
 
 import pytest
-from tokenizers import Tokenizer, models
+from tokenizers import models
 
 from support.selection import thinned
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.sources.huggingface.conversion import CONVERTERS, read_spec
-from tokverify.sources.huggingface.document import load_around
 
 
 @pytest.mark.parametrize(
@@ -152,28 +151,3 @@ def test_a_piece_of_a_million_characters_is_fast(read):
     document = copy.deepcopy(DOCUMENTS[1])
     document["model"]["vocab"]["a" * 1_000_000] = 4
     assert len(read(json.dumps(document)).tokens) == 5
-
-
-def require_same_around_the_model(document: dict, texts: list[str]):
-    whole = Tokenizer.from_str(json.dumps(document))
-    whole.no_truncation()
-    whole.no_padding()
-    model = Tokenizer.from_str(json.dumps({"model": document["model"]})).model
-    made = load_around(model, {key: part for key, part in document.items() if key != "model"}, "x")
-    assert json.loads(made.to_str()) == json.loads(whole.to_str())
-    for text in texts:
-        assert made.encode(text).ids == whole.encode(text).ids
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_loading_around_a_model_equals_loading_everything(document):
-    require_same_around_the_model(document, ["<s>aaanew", "new a"])
-
-
-@pytest.mark.parametrize("name", ["bert-bge", "llama-spm", "gpt-2"])
-def test_loading_around_a_real_model_equals_loading_everything(vocabs, name):
-    document = json.loads((vocabs / f"{name}.tokenizer.json").read_bytes())
-    added = {"id": 10**6, "content": "new", **_ADDED, "special": False, "lstrip": True}
-    changed = document | {"added_tokens": [*document["added_tokens"][1:], added], "normalizer": {"type": "NFC"}}
-    for each in (document, changed):
-        require_same_around_the_model(each, ["<s>A  new[CLS]e\u0301</s>", "<|endoftext|>new"])

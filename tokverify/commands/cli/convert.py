@@ -83,10 +83,10 @@ def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the other
     IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with its pattern (FILE.tiktoken:cl100k_base), or a GGUF
     file. The suffix of FILE determines the format of the result: .gguf or .json.
 
-    Before the result is written, it is verified against IN with the shipped cases and with generated texts. Everything
-    that its format cannot express is listed, with the number of differences it explains. If that explains all
-    differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it differs
-    from IN and was not written, and 2 if the command could not run.
+    Before the result is written, it is verified against IN with the shipped cases and with generated texts. What its
+    format cannot express is listed, and limits of llama.cpp, with the number of differences that each explains. If they
+    explain all differences, the result is written with a warning. The exit code is 0 if the result was written, 1 if it
+    differs from IN and was not written, and 2 if the command could not run.
 
     With -r instead of IN, the tokenizer is reconstructed from what a reference answers, such as a server, and written
     as a GGUF file. A reference that declares its tokenizer is read; any other is asked for the ids of a few thousand

@@ -100,6 +100,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         found.tokenizer,
         plan,
         sides=(opened.description, found.description),
+        facts=found,
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
         explain=(

@@ -1,29 +1,25 @@
 """Convert a tokenizer file to another format, and verify the result against its source before it is written.
 
-What the new format cannot express is listed as losses. Each difference is compared again without them, which shows
-whether they explain it.
+What the new format cannot express is listed. Differences are explained by limits of llama.cpp, as for `run`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import cast
 
 from tokverify.case import Case
 from tokverify.compare.configured_token import find_lacking, find_left_out
 from tokverify.compare.contradiction import contradictions_of
 from tokverify.compare.convert.convention import follow_conventions
-from tokverify.compare.convert.json_writer import config_of, config_path, json_losses
-from tokverify.compare.convert.loss import Loss
+from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts
 from tokverify.compare.convert.source import Source, open_source
 from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
 from tokverify.compare.convert.target import Target, check_target, target_of
-from tokverify.compare.convert.verification import Explainer, Plan, Verification, verify_conversion
-from tokverify.compare.fuzz.trial import Trial
+from tokverify.compare.convert.verification import Plan, Verification, verify_conversion
+from tokverify.compare.opened import OpenedReference
 from tokverify.compare.side import side_of
 from tokverify.engine.build import known_since
 from tokverify.engine.encoder import Encoder
@@ -145,17 +141,16 @@ class _Job:
 
     def run(self, opened: Source, plan: Plan) -> Conversion:
         """Write the target under a temporary name, verify it, and rename it if it is good enough."""
-        losses = self._losses(opened)
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
-            verification = self._verify(opened, temporary, losses, plan)
+            verification = self._verify(opened, temporary, plan)
             tolerated = verification.differing if self.strict else verification.unexplained
             written = self.unexplained or not tolerated
             if written:
                 self._write_config(opened)
                 move_into_place(temporary, self.target)
-        return self._conversion(opened, losses, verification, written=written)
+        return self._conversion(opened, plan, verification, written=written)
 
     def _write(self, path: Path, spec: TokenizerSpec) -> None:
         try:
@@ -170,25 +165,21 @@ class _Job:
                 sync(temporary)
                 move_into_place(temporary, self.config)
 
-    def _losses(self, opened: Source) -> Sequence[Loss]:
-        if self.format.kind == "gguf":
-            return opened.losses
-        return tuple(json_losses(opened.spec, with_config=self.config is not None))
-
-    def _verify(self, opened: Source, temporary: Path, losses: Sequence[Loss], plan: Plan) -> Verification:
+    def _verify(self, opened: Source, temporary: Path, plan: Plan) -> Verification:
         actual = _read_back(temporary, self.format.kind, self.target.stem)
-        expected = opened.found.tokenizer
         sides = (
             replace(side_of(actual), source=str(self.target), reason="the converted file"),
-            replace(side_of(expected), source=str(self.source), reason="the source file"),
+            replace(side_of(opened.found.tokenizer), source=str(self.source), reason="the source file"),
         )
-        # Only losses of a conversion to GGUF can be undone, and an Encoder reads that.
-        explainer = Explainer(losses, partial(opened.without, cast("Encoder", actual)))
-        return verify_conversion(Trial.of(actual, expected), sides, plan, explainer)
+        return verify_conversion(actual, OpenedReference(opened.found), sides, plan)
 
-    def _conversion(
-        self, opened: Source, losses: Sequence[Loss], verification: Verification, *, written: bool
-    ) -> Conversion:
+    def _lost(self, opened: Source) -> Iterator[str]:
+        if self.format.kind == "gguf":
+            yield from opened.lost
+        else:
+            yield from lost_parts(opened.spec, with_config=self.config is not None)
+
+    def _conversion(self, opened: Source, plan: Plan, verification: Verification, *, written: bool) -> Conversion:
         spec = opened.spec
         family = find_family(spec.model)
         has_name = self.format.kind == "gguf" and family is not None and family.is_bpe
@@ -199,10 +190,9 @@ class _Job:
             model=spec.model,
             size=len(spec.tokens),
             pre_tokenizer=_describe_choice(spec.pre, opened.pre_tokens) if has_name and spec.pre else None,
-            untransportable=tuple(loss.sentence for loss in losses),
-            explained=verification.explained,
+            untransportable=tuple(self._lost(opened)),
             report=verification.report,
-            strings=verification.strings,
+            strings=plan.count,
             differing=verification.differing,
             unexplained=verification.unexplained,
             written=written,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.convert.loss import Loss
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
@@ -59,20 +58,20 @@ def config_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(_NAME) + "tokenizer_config.json")
 
 
-def json_losses(spec: TokenizerSpec, *, with_config: bool) -> Iterator[Loss]:
+def lost_parts(spec: TokenizerSpec, *, with_config: bool) -> Iterator[str]:
     """Yield what a tokenizer.json cannot contain; less is lost with a tokenizer_config.json beside it."""
     settings = resolve(spec)
     if not with_config:
         if spec.chat_template is not None:
-            yield Loss("tokenizer.chat_template: a tokenizer.json cannot contain it, but a tokenizer_config.json can")
+            yield "tokenizer.chat_template: a tokenizer.json cannot contain it, but a tokenizer_config.json can"
         roles = [role for role in GGUF_ROLES if role in settings.special_ids]
         if roles:
-            yield Loss(
+            yield (
                 f"the roles of tokens ({', '.join(roles)}): a tokenizer.json cannot contain them, but a "
                 "tokenizer_config.json can"
             )
     others = [role for role in settings.special_ids if role.startswith("fim_") or role in {"eot", "eom"}]
     if others:
-        yield Loss(f"the roles of tokens ({', '.join(others)}): HuggingFace's files have no such roles")
+        yield f"the roles of tokens ({', '.join(others)}): HuggingFace's files have no such roles"
     if settings.clean_spaces:
-        yield Loss("clean_spaces: llama.cpp removes spaces before punctuation when decoding; the library does not")
+        yield "clean_spaces: llama.cpp removes spaces before punctuation when decoding; the library does not"

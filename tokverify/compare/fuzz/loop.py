@@ -55,6 +55,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     plan: FuzzPlan,
     *,
     sides: tuple[Side, Side] | None = None,
+    facts: Opened | None = None,
     jobs: int = 1,
     open_again: OpenSides | None = None,
     explain: Explain = lambda _: Explained(None),
@@ -69,6 +70,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
         expected: The reference.
         plan: What to try, and the limits.
         sides: How the report describes the two; derived from the tokenizers by default.
+        facts: What is known about `expected`; by default, as much as it says itself.
         jobs: The number of processes that share the work.
         open_again: A function that opens the same two tokenizers in another process. It must support pickling; required
             for more than one job.
@@ -79,7 +81,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If no generator can make texts for this vocabulary.
     """
-    run = _Run(actual, expected, plan)
+    run = _Run(actual, expected, facts or Opened(expected), plan)
     batches = run.parallel(jobs, open_again) if jobs > 1 and open_again else run.serial()
     stop = Stop.COUNT
     try:
@@ -119,7 +121,7 @@ def _require_listing(actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> 
 class _Run:
     """The state of a run."""
 
-    def __init__(self, actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> None:
+    def __init__(self, actual: Tokenizer, expected: Tokenizer, facts: Opened, plan: FuzzPlan) -> None:
         self._start = time.monotonic()
         self._plan = plan
         self._trial = Trial.of(actual, expected, decoding=plan.decoding)
@@ -132,7 +134,7 @@ class _Run:
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
         self._causes = Causes(self._trial)
-        self._limits = explainer_of(actual, Opened(expected))
+        self._limits = explainer_of(actual, facts)
         self._explained: list[tuple[str, ...]] = []
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0

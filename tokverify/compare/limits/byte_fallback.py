@@ -38,10 +38,12 @@ def byte_fallback(sides: Sides) -> Iterator[Counterfactual]:
     if unknown is None or 0 < len(byte_ids) < 256:  # noqa: PLR2004 - all bytes
         return
     if byte_ids and settings.family.ranking is Ranking.SCORE_SUM:
+        # For HuggingFace tokenizers, a byte token is also a piece like any other, which it finds in a text.
+        usable = dict.fromkeys(byte_ids, True) if sides.facts.document else {}
         yield Counterfactual(
             reason="llama.cpp's unigram model never encodes unknown characters as bytes",
             sentence="encoding unknown characters as bytes",
-            deviation=Deviation(byte_fallback=True),
+            deviation=Deviation(byte_fallback=True, usable=usable),
             applies=lambda target: not byte_ids.isdisjoint(target.expected),
         )
     elif settings.family.ranking is Ranking.SCORE:

@@ -20,22 +20,8 @@ from tokverify.tokenizer import Staged
 
 Normalize = Callable[[str], str]
 
-
-def _strip_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFD", text)
-    return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
-
-
 FORMS: Mapping[str, Normalize] = {form: partial(unicodedata.normalize, form) for form in ("NFC", "NFKC", "NFD", "NFKD")}
 """The normalization forms of Unicode."""
-
-NORMALIZERS: Mapping[str, Normalize] = {
-    **FORMS,
-    "lowercase": str.lower,
-    "strip accents": _strip_accents,
-    "lowercase and strip accents": lambda text: _strip_accents(text.lower()),
-}
-"""The usual normalizers, by name."""
 
 
 @limit(code="TL003", name="no-normalizer", origin=Origin.RUNTIME, severity=WARNING)

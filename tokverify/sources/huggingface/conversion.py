@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tokverify.errors import UnsupportedError
 from tokverify.sources.config import special_texts, template_fields
@@ -51,22 +50,12 @@ NO_PREFIX = "pre_tokenizer ByteLevel add_prefix_space: llama.cpp adds no space b
 
 
 @dataclass(frozen=True, slots=True)
-class Omission:
-    """A part of a tokenizer.json that is left out, because GGUF cannot express it."""
-
-    sentence: str
-    """What is left out, and what llama.cpp does instead."""
-    outline: Mapping[str, Any]
-    """What to replace in the document so that its library does the same; empty if it cannot."""
-
-
-@dataclass(frozen=True, slots=True)
 class Fitted:
     """The part of a tokenizer.json that GGUF can express."""
 
     document: Document
     spec: TokenizerSpec
-    omissions: tuple[Omission, ...]
+    """Its `left_out` names the rest: what is left out, and what llama.cpp does instead."""
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
@@ -115,13 +104,11 @@ def convert_leniently(document: Document) -> Fitted:
             if all(has_counterpart(stage, document.model_type) for stage in variant.normalizer):
                 refusal = refusal or error
             continue
-        omissions = (*unprefixed, *trimmed, *dropped)
-        sentences = tuple(omission.sentence for omission in omissions)
-        return Fitted(variant, replace(spec, left_out=sentences), omissions)
+        return Fitted(variant, replace(spec, left_out=(*unprefixed, *trimmed, *dropped)))
     raise refusal or first or document.unsupported("normalizer")
 
 
-def _variants(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+def _variants(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
     """Yield a document without ever more of its parts, the pattern of the pre-tokenizer last."""
     stages = list(document.normalizer)
     kept_stages = [stages]
@@ -154,20 +141,16 @@ def has_counterpart(stage: Stage, model_type: str) -> bool:
     return stage["type"] in {"Prepend", "Strip", _NORMALIZERS_OF.get(model_type)}
 
 
-def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[Omission, ...]:
+def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[str, ...]:
     if len(kept) == len(stages):
         return ()
     if len(kept) > len(stages):
-        return (
-            Omission("normalizer Replace: it merges runs of spaces; llama.cpp also removes those around a text", {}),
-        )
+        return ("normalizer Replace: it merges runs of spaces; llama.cpp also removes those around a text",)
     names = ", ".join(dict.fromkeys(stage["type"] for stage in stages if stage not in kept))
-    rest = {"type": "Sequence", "normalizers": list(kept)} if kept else None
-    sentence = f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it"
-    return (Omission(sentence, {"normalizer": rest}),)
+    return (f"normalizer {names}: GGUF cannot express it; llama.cpp encodes texts without it",)
 
 
-def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
     """Yield the document with the other value of an option that llama.cpp ties to the name of the pre-tokenizer."""
     if document.model_type != "BPE" or find_pipeline(document.library):
         return
@@ -177,29 +160,28 @@ def _flip_ignore_merges(document: Document) -> Iterator[tuple[Document, tuple[Om
         f"model.ignore_merges: is {value}, but llama.cpp {does} with every pre-tokenizer that splits texts like this"
         " one"
     )
-    yield replace(document, model={**document.model, "ignore_merges": not value}), (Omission(sentence, {}),)
+    yield replace(document, model={**document.model, "ignore_merges": not value}), (sentence,)
 
 
-def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+def _take_nearest(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
     """Yield the document with the pre-tokenizer or the scores of llama.cpp that are nearest to its own."""
     if document.model_type != "BPE" or find_pipeline(document.library):
         return
     sentence = _NEAREST_PATTERN if document.is_byte_level else NEAREST_SCORES
-    yield replace(document, takes_nearest=True), (Omission(sentence, {}),)
+    yield replace(document, takes_nearest=True), (sentence,)
 
 
-def _unsplit(document: Document) -> Iterator[tuple[Document, tuple[Omission, ...]]]:
+def _unsplit(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
     """Yield the document without the split of Metaspace, which llama.cpp's unigram model does not do."""
     if document.model_type != "Unigram":
         return
     stages = [{**stage, "split": False} if stage["type"] == "Metaspace" else stage for stage in document.pre_tokenizer]
     if stages != list(document.pre_tokenizer):
         sentence = "pre_tokenizer Metaspace split: llama.cpp does not split texts at spaces"
-        outline = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}}
-        yield replace(document, pre_tokenizer=stages), (Omission(sentence, outline),)
+        yield replace(document, pre_tokenizer=stages), (sentence,)
 
 
-def _drop_prefix(document: Document) -> tuple[Document, tuple[Omission, ...]]:
+def _drop_prefix(document: Document) -> tuple[Document, tuple[str, ...]]:
     """Drop the space that byte-level BPE adds before a text, which llama.cpp adds for no such model."""
     own = list(document.pre_tokenizer)
     stages = [{**stage, "add_prefix_space": False} if stage["type"] == "ByteLevel" else stage for stage in own]
@@ -207,11 +189,10 @@ def _drop_prefix(document: Document) -> tuple[Document, tuple[Omission, ...]]:
         return document, ()
     library = type(document.library).from_str(document.library.to_str())
     library.pre_tokenizer = pre_tokenizer_of(stages)
-    omission = Omission(NO_PREFIX, {"pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}})
-    return replace(document, pre_tokenizer=stages, library=library), (omission,)
+    return replace(document, pre_tokenizer=stages, library=library), (NO_PREFIX,)
 
 
-def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, ...]]:
+def _fit_post_processor(document: Document) -> tuple[Document, tuple[str, ...]]:
     """Drop the tokens that a template adds on a side of the text where it adds more than one."""
     stages, sentences = [], []
     for stage in document.post_processor:
@@ -222,9 +203,7 @@ def _fit_post_processor(document: Document) -> tuple[Document, tuple[Omission, .
         ]
     if not sentences:
         return document, ()
-    outline = {"post_processor": {"type": "Sequence", "processors": stages}}
-    omission = Omission(f"{sentences[0]}, so llama.cpp adds none there", outline)
-    return replace(document, post_processor=stages), (omission,)
+    return replace(document, post_processor=stages), (f"{sentences[0]}, so llama.cpp adds none there",)
 
 
 def _trim_template(stage: Stage) -> tuple[Stage, list[tuple[str, int]]]:

@@ -15,10 +15,8 @@ from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from tokenizers.models import Model
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +106,6 @@ def read_json(data: bytes, source: str) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
     return content
-
-
-def load_around(model: Model, outline: Mapping[str, Any], source: str) -> Tokenizer:
-    """Load a tokenizer.json with the library, given its loaded model and the rest of the file as `outline`.
-
-    Truncation and padding are omitted.
-
-    Raises:
-        BrokenFileError: If the library cannot load it.
-    """
-    from tokenizers import AddedToken
-
-    tokenizer = _load({**outline, "added_tokens": []}, source)
-    tokenizer.model = model
-    # subtle: their ids depend on the model, so they cannot be added earlier.
-    tokenizer.add_tokens(
-        [AddedToken(entry["content"], **{flag: entry[flag] for flag in _FLAGS}) for entry in _added_tokens(outline)]
-    )
-    return tokenizer
 
 
 def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:

@@ -1,17 +1,13 @@
-"""Each kind of loss is listed and explains every difference, on the smallest tokenizer that has it."""
+"""What GGUF cannot express is listed, and limits explain every difference, on the smallest tokenizer for each."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from support.sentencepiece_maker import BYTE, CONTROL, NORMAL, UNIGRAM, UNKNOWN, USER_DEFINED, make_model, train_model
-from support.spec_maker import unigram_spec
-from tokverify import load_gguf
-from tokverify.compare.convert.sentencepiece_loss import score_losses
-from tokverify.compare.convert.source import open_source
+from support.spec_maker import BYTE_PIECES
 from tokverify.errors import UnsupportedError
 
 NFD_LOWERCASE = {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}
@@ -26,46 +22,51 @@ def template(*single: str) -> dict:
     return {"type": "TemplateProcessing", "single": items, "pair": [], "special_tokens": END}
 
 
-def require_explained(done, part: str) -> None:
-    """Require that texts differ, all of them explained, and some of them by this part alone."""
-    explained = dict(zip(done.untransportable, done.explained, strict=True))
+def require_explained(done, code: str, lost: str = "") -> None:
+    """Require that texts differ, all of them explained, by this limit alone; and that `lost` is listed."""
     assert done.differing
     assert done.unexplained == 0
-    found = [count for sentence, count in explained.items() if part in sentence]
-    assert len(found) == 1, explained
-    assert found[0]
+    assert [limit.code for limit in done.report.limits] == [code]
+    assert any(lost in part for part in done.untransportable) or not lost
+
+
+A = {"special": True, "normalized": False}
 
 
 @pytest.mark.parametrize(
-    ("parts", "texts", "part"),
+    ("added", "text", "code"),
     [
-        (([], {"normalizer": {"type": "NFC"}}), ["e\u0301"], "normalizer NFC: GGUF cannot express it"),
-        (([], {"normalizer": NFD_LOWERCASE}), ["É"], "normalizer NFD, Lowercase: "),
-        (([AddedToken("<|a|>", special=True, lstrip=True, normalized=False)], {}), ["x  <|a|>"], "lstrip of `<|a|>`"),
-        (([AddedToken("<|a|>", special=True, rstrip=True, normalized=False)], {}), ["<|a|>  x"], "rstrip of `<|a|>`"),
-        (([AddedToken("fo", single_word=True, normalized=False)], {}), ["fox"], "single_word of `fo`"),
-        (([AddedToken("<eos>", normalized=False)], {}), [], "llama.cpp treats `<eos>` as control tokens"),
+        (AddedToken("<|a|>", **A, lstrip=True), "x  <|a|>", "TL007"),
+        (AddedToken("<|a|>", **A, rstrip=True), "<|a|>  x", "TL007"),
+        (AddedToken("fo", single_word=True, normalized=False), "fox", "TL007"),
+        (AddedToken("<eos>", normalized=False), "<eos>", "TL001"),
     ],
 )
-def test_losses_of_a_tokenizer_json(byte_level, to_gguf, parts, texts, part):
-    added, changes = parts
-    require_explained(to_gguf(byte_level(*added, **changes), *texts), part)
+def test_added_tokens(byte_level, to_gguf, added, text, code):
+    require_explained(to_gguf(byte_level(added), text), code)
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "text", "lost"),
+    [({"type": "NFC"}, "e\u0301", "normalizer NFC: "), (NFD_LOWERCASE, "É", "normalizer NFD, Lowercase: ")],
+)
+def test_normalizers(byte_level, to_gguf, normalizer, text, lost):
+    require_explained(to_gguf(byte_level(normalizer=normalizer), text), "TL003", f"{lost}GGUF cannot express it")
 
 
 def test_a_template_with_more_tokens_than_gguf_can_express(byte_level, to_gguf):
     done = to_gguf(byte_level(post_processor=template("<|endoftext|>", "<|endoftext|>", "$A", "<|endoftext|>")))
-    require_explained(done, "post_processor: 2 tokens before a text")
+    require_explained(done, "TL018", "post_processor: 2 tokens before a text")
     assert (
         "post_processor: the template for pairs of texts; llama.cpp encodes one text at a time" in done.untransportable
     )
 
 
-def test_losses_that_change_no_ids_are_listed(byte_level, to_gguf):
+def test_what_changes_no_ids_is_listed(byte_level, to_gguf):
     truncation = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     done = to_gguf(byte_level(truncation=truncation), "the red fox")
     assert done.written
     assert done.untransportable == ("truncation: llama.cpp does not truncate texts",)
-    assert done.explained == (0,)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_losses_that_change_no_ids_are_listed(byte_level, to_gguf):
         ({"post_processor": template("$A", "$A")}, "contains the text 2 times"),
     ],
 )
-def test_losses_that_would_change_every_text_are_refused(byte_level, to_gguf, changes, named):
+def test_what_would_change_every_text_is_refused(byte_level, to_gguf, changes, named):
     with pytest.raises(UnsupportedError, match=named):
         to_gguf(byte_level(**changes))
 
@@ -90,8 +91,8 @@ def test_the_bytes_of_a_unigram_model(to_gguf, tmp_path):
     tokenizer.add_special_tokens(pieces[:3])
     tokenizer.save(str(tmp_path / "in.tokenizer.json"))
     done = to_gguf(tmp_path / "in.tokenizer.json", "a 123 x", "<0x0A> é")
-    require_explained(done, "model.byte_fallback: with unigram, llama.cpp treats what no piece covers as unknown")
-    assert done.written
+    assert (done.written, done.unexplained) == (True, 0)
+    assert {"TL009", "TL016"} <= {limit.code for limit in done.report.limits}
 
 
 def wordpiece(path: Path) -> Path:
@@ -106,21 +107,21 @@ def wordpiece(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
+    ("text", "code"),
     [
-        ("a\x0bb", "BertNormalizer and BertPreTokenizer: "),
-        ("a" * 101, "words of more than 100 characters"),
-        ("a▁b", "a `▁` in a text"),
+        ("a\x0bb", "TL010"),
+        ("a" * 101, "TL011"),
+        ("a▁b", "TL005"),
     ],
 )
-def test_losses_of_wordpiece(to_gguf, tmp_path, text, part):
-    require_explained(to_gguf(wordpiece(tmp_path / "in.json"), text, count=0), part)
+def test_wordpiece(to_gguf, tmp_path, text, code):
+    require_explained(to_gguf(wordpiece(tmp_path / "in.json"), text, count=0), code)
 
 
 def test_a_normalizer_that_bpe_ignores(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, remove_extra_whitespaces=True))
-    require_explained(to_gguf(path, "fox  fox", count=0), "normalizer_spec: ")
+    require_explained(to_gguf(path, "fox  fox", count=0), "TL003")
 
 
 def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
@@ -128,13 +129,13 @@ def test_byte_fallback_that_unigram_ignores(to_gguf, tmp_path):
     bytes_ = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), ("▁", -1.0, NORMAL), ("a", -2.0, NORMAL), *bytes_]
     path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
-    require_explained(to_gguf(path, "aé", count=0), "trainer_spec.byte_fallback")
+    require_explained(to_gguf(path, "aé", count=0), "TL009")
 
 
 BYTES = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
 
 
-def test_limits_explain_where_sentencepiece_refuses_the_model_without_a_loss(to_gguf, tmp_path):
+def test_two_limits_explain_a_text_together(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("fo", 0.0, USER_DEFINED)]
     path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
@@ -143,8 +144,7 @@ def test_limits_explain_where_sentencepiece_refuses_the_model_without_a_loss(to_
     assert [limit.code for limit in done.report.limits] == ["TL009", "TL013"]
 
 
-def test_a_limit_also_explains_where_a_loss_cannot_be_undone(to_gguf, tmp_path):
-    # sentencepiece accepts U+0000 only with byte_fallback, so it cannot be asked for ids without that.
+def test_a_piece_of_nul_does_not_prevent_an_explanation(to_gguf, tmp_path):
     path = tmp_path / "in.model"
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("a", -1.0, NORMAL), ("\0", -2.0, NORMAL)]
     path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
@@ -159,21 +159,8 @@ def test_a_token_that_is_control_because_of_its_text(to_gguf, tmp_path):
     pieces += [("<eos>", 0.0, USER_DEFINED), ("<eot>", 0.0, USER_DEFINED)]
     path.write_bytes(make_model(list(dict.fromkeys(pieces)), {3: UNIGRAM}))
     done = to_gguf(path, "<eos>", count=0)
-    assert any("`<eos>`: llama.cpp treats it as a control token" in part for part in done.untransportable)
     assert done.unexplained == 0
-
-
-def test_score_sums_that_round_alike_are_a_tie():
-    spec = unigram_spec({"a": -0.1, "b": -0.2, "ab": -0.3, "c": -0.4})
-    (loss,) = score_losses(spec)
-    a, b, ab, c, unknown = 3, 4, 5, 6, 2
-    assert loss.excuse([a, b], [ab])
-    assert not loss.excuse([a, c], [ab]), "other pieces"
-    assert not loss.excuse([c, ab], [c, a, c]), "other pieces"
-    assert not loss.excuse([unknown], [a])
-    other = replace(spec, scores=[0, 0, 0, -0.1, -0.2, -0.31, -0.4])
-    assert not next(score_losses(other)).excuse([a, b], [ab]), "another sum"
-    assert list(score_losses(replace(spec, model="llama"))) == []
+    assert [limit.code for limit in done.report.limits] == ["TL013"]
 
 
 def test_the_file_itself_is_not_changed(byte_level, to_gguf):
@@ -183,12 +170,56 @@ def test_the_file_itself_is_not_changed(byte_level, to_gguf):
     assert json.loads(path.read_text()) == before
 
 
-def test_losses_are_undone_in_the_source_and_our_encoder_is_reused(byte_level, to_gguf, tmp_path):
-    source = open_source(byte_level(AddedToken("<eos>", normalized=False), normalizer={"type": "NFC"}))
-    to_gguf(source.path, unexplained=True)
-    made = load_gguf(tmp_path / "out.gguf")
-    actual, expected = source.without(made, source.losses)
-    assert actual is made
-    assert [loss.undo is not None for loss in source.losses] == [True, True]
-    assert expected.encode("e\u0301", add_special=False, parse_special=True) == made.encode("e\u0301")
-    assert source.found.tokenizer.encode("e\u0301", add_special=False, parse_special=True) != made.encode("e\u0301")
+SPACES = ["a", "<s>a", "a<s>ab", " a", "<s> a", "  a", "a b", " <s>", "", " ", "<s> ", "\n a"]
+PIECES = ["<unk>", "<s>", "</s>", *BYTE_PIECES, "▁", "a", "b", "▁a", "ab", "▁▁", "▁ab"]
+MERGES = [("▁", "a"), ("a", "b"), ("▁a", "b"), ("▁", "ab"), ("▁", "▁")]
+
+
+def bpe():
+    ids = {piece: id for id, piece in enumerate(PIECES)}
+    return Tokenizer(models.BPE(ids, MERGES, unk_token=PIECES[0], byte_fallback=True, fuse_unk=True))
+
+
+def unigram(*without):
+    pieces = [piece for piece in PIECES if piece not in {*BYTE_PIECES, *without}]
+    return Tokenizer(models.Unigram([(piece, -1.0 - 0.37 * id) for id, piece in enumerate(pieces)], 0, False))
+
+
+@pytest.fixture
+def from_metaspace(to_gguf, tmp_path):
+    """Convert a tokenizer with this pre-tokenizer, verified with texts that begin with spaces and with markers."""
+
+    def run(tokenizer, pre_tokenizer, **options):
+        tokenizer.pre_tokenizer = pre_tokenizer
+        tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
+        (tmp_path / "in.tokenizer.json").write_text(tokenizer.to_str())
+        return to_gguf(tmp_path / "in.tokenizer.json", *SPACES, **options)
+
+    return run
+
+
+@pytest.mark.parametrize("make", [bpe, unigram])
+@pytest.mark.parametrize("scheme", ["first", "always"])
+def test_spaces_that_metaspace_does_not_add(from_metaspace, make, scheme):
+    done = from_metaspace(make(), pre_tokenizers.Metaspace(prepend_scheme=scheme, split=False))
+    assert (done.written, done.unexplained) == (True, 0)
+    assert "TL016" in [limit.code for limit in done.report.limits]
+
+
+@pytest.mark.parametrize("make", [bpe, unigram])
+def test_without_added_spaces_no_limit_is_needed_for_them(from_metaspace, make):
+    done = from_metaspace(make(), pre_tokenizers.Metaspace(prepend_scheme="never", split=False))
+    assert done.unexplained == 0
+    assert "TL016" not in [limit.code for limit in done.report.limits]
+
+
+def test_where_spaces_are_merged_the_scheme_always_is_expressible(from_metaspace):
+    split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    done = from_metaspace(unigram("▁▁"), pre_tokenizers.Sequence(split), count=0)
+    assert "TL016" not in [limit.code for limit in done.report.limits]
+
+
+def test_a_space_before_the_first_word_only_is_rejected(from_metaspace):
+    split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="first")]
+    with pytest.raises(UnsupportedError, match="only the first word begins with a space"):
+        from_metaspace(unigram("▁▁"), pre_tokenizers.Sequence(split))
