@@ -150,3 +150,33 @@ def test_the_unknown_token_of_a_vocabulary_without_byte_pieces(vocabs):
     t5 = load(vocabs / "t5.tokenizer.model").tokenizer
     assert pieces(t5, "a\x00b") == ["▁", "a", "<unk>", "b"]
     assert t5.special_ids == {"eos": 1, "unk": 2, "pad": 0}
+
+
+@pytest.fixture
+def chat(small, model_path) -> SentencePieceTokenizer:
+    added = [("<|end|>", False), ("[CALL]", True), ("<call>", False)]
+    numbered = {str(id): {"content": text, "special": special} for id, (text, special) in enumerate(added, 2000)}
+    config = {"eos_token": "<|end|>", "add_eos_token": True, "added_tokens_decoder": numbered}
+    model_path.with_name("tokenizer_config.json").write_text(json.dumps(config))
+    assert small.vocab_size < 2000
+    return load(model_path).tokenizer
+
+
+def test_added_tokens_of_the_config_split_a_text_unless_they_are_control_tokens(small, chat):
+    the, fox = encode(small, "the"), encode(small, "fox")
+    assert encode(chat, "the<call>fox") == [*the, 2002, *fox]
+    assert encode(chat, "<call>") == [2002]
+    assert encode(chat, "fox[CALL]") == encode(small, "fox[CALL]")
+    texts = ["the<call>fox", "fox", "fox<|end|>"]
+    assert chat.encode_many(texts, add_special=False, parse_special=False) == [encode(chat, text) for text in texts]
+    assert chat.control_texts - small.control_texts == {"<|end|>", "[CALL]"}
+
+
+def test_an_added_token_of_the_config_can_be_eos(chat):
+    assert chat.special_ids["eos"] == 2000
+    assert encode(chat, "", add_special=True) == [2000]
+
+
+def test_added_tokens_of_the_config_are_decoded_unless_they_are_control_tokens(small, chat):
+    the = encode(small, "the")
+    assert chat.decode([*the, 2002, 2000, *the]) == b"the<call>the"

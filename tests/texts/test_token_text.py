@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokverify.texts.token_text import is_converted_control
+from tokverify.engine.special_text import is_converted_control
 
 
 @pytest.mark.parametrize("text", ["<|im_end|>", "<｜User｜>", "<unused0>", "<unusedX>", "<pad>", "<mask>", "[@BOS@]"])

@@ -8,14 +8,14 @@ from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
-from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.engine.special_text import BYTE_PIECE, is_converted_control
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.matching_text import find_alike
-from tokverify.texts.token_text import is_converted_control, is_filler, is_marker
+from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.texts.vocabulary import to_type, types_of
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
 

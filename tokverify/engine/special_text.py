@@ -43,3 +43,16 @@ KMER_MARKER = "\ue000"
 """The end of the stored text of DNA tokens of `hybriddna`, which distinguishes them from ordinary pieces."""
 
 ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
+
+_CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
+_CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))
+
+
+def is_converted_control(text: str) -> bool:
+    """Check whether llama.cpp's converter types an added token CONTROL because of its text, even if it is not special.
+
+    Source: `does_token_look_special` in llama.cpp's conversion/base.py, which `get_vocab_base` and
+    `_create_vocab_sentencepiece` ask; the latter of the tokens that a tokenizer_config.json adds to a sentencepiece
+    model.
+    """
+    return text in _CONVERTED or any(text.startswith(start) and text.endswith(end) for start, end in _CONVERTED_AROUND)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import configured_tokens, read_config, token_text
+from tokverify.sources.config import read_config, special_texts, token_text
 from tokverify.sources.location import read_file
-from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces
+from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces, tokens_beside
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import StageStretch, TokenizerStages
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
 class SentencePieceTokenizer:
     """A `SentencePieceProcessor`, which never recognizes control tokens in a text, and always user-defined pieces.
 
+    Texts are split at the added tokens of the files beside the model that are not special, as in transformers.
+
     Args:
         processor: The library's tokenizer.
-        around: The ids to add before and after a text, which a .model file does not declare; None if unknown.
-        path: The .model file, if the processor was made from one.
+        around: The ids to add before and after a text, if there is no file; None if they are not known.
+        path: The .model file, if the processor was made from one. Files beside it declare added tokens, special tokens
+            and what to add around a text.
         content: The content of that file.
     """
 
@@ -49,10 +54,53 @@ class SentencePieceTokenizer:
         self.path = path
         self._content = content
         self._spec: TokenizerSpec | None = None
-        self._before, self._after = around or ([], [])
-        self.adds_special = around is not None
         self.vocab_size: int = processor.get_piece_size()
-        self.special_ids = _special_ids(processor)
+        self._beside = tokens_beside(path, self.vocab_size) if path else {}
+        self._added = {text: id for id, (text, type) in self._beside.items() if type is TokenType.USER_DEFINED}
+        longest_first = sorted(self._added, key=len, reverse=True)
+        self._added_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        around = self._declared_around(path) if path else around
+        self.adds_special = around is not None
+        self._before, self._after = around or ([], [])
+
+    @cached_property
+    def special_ids(self) -> Mapping[str, int]:
+        """The ids of the special tokens, by role; the files beside the model take precedence."""
+        processor = self._processor
+        own = {
+            "bos": processor.bos_id(),
+            "eos": processor.eos_id(),
+            "unk": processor.unk_id(),
+            "pad": processor.pad_id(),
+        }
+        ids = {role: id for role, id in own.items() if id >= 0}
+        texts = special_texts(self.path) if self.path else {}
+        return ids | {role: id for role, text in texts.items() if (id := self._id_of(text)) is not None}
+
+    def _declared_around(self, path: Path) -> tuple[list[int], list[int]] | None:
+        """Return the ids to add before and after a text; None if no file beside the model declares them."""
+        config = read_config(path)
+        if not any(isinstance(config.get(f"add_{role}_token"), bool) for role in ("bos", "eos")):
+            return None
+        around: tuple[list[int], list[int]] = ([], [])
+        for side, role in zip(around, ("bos", "eos"), strict=True):
+            if config.get(f"add_{role}_token") is True:
+                text = token_text(config.get(f"{role}_token"))
+                id = self._id_of(text) if text else self.special_ids.get(role)
+                if id is None:
+                    raise BrokenFileError(
+                        f"{path}: the config beside it adds the {role} token {text!r}, which the model does not have"
+                    )
+                side.append(id)
+        return around
+
+    def _id_of(self, text: str) -> int | None:
+        """Return the id of a token, which may be one that only the files beside the model declare."""
+        # subtle: piece_to_id returns the id of the unknown token for an unknown piece.
+        id: int = self._processor.piece_to_id(text)
+        if self.piece(id) == text:
+            return id
+        return next((id for id, (other, _) in self._beside.items() if other == text), None)
 
     def declared_spec(self) -> TokenizerSpec:
         """Return what a GGUF file with this tokenizer would declare.
@@ -69,14 +117,19 @@ class SentencePieceTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""
+        ids: list[int] = []
         with raised_as(EncodeError, "sentencepiece cannot encode this text"):
-            ids: list[int] = self._processor.encode(text, out_type=int)
+            for part in self._added_pattern.split(text) if self._added_pattern else [text]:
+                added = self._added.get(part)
+                ids += self._processor.encode(part, out_type=int) if added is None else [added]
         return [*self._before, *ids, *self._after] if add_special else ids
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
         """Encode texts in one call; the result for a text that cannot be encoded is its error."""
+        if self._added_pattern:
+            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         try:
             with raised_as(EncodeError, "sentencepiece cannot encode one of these texts"):
                 lists: list[list[int]] = self._processor.encode(list(texts), out_type=int, num_threads=1)
@@ -93,9 +146,16 @@ class SentencePieceTokenizer:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `."""
+        decoded = ""
         with raised_as(EncodeError, "sentencepiece cannot decode these ids"):
-            text: str = self._processor.decode(list(ids))
-        return text.encode()
+            for is_beside, group in groupby(ids, key=self._beside.__contains__):
+                part = list(group)
+                decoded += "".join(map(self._decode_added, part)) if is_beside else self._processor.decode(part)
+        return decoded.encode()
+
+    def _decode_added(self, id: int) -> str:
+        text, type = self._beside[id]
+        return text if type is TokenType.USER_DEFINED else ""
 
     @cached_property
     def pieces(self) -> Sequence[str]:
@@ -112,8 +172,8 @@ class SentencePieceTokenizer:
 
         Those that only the files beside the model declare are among them.
         """
-        configured = configured_tokens(self.path) if self.path else {}
-        return frozenset([*map(self.piece, self._named_ids), *configured])
+        beside = [text for text, type in self._beside.values() if type is TokenType.CONTROL]
+        return frozenset([*map(self.piece, self._named_ids), *beside])
 
     @cached_property
     def _named_ids(self) -> Sequence[int]:
@@ -168,45 +228,9 @@ def load(place: os.PathLike[str]) -> FoundReference:
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
     return FoundReference(
-        SentencePieceTokenizer(processor, _around(processor, read_config(path), path), path, data),
+        SentencePieceTokenizer(processor, path=path, content=data),
         source=str(path),
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"sentencepiece": sentencepiece.__version__},
     )
-
-
-def _special_ids(processor: SentencePieceProcessor) -> Mapping[str, int]:
-    ids = {
-        "bos": processor.bos_id(),
-        "eos": processor.eos_id(),
-        "unk": processor.unk_id(),
-        "pad": processor.pad_id(),
-    }
-    return {role: id for role, id in ids.items() if id >= 0}
-
-
-def _around(
-    processor: SentencePieceProcessor, config: Mapping[str, Any], path: Path
-) -> tuple[list[int], list[int]] | None:
-    """Return the ids to add before and after a text; None if the config does not declare them."""
-    if not isinstance(config.get("add_bos_token"), bool) and not isinstance(config.get("add_eos_token"), bool):
-        return None
-    ids = _special_ids(processor)
-    around: tuple[list[int], list[int]] = ([], [])
-    for side, role in zip(around, ("bos", "eos"), strict=True):
-        if config.get(f"add_{role}_token") is True:
-            text = token_text(config.get(f"{role}_token"))
-            id = _id_of(processor, text) if text else ids.get(role)
-            if id is None:
-                raise BrokenFileError(
-                    f"{path}: the config beside it adds the {role} token {text!r}, which the model does not have"
-                )
-            side.append(id)
-    return around
-
-
-def _id_of(processor: SentencePieceProcessor, text: str) -> int | None:
-    # subtle: piece_to_id returns the id of the unknown token for an unknown piece.
-    id: int = processor.piece_to_id(text)
-    return id if processor.id_to_piece(id) == text else None

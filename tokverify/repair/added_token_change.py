@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
+from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
@@ -15,7 +16,7 @@ from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import plural
-from tokverify.texts.token_text import is_converted_control, is_filler
+from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tokverify.compare.opened import Opened
+from tokverify.engine.special_text import is_converted_control
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
@@ -16,7 +17,6 @@ from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
-from tokverify.texts.token_text import is_converted_control
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.piece_index import index_pieces
+from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import (
@@ -25,7 +26,6 @@ from tokverify.repair.token_patch import (
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
-from tokverify.texts.token_text import is_converted_control
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened

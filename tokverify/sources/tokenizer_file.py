@@ -26,9 +26,9 @@ def _tokenizers(path: Path) -> TokenizerSpec:
 
 
 def _sentencepiece(path: Path) -> TokenizerSpec:
-    from tokverify.sources.sentencepiece.reader import read_spec
+    from tokverify.sources.sentencepiece.reader import read_with_added_tokens
 
-    return read_spec(path)
+    return read_with_added_tokens(path)
 
 
 def _tiktoken(path: Path) -> TokenizerSpec:

@@ -27,25 +27,12 @@ PADDING = re.compile(
 )
 """Texts with which a converter fills up a vocabulary, and what llama.cpp calls a token without a text."""
 
-_CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
-_CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))
-
 _KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values())])
 
 
 def is_marker(text: str) -> bool:
     """Check whether a text looks like a special token."""
     return text in _KNOWN or STRONG.fullmatch(text) is not None
-
-
-def is_converted_control(text: str) -> bool:
-    """Check whether llama.cpp's converter types an added token CONTROL because of its text, even if it is not special.
-
-    Source: `does_token_look_special` in llama.cpp's conversion/base.py, which `get_vocab_base` and
-    `_create_vocab_sentencepiece` ask; the latter of the tokens that a tokenizer_config.json adds to a sentencepiece
-    model.
-    """
-    return text in _CONVERTED or any(text.startswith(start) and text.endswith(end) for start, end in _CONVERTED_AROUND)
 
 
 def is_filler(text: str) -> bool:

@@ -248,6 +248,19 @@ def test_a_text_that_only_one_side_can_encode_is_a_difference(to_gguf, tmp_path)
     assert count_status(done.report, Status.ERROR) == 1
 
 
+def test_added_tokens_beside_a_sentencepiece_model_are_written(to_gguf, tmp_path):
+    source = tmp_path / "tokenizer.model"
+    options = {"remove_extra_whitespaces": False, "normalization_rule_name": "identity"}
+    source.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, **options))
+    size = len(load_model(source).spec.tokens)
+    added = {size: {"content": "<|end|>", "special": True}, size + 1: {"content": "<call>", "special": False}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|end|>", "added_tokens_decoder": added}))
+    done = to_gguf(source, "fox<call>the", "fox<|end|>", "<call>")
+    spec = read_spec(tmp_path / "out.gguf")
+    assert (done.written, done.differing, spec.tokens[size:]) == (True, 0, ["<|end|>", "<call>"])
+    assert spec.special_ids["eos"] == size
+
+
 def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
     pieces = [
         ("<unk>", 0, UNKNOWN),

@@ -24,7 +24,7 @@ from support.sentencepiece_maker import (
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.sources.gguf import declaration as gguf_declaration
-from tokverify.sources.sentencepiece.reader import read_spec
+from tokverify.sources.sentencepiece.reader import read_spec, read_with_added_tokens
 
 SPECIAL = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
 
@@ -300,3 +300,18 @@ def unconverted(text, score, type):
 def plain_rows(shared, name):
     rows = map(json.loads, (shared / "golden" / f"{name}.jsonl").read_text().splitlines())
     return [(row["text"], row["ids"]) for row in rows if not row["parse_special"] and not row["add_special"]]
+
+
+def test_tokens_that_the_files_beside_a_model_add_are_typed_as_by_llama_cpps_converter(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(make_model(SPECIAL))
+    added = {"3": ("[TOOL]", True), "4": ("<|end|>", False), "6": ("<call>", False)}
+    decoder = {id: {"content": text, "special": special} for id, (text, special) in added.items()}
+    config = {"eos_token": "<|end|>", "added_tokens_decoder": decoder}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "added_tokens.json").write_text('{"<|old|>": 7, "<unk>": 0}')
+    spec = read_with_added_tokens(tmp_path / "tokenizer.model")
+    assert spec.tokens[3:] == ["[TOOL]", "<|end|>", "[PAD5]", "<call>", "<|old|>"]
+    assert spec.types[3:] == [CONTROL, CONTROL, UNUSED, USER_DEFINED, USER_DEFINED]
+    assert list(spec.scores[3:]) == [-1000, -1000, -10000, -1000, -1000]
+    assert spec.special_ids["eos"] == 4
+    assert len(read_spec(tmp_path / "tokenizer.model").tokens) == 3

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tokverify.case import Case
-from tokverify.compare.configured_token import find_lacking, find_left_out
 from tokverify.compare.contradiction import contradictions_of
 from tokverify.compare.convert.convention import follow_conventions
 from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts
@@ -209,7 +208,6 @@ class _Job:
             *assumed,
             *warn_of_defaults(opened.spec, adding_was_compared=source.adds_special),
             *(f"the files of IN contradict each other: {each.sentence}" for each in contradictions_of(source)),
-            *(each.message for each in find_lacking(source, find_left_out(source))),
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tokverify.compare.role_name import declare_end
+from tokverify.engine.special_text import is_converted_control
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.token_text import is_converted_control
 
 _USER_DEFINED, _CONTROL = TokenType.USER_DEFINED.value, TokenType.CONTROL.value
 

@@ -8,10 +8,10 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.special_text import is_converted_control
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType
-from tokverify.texts.token_text import is_converted_control
 
 
 @limit(code="TL002", name="converted-marker", origin=Origin.CONVENTION, severity=INFO)

@@ -76,7 +76,9 @@ class Sides:
         """
         reference = self.reference_matching
         declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
-        ours = [id for id, token in self.added.items() if not token.special or id in declared]
+        # Those that only the files beside the reference declare are matched before it sees a text.
+        own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
+        ours = [id for id, token in own.items() if not token.special or id in declared]
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
         return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.engine.special_text import is_converted_control
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.sources.config import read_config, special_texts, template_fields
+from tokverify.sources.config import added_tokens, configured_tokens, read_config, special_texts, template_fields
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
@@ -26,6 +28,7 @@ GGUF_MODELS = {1: "t5", 2: "llama"}
 
 _OTHER_MODELS = {3: "word", 4: "char"}
 _MARKS_PER_PIECE = 4
+_ADDED_SCORE, _UNUSED_SCORE = -1000.0, -10000.0
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
 
 
@@ -62,6 +65,46 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
         charsmap=message.normalizer_spec.precompiled_charsmap or None,
         **template_fields(path),
     )
+
+
+def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
+    """Read a sentencepiece .model file with the tokens that the files next to it add, as llama.cpp's converter does.
+
+    An id between them that none has is unused. Source: `_create_vocab_sentencepiece` in llama.cpp's
+    conversion/base.py.
+
+    Raises:
+        BrokenFileError: As for `read_spec`.
+        UnsupportedError: As for `read_spec`.
+    """
+    path = Path(path)
+    spec = read_spec(path)
+    added = tokens_beside(path, len(spec.tokens))
+    tokens, scores, types = list(spec.tokens), array("f", spec.scores or ()), list(spec.types or ())
+    for id in range(len(tokens), max(added, default=-1) + 1):
+        text, type = added.get(id, (f"[PAD{id}]", TokenType.UNUSED))
+        tokens.append(text)
+        scores.append(_ADDED_SCORE if id in added else _UNUSED_SCORE)
+        types.append(type)
+    ids = {text: id for id, (text, _) in added.items()}
+    roles = {role: ids[text] for role, text in special_texts(path).items() if text in ids}
+    return replace(spec, tokens=tokens, scores=scores, types=types, special_ids={**spec.special_ids, **roles})
+
+
+def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
+    """Map the ids of the tokens that the files next to a .model of `size` pieces add to their texts and types.
+
+    Raises:
+        BrokenFileError: If one of the files is not a JSON object.
+        TokverifyError: If one cannot be read.
+    """
+    flags = added_tokens(path)
+
+    def type_of(id: int, text: str) -> TokenType:
+        is_special = id in flags and (flags[id].get("special") or is_converted_control(text))
+        return TokenType.CONTROL if is_special else TokenType.USER_DEFINED
+
+    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path).items() if id >= size}
 
 
 def require_few_pieces(path: Path, data: bytes) -> None:
