@@ -14,7 +14,9 @@ from tokverify.system.json_input import JsonError, parse_json
 _MAX_BYTES = 1 << 25
 _ID = re.compile("[0-9]{1,9}")
 
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
+"""The roles that both a GGUF file and a tokenizer_config.json can contain."""
+ROLES = (*GGUF_ROLES, "cls")
 
 _TOKENIZERS = (
     "tokenizer.json",

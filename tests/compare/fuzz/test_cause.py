@@ -91,6 +91,13 @@ def test_a_failure_of_the_empty_text_does_not_hang():
     assert minimal_texts(causes) == ["", "ab"]
 
 
+def test_a_text_is_not_shrunk_to_one_whose_cause_is_known():
+    trial = Trial(FakeTokenizer(*LETTERS, name="left"), FakeTokenizer(*LETTERS, "ab", "xy", name="right"))
+    causes = Causes(trial, lambda outcome: "xy" not in outcome.sample.text)
+    causes.add(trial.outcome(Sample("xy ab", False, False)), "words")
+    assert minimal_texts(causes) == ["xy"]
+
+
 def test_errors_and_skips_are_sorted_too():
     trial = Trial(FakeTokenizer("a", "b", name="left"), FakeTokenizer("a", "c", name="right"))
     causes = Causes(trial)

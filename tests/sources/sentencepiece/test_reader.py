@@ -80,6 +80,12 @@ def test_every_field_has_its_place(read):
     }
 
 
+def test_a_role_that_gguf_lacks_is_left_out(read, tmp_path):
+    (tmp_path / "tokenizer_config.json").write_text('{"cls_token": "[CLS]", "sep_token": "[SEP]"}')
+    spec = read(make_model([*SPECIAL, ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL)]))
+    assert spec.special_ids == {"unk": 0, "bos": 1, "eos": 2, "sep": 4}
+
+
 def test_missing_fields_have_sentencepieces_defaults(read):
     spec = read(make_model(SPECIAL))
     assert (spec.model, spec.add_space_prefix, spec.remove_extra_whitespaces, spec.charsmap) == ("t5", True, True, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
-from tokverify.sources.huggingface.vocabulary import GGUF_ROLES
+from tokverify.sources.config import GGUF_ROLES
 from tokverify.spec import TokenizerSpec
 
 _NAME = "tokenizer.json"

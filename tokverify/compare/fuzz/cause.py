@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -86,10 +86,16 @@ class Cause:
 
 
 class Causes:
-    """Groups outcomes of a trial by cause; the first sample added represents its cause."""
+    """Groups outcomes of a trial by cause; the first sample added represents its cause.
 
-    def __init__(self, trial: Trial) -> None:
+    Args:
+        trial: What compares samples.
+        is_known: Whether an outcome has a known cause that is not to be found here, such as a limit of llama.cpp.
+    """
+
+    def __init__(self, trial: Trial, is_known: Callable[[TrialOutcome], bool] = lambda _: False) -> None:
         self._trial = trial
+        self._is_known = is_known
         self._found: list[Cause] = []
         self._known: list[TrialOutcome] = []
         self._index_of: dict[Hashable, int | None] = {}
@@ -161,7 +167,9 @@ class Causes:
     def _has_new_failure(self, sample: Sample, kind: DifferenceKind) -> bool:
         """Check whether a sample fails without containing a known cause, because it would shrink to that cause."""
         outcome = self._trial.outcome(sample)
-        return outcome is not None and outcome.kind is kind and not self._remove_known(outcome)[0]
+        if outcome is None or outcome.kind is not kind or self._remove_known(outcome)[0]:
+            return False
+        return not self._is_known(outcome)
 
     def _add_cause(self, minimal: TrialOutcome, found: Sample, generator: str) -> int | None:
         shape = _shape(minimal)

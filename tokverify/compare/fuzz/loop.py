@@ -133,8 +133,8 @@ class _Run:
             raise TokverifyError(
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
-        self._causes = Causes(self._trial)
         self._limits = explainer_of(actual, facts)
+        self._causes = Causes(self._trial, lambda outcome: bool(self._find_limits(outcome)))
         self._explained: list[tuple[str, ...]] = []
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))
         self._strings = self._skipped = 0
@@ -192,8 +192,7 @@ class _Run:
             self._count(outcome, self._names[place % len(self._names)])
 
     def _count(self, outcome: TrialOutcome, name: str) -> None:
-        codes = self._limits.find(_target(outcome)) if outcome.kind is DifferenceKind.IDS else ()
-        if codes:
+        if codes := self._find_limits(outcome):
             self._explained.append(codes)
             return
         if outcome.kind is DifferenceKind.SKIPPED:
@@ -209,6 +208,10 @@ class _Run:
             # The difference was seen before; it cannot be shrunk anymore.
             self.note_gone(error)
             self._causes.unlisted.append(outcome.sample)
+
+    def _find_limits(self, outcome: TrialOutcome) -> tuple[str, ...]:
+        """Return the codes of the limits of llama.cpp that explain an outcome completely."""
+        return self._limits.find(_target(outcome)) if outcome.kind is DifferenceKind.IDS else ()
 
     def note_gone(self, error: GoneError) -> Stop:
         """Note that a side has stopped answering."""

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.sources.config import GGUF_ROLES
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
 from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
     from tokverify.sources.huggingface.post_processor import Around
-
-GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
-"""The roles that both a GGUF file and a tokenizer_config.json can contain."""
 
 
 @dataclass(frozen=True, slots=True)

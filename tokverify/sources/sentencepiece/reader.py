@@ -17,7 +17,14 @@ from typing import Any
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.special_text import is_converted_control
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.sources.config import added_tokens, configured_tokens, read_config, special_texts, template_fields
+from tokverify.sources.config import (
+    GGUF_ROLES,
+    added_tokens,
+    configured_tokens,
+    read_config,
+    special_texts,
+    template_fields,
+)
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
@@ -87,7 +94,7 @@ def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
         scores.append(_ADDED_SCORE if id in added else _UNUSED_SCORE)
         types.append(type)
     ids = {text: id for id, (text, _) in added.items()}
-    roles = {role: ids[text] for role, text in special_texts(path).items() if text in ids}
+    roles = {role: ids[text] for role, text in special_texts(path).items() if role in GGUF_ROLES and text in ids}
     return replace(spec, tokens=tokens, scores=scores, types=types, special_ids={**spec.special_ids, **roles})
 
 
@@ -179,7 +186,7 @@ def _special_ids(
     }
     special = {tokens[id]: id for id, type in enumerate(types) if type in {TokenType.CONTROL, TokenType.UNKNOWN}}
     texts = [(role, piece.decode("utf-8", "surrogateescape")) for role, piece in own.items()]
-    return {role: special[text] for role, text in [*texts, *config.items()] if text in special}
+    return {role: special[text] for role, text in [*texts, *config.items()] if role in GGUF_ROLES and text in special}
 
 
 def _flag(config: Mapping[str, Any], name: str) -> bool | None:
