@@ -13,6 +13,7 @@ from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
 from tokverify.sources.location import VOCABULARIES
 from tokverify.sources.tokenizer_file import read_spec
+from tokverify.spec import TokenType
 
 TEXTS = ("Hello  world", "it's 123", " leading", "\N{LLAMA}\n")
 
@@ -152,3 +153,31 @@ def test_what_the_files_do_not_determine_is_refused(bert, config, message):
     for read in (open_reference, read_spec):
         with pytest.raises(UnsupportedError, match=message):
             read(bert / "vocab.txt")
+
+
+CLASSES = {
+    "GPT2Tokenizer": {"add_bos_token": True, "bos_token": "<|end|>"},
+    "CodeGenTokenizer": {"eos_token": "<|end|>"},
+    "Qwen2Tokenizer": {"eos_token": "<|end|>"},
+    "RobertaTokenizer": {"cls_token": "<|end|>", "sep_token": "x"},
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_of_byte_level_bpe_split_and_surround_texts_as_in_transformers(bpe, name):
+    transformers = pytest.importorskip("transformers")
+    (bpe / "special_tokens_map.json").unlink()
+    (bpe / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name, **CLASSES[name]}))
+    expected = getattr(transformers, name).from_pretrained(bpe)
+    actual = open_reference(bpe / "vocab.json").tokenizer
+    for text in (*TEXTS, "12345 a1b22", "cafe\u0301's\r\n\n  x", "<|end|>fox <|end|>"):
+        for add_special in (False, True):
+            ids = expected.encode(text, add_special_tokens=add_special)
+            assert encode(actual, text, add_special=add_special) == ids, text
+
+
+def test_added_tokens_json_makes_control_tokens_of_those_with_a_role(bert):
+    (bert / "added_tokens.json").write_text('{"<a>": 11, "<b>": 12, "<c>": 13}')
+    (bert / "special_tokens_map.json").write_text('{"additional_special_tokens": ["<a>"], "eos_token": "<b>"}')
+    types = load_model(bert / "vocab.txt").spec.types
+    assert types[11:] == [TokenType.CONTROL, TokenType.CONTROL, TokenType.USER_DEFINED]

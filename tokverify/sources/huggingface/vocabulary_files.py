@@ -1,8 +1,9 @@
 """Make a tokenizer.json of the files in which vocabularies were published before it.
 
-`vocab.json` with `merges.txt` is GPT-2's byte-level BPE, and `vocab.txt` is BERT's WordPiece, unless the
-tokenizer_config.json beside it names a class that splits texts in another way. The stages are those that transformers
-gives to these classes (convert_slow_tokenizer.py).
+`vocab.json` with `merges.txt` is byte-level BPE, and `vocab.txt` is BERT's WordPiece. The tokenizer_config.json beside
+them names the class of the tokenizer, which determines how texts are split; without one, it is GPT-2's. The stages are
+those that transformers gives to these classes (convert_slow_tokenizer.py; since version 5, tokenization_gpt2.py,
+tokenization_qwen2.py and tokenization_roberta.py).
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from tokverify.sources.config import (
     token_text,
 )
 from tokverify.sources.location import read_file
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import MAX_TOKENS
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import AddedToken, Tokenizer
 
+_ROBERTA = frozenset(["RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"])
+"""The classes that add `<s>` and `</s>` around a text."""
 _CLASSES: Mapping[str, frozenset[str]] = {
-    "vocab.json": frozenset(["GPT2Tokenizer"]),
+    "vocab.json": frozenset(["GPT2Tokenizer", "CodeGenTokenizer", "Qwen2Tokenizer", *_ROBERTA]),
     "vocab.txt": frozenset(["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"]),
 }
 _ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
@@ -70,11 +74,13 @@ def build_document(path: Path) -> bytes:
     with raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True):
         tokenizer = make(path, config)
     _add_tokens(tokenizer, path, config)
+    if path.name == "vocab.json":
+        _add_around(tokenizer, config)
     return tokenizer.to_str().encode()
 
 
 def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = _read_vocabulary(path)
     # subtle: the library aborts the process if it cannot reserve memory for all ids up to the highest.
@@ -85,7 +91,14 @@ def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
         (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
     ]
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=config.get("add_prefix_space") is True)
+    has_prefix = config.get("add_prefix_space") is True
+    if _class_of(config) == "Qwen2Tokenizer":
+        tokenizer.normalizer = normalizers.NFC()
+        split = pre_tokenizers.Split(Regex(ORIGINALS["qwen2"]), "isolated")
+        byte_level = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix, use_regex=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+    else:
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
@@ -115,25 +128,56 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
 
 def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> None:
     """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
-    from tokenizers import AddedToken
-
-    declared = {id: AddedToken(text) for text, id in read_extra_tokens(path).items()}
-    for id, entry in added_tokens(path).items():
-        flags = {name: entry[name] for name in _FLAGS if isinstance(entry.get(name), bool)}
-        declared[id] = AddedToken(token_text(entry) or "", **flags)
-    for id, token in sorted(declared.items()):
+    special = _special_entries(path, config)
+    extra = {id: {"content": text, "special": text in special} for text, id in read_extra_tokens(path).items()}
+    declared = {**extra, **added_tokens(path)}
+    for id, entry in sorted(declared.items()):
+        token = _to_added_token(entry)
         tokenizer.add_tokens([token])
         if (actual := tokenizer.token_to_id(token.content)) != id:
             raise UnsupportedError(
                 f"{path}: the files beside it give the added token {token.content!r} the id {id}, "
                 f"but the vocabulary leaves it the id {actual}; name a tokenizer.json"
             )
-    named = [token_text(value) for key, value in config.items() if key.endswith("_token")]
-    defaults = _DEFAULTS if path.name == "vocab.txt" else ()
-    known = dict.fromkeys(text for text in (*named, *defaults) if text and tokenizer.token_to_id(text) is not None)
-    flagged = {token.content for token in declared.values()}
+    texts = {token_text(entry) for entry in declared.values()}
     # A new token would not be in the model.
-    tokenizer.add_special_tokens([text for text in known if text not in flagged])
+    known = {text: entry for text, entry in special.items() if tokenizer.token_to_id(text) is not None}
+    tokenizer.add_special_tokens([_to_added_token(entry) for text, entry in known.items() if text not in texts])
+
+
+def _special_entries(path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Map the texts of the tokens that are special because they have a role to what the files say of them."""
+    listed = config.get("additional_special_tokens")
+    entries = [value for key, value in config.items() if key.endswith("_token")]
+    entries += listed if isinstance(listed, list) else []
+    entries += _DEFAULTS if path.name == "vocab.txt" else ()
+    return {text: entry for entry in reversed(entries) if (text := token_text(entry))}
+
+
+def _to_added_token(entry: object) -> AddedToken:
+    """Return an added token, given its text or also its flags; it is special unless they say something else."""
+    from tokenizers import AddedToken
+
+    given = entry if isinstance(entry, Mapping) else {}
+    flags = {name: given[name] for name in _FLAGS if isinstance(given.get(name), bool)}
+    return AddedToken(token_text(entry) or "", **flags)
+
+
+def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
+    """Let byte-level BPE add the tokens around a text that its class or the configuration names."""
+    from tokenizers import processors
+
+    if _class_of(config) in _ROBERTA:
+        before, after = token_text(config.get("cls_token")) or "<s>", token_text(config.get("sep_token")) or "</s>"
+    else:
+        before, after = (
+            token_text(config.get(f"{role}_token")) or "" if config.get(f"add_{role}_token") is True else ""
+            for role in ("bos", "eos")
+        )
+    known = [(text, id) for text in (before, after) if (id := tokenizer.token_to_id(text)) is not None]
+    if known:
+        items = [text for text in (before, "$A", after) if text == "$A" or text in dict(known)]
+        tokenizer.post_processor = processors.TemplateProcessing(items, special_tokens=list(dict(known).items()))
 
 
 def _read_vocabulary(path: Path) -> dict[str, Any]:
