@@ -332,6 +332,17 @@ def test_an_eos_that_ends_a_generation_anyway_is_no_error(ours, theirs, template
     assert ("base and instruct files" in found.message) is (severity is WARNING)
 
 
+@pytest.mark.parametrize(("text", "severity"), [("<PAD>", ERROR), ("<|endoftext|>", WARNING)])
+def test_padding_as_eos_is_an_error_unless_it_is_named_like_an_end(text, severity):
+    # llama.cpp ends a generation at both of these, whatever the file says.
+    spec = bpe_spec([], {text: CONTROL, "<|eot_id|>": CONTROL}, special_ids={"eos": LAST, "pad": LAST})
+    reference = typed_like(Encoder(spec), {})
+    reference.special_ids = {"eos": LAST + 1}
+    reference.ends = GenerationEnds(frozenset([LAST + 1]), are_all=False)
+    (found,) = differences(Encoder(spec), reference, Aspect.SPECIAL_IDS)
+    assert found.severity is severity
+
+
 @pytest.mark.parametrize(("ends", "severity"), [((), ERROR), ((0,), WARNING)])
 def test_a_reference_that_names_all_of_its_ends_must_name_our_eos(ends, severity):
     reference = chat_reference(1, are_all=True, ends=ends)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from tokverify.compare.digest import make_difference
 from tokverify.compare.marker import read_template
 from tokverify.engine.settings import resolve
+from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import generation_end_ids
@@ -93,6 +94,9 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return False
     spec = actual.declared_spec()
     if any(_EOS_VARIABLE.search(template) for template in spec.templates.values()):
+        return False
+    if ours == spec.special_ids.get("pad") and actual.piece(ours) not in EOG_TEXTS:
+        # llama.cpp also ends a generation at padding such as <PAD>, which no model is trained to end answers with.
         return False
     if ours in there.ids:
         return True

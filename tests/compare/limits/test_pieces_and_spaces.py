@@ -240,7 +240,7 @@ def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_t
     spec = read_spec(path)
     assert (spec.charsmap, spec.remove_extra_whitespaces) == (charsmap, True)
     report = verify(spec, path, ("a b ", "a  b", "  a", "â </s> b", "\u200câ"))
-    assert explained(report) == {"TL015", "TL016", "TL019"}
+    assert explained(report) == {"TL015", "TL016", "TL023"}
     assert report.verdict is Verdict.FAITHFUL
     assert_different(verify(replace(spec, remove_extra_whitespaces=False), path, ("a  b",)))
     assert_different(verify(replace(spec, charsmap=None), path, ("â",)))

@@ -80,6 +80,12 @@ def test_every_field_has_its_place(read):
     }
 
 
+def test_the_unknown_token_is_found_by_its_type(read, tmp_path):
+    data = make_model([("[UNK]", 0.0, UNKNOWN), ("<unk>", -1.0, NORMAL), ("a", -1.0, NORMAL)])
+    assert read(data).special_ids == {"unk": 0}
+    assert processor_of(data).encode("z") == [0]
+
+
 def test_a_role_that_gguf_lacks_is_left_out(read, tmp_path):
     (tmp_path / "tokenizer_config.json").write_text('{"cls_token": "[CLS]", "sep_token": "[SEP]"}')
     spec = read(make_model([*SPECIAL, ("[CLS]", 0.0, CONTROL), ("[SEP]", 0.0, CONTROL)]))

@@ -24,6 +24,7 @@ from tokverify.compare.limits.nearest_pattern import nearest_pattern
 from tokverify.compare.limits.no_normalizer import no_normalizer
 from tokverify.compare.limits.nul_piece import nul_piece
 from tokverify.compare.limits.overridden_type import overridden_type
+from tokverify.compare.limits.removed_spaces import removed_spaces
 from tokverify.compare.limits.score_rounding import score_rounding
 from tokverify.compare.limits.several_affixes import several_affixes
 from tokverify.compare.limits.space_prefix import space_prefix
@@ -56,6 +57,7 @@ _LIMITS: tuple[Limit, ...] = (
     missing_byte,
     unsplit_spaces,
     unlisted_merge,
+    removed_spaces,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

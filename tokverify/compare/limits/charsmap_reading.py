@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.no_normalizer import splits_at_white_space, unify_spaces
 from tokverify.compare.limits.sides import Sides
+from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
+from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import normalizer_of
 
 
 @limit(code="TL019", name="charsmap-reading", origin=Origin.RUNTIME, severity=INFO)
@@ -21,8 +26,7 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         At each place in a text, it replaces the longest sequence that the charsmap contains. HuggingFace tokenizers
         looks only at the beginning of each short grapheme and replaces all of it, so that a second accent is lost. It
-        also takes every white space of Unicode, such as U+0085, for a space if its pre-tokenizer is WhitespaceSplit;
-        and a `Replace` can merge runs of spaces without removing those around a text, which llama.cpp does together.
+        also takes every white space of Unicode, such as U+0085, for a space if its pre-tokenizer is WhitespaceSplit.
 
     Which models:
         XLM-RoBERTa and what is made from it (bge-m3, multilingual E5), and others whose tokenizer.json contains a
@@ -33,30 +37,50 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
         models were trained.
 
     What it does not explain:
-        A charsmap in the file that is not the one of the reference, or spaces that the file does not merge.
+        A charsmap in the file that is not the one of the reference, or spaces that the file does not merge; and spaces
+        around a text (see TL023).
     """
-    document = sides.facts.document
-    found = sides.facts.normalizer
-    if document is None or found is None or sides.settings.family.ranking is not Ranking.SCORE_SUM:
+    document, deviation = sides.facts.document, deviate_in_normalizer(sides)
+    if document is None or deviation is None:
         return
-    tables = [stage["precompiled_charsmap"] for stage in document.normalizer if stage["type"] == "Precompiled"]
-    if not tables or b64decode(tables[0]) != sides.spec.charsmap:
-        return
-    splits = splits_at_white_space(document)
-    merges = splits or any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
-    if merges and not sides.settings.remove_extra_whitespaces:
-        return
+    splits, is_read_alike = splits_at_white_space(document), charsmap_comparison(sides, document)
 
     def applies(target: Text) -> bool:
-        return not splits or not target.text.isascii()
+        return not target.text.isascii() if splits else not is_read_alike(target.text)
 
     yield Counterfactual(
         reason="llama.cpp reads a charsmap as sentencepiece does, and the reference in another way",
         sentence="reading the charsmap as HuggingFace tokenizers does",
-        deviation=Deviation(
-            normalizers=(unify_spaces(found[1]) if splits else found[1],),
-            ignore_charsmap=True,
-            keep_spaces=None if splits else True,
-        ),
+        deviation=deviation,
         applies=applies,
+    )
+
+
+def charsmap_comparison(sides: Sides, document: Document) -> Callable[[str], bool]:
+    """Return a function that tells whether the charsmap makes the same of a text on both sides, spaces aside."""
+    tables = [stage for stage in document.normalizer if stage["type"] == "Precompiled"]
+    read = normalizer_of(tables).normalize_str
+    own = UnigramNormalizer(Charsmap(sides.spec.charsmap or b""), (), merges_spaces=False, prefixes_space=False)
+    return lambda text: own.normalize(text) == escape_spaces(read(text))
+
+
+def deviate_in_normalizer(sides: Sides) -> Deviation | None:
+    """Return what lets a unigram model normalize texts just as the reference; None if the file's charsmap is another.
+
+    It is also None if the reference merges spaces and the file does not, which is no limit.
+    """
+    document, found = sides.facts.document, sides.facts.normalizer
+    if document is None or found is None or sides.settings.family.ranking is not Ranking.SCORE_SUM:
+        return None
+    tables = [stage["precompiled_charsmap"] for stage in document.normalizer if stage["type"] == "Precompiled"]
+    if not tables or b64decode(tables[0]) != sides.spec.charsmap:
+        return None
+    splits = splits_at_white_space(document)
+    merges = splits or any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
+    if merges and not sides.settings.remove_extra_whitespaces:
+        return None
+    return Deviation(
+        normalizers=(unify_spaces(found[1]) if splits else found[1],),
+        ignore_charsmap=True,
+        keep_spaces=None if splits else True,
     )

@@ -51,7 +51,8 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
     if found:
         names = name_tokens(sides, found)
         yield Counterfactual(
-            reason=f"llama.cpp decides by its text how {names} is matched",
+            reason=f"llama.cpp decides by {'its text' if len(found) == 1 else 'their texts'} how {names} "
+            f"{'is' if len(found) == 1 else 'are'} matched",
             sentence=f"ignoring llama.cpp's override of the type of {names}",
             deviation=Deviation(specials=found),
             applies=contains_token(sides, found),

@@ -27,7 +27,7 @@ from tokverify.sources.config import (
 )
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
-from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType
+from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
 
 GGUF_MODELS = {1: "t5", 2: "llama"}
@@ -186,7 +186,10 @@ def _special_ids(
     }
     special = {tokens[id]: id for id, type in enumerate(types) if type in {TokenType.CONTROL, TokenType.UNKNOWN}}
     texts = [(role, piece.decode("utf-8", "surrogateescape")) for role, piece in own.items()]
-    return {role: special[text] for role, text in [*texts, *config.items()] if role in GGUF_ROLES and text in special}
+    roles = {role: special[text] for role, text in [*texts, *config.items()] if role in GGUF_ROLES and text in special}
+    # The library finds the unknown token by its type only.
+    unknown = ids_of_type(types, TokenType.UNKNOWN)
+    return {**roles, "unk": unknown[0]} if unknown else roles
 
 
 def _flag(config: Mapping[str, Any], name: str) -> bool | None:
