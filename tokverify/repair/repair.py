@@ -115,11 +115,14 @@ def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
     planned = _explain_plan(plan.change, plan, count_errors=report.rules > 0)
     others = list(diagnosis.explanations)
     for index, each in enumerate(others):
-        if planned.sentence in {each.sentence, each.expressible_part}:
-            # What then differs only by a limit needs no other explanation.
-            left = tuple(name for name in each.unexplained if name in planned.unexplained)
-            others[index] = replace(each, is_repair=True, differences=planned.differences, unexplained=left)
-            return replace(diagnosis, explanations=tuple(others))
+        if planned.sentence not in {each.sentence, each.expressible_part}:
+            continue
+        if planned.sentence == each.expressible_part and not planned.unexplained and not diagnosis.decoding:
+            # The rest, which only the runtime could do, is a limit then, and no cause.
+            return replace(diagnosis, explanations=(planned, *others[:index], *others[index + 1 :]))
+        left = tuple(name for name in each.unexplained if name in planned.unexplained)
+        others[index] = replace(each, is_repair=True, differences=planned.differences, unexplained=left)
+        return replace(diagnosis, explanations=tuple(others))
     return replace(diagnosis, explanations=(planned, *others))
 
 

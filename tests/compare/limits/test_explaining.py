@@ -13,6 +13,7 @@ import pytest
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
 from support.rule_maker import gemma_json
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from tokverify import verify_model
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
@@ -23,6 +24,7 @@ from tokverify.references import open_reference
 from tokverify.repair.diagnosis import diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.sources.tokenizer_file import read_spec as read_spec_of
 from tokverify.spec import TokenizerSpec, TokenType
@@ -243,6 +245,18 @@ def test_a_fault_of_the_file_is_found_in_a_case_that_needs_a_limit_too(tmp_path:
     assert (best.failing, best.unexplained) == (2, ())
     assert "merges" in best.expressible_part
     assert best.inexpressible_part == "normalizing texts with NFC first"
+
+
+def test_what_the_repair_leaves_to_a_limit_is_no_part_of_the_cause(tmp_path: Path):
+    spec = bpe_spec(["Ã ©", "a b", "b c"], {})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, normalizer={"type": "NFC"}))
+    write_gguf(tmp_path / "wrong.gguf", replace(spec, merges=["Ã ©", "b c", "a b"]))
+    texts = ("abc e\u0301", "abc", "e\u0301", "x")
+    cases = [Case(id=str(index), suite="s", text=text) for index, text in enumerate(texts)]
+    report = verify_model(tmp_path / "wrong.gguf", path, cases, diagnose=True)
+    first = report.diagnosis.explanations[0]
+    assert (first.is_repair, first.expressible, first.unexplained) == (True, True, ())
+    assert (first.explained, first.failing) == (1, 2)
 
 
 SPM = spm_spec({"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5}, special_ids={"unk": 0})
