@@ -240,13 +240,15 @@ class _DeviatingPipeline(TextPipeline):
         if fragments and isinstance(fragments[0], int) and has_space("", True):
             fragments = ["", *fragments]
         ids: list[int] = []
-        for index, fragment in enumerate(fragments):
-            if isinstance(fragment, int):
-                ids.append(fragment)
-            else:
-                stretch = self._normalize(fragment)
-                ids += self._encode(stretch, has_space(stretch, index == 0))
+        for index, part in enumerate(chain.from_iterable(map(self._normalize_and_split, fragments))):
+            ids += [part] if isinstance(part, int) else self._encode(part, has_space(part, index == 0))
         return ids
+
+    def _normalize_and_split(self, fragment: Fragment) -> Sequence[Fragment]:
+        if isinstance(fragment, int):
+            return [fragment]
+        tokens, normalized = self._deviation.normalized_tokens, self._normalize(fragment)
+        return split_leftmost(normalized, tokens, parse_special=self._parses_special) if tokens else [normalized]
 
     def _encode_stretch(self, fragment: str) -> list[int]:
         tokens = self._deviation.normalized_tokens

@@ -231,11 +231,13 @@ def test_white_space_and_normalizers_of_a_unigram_model_without_charsmap_are_a_l
     assert_different(verify(replace(spec, scores=worse), path, ("A b a",)))
 
 
+MERGING = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+
+
 def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_they_are_kept(tmp_path: Path):
     charsmap = make_charsmap({"â": "a", "\u200c": " "})
     precompiled = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
-    merging = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
-    document = {**metaspace("always"), "normalizer": {"type": "Sequence", "normalizers": [precompiled, merging]}}
+    document = {**metaspace("always"), "normalizer": {"type": "Sequence", "normalizers": [precompiled, MERGING]}}
     path = write_json(tmp_path / "tokenizer.json", document)
     spec = read_spec(path)
     assert (spec.charsmap, spec.remove_extra_whitespaces) == (charsmap, True)
@@ -244,6 +246,23 @@ def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_t
     assert report.verdict is Verdict.FAITHFUL
     assert_different(verify(replace(spec, remove_extra_whitespaces=False), path, ("a  b",)))
     assert_different(verify(replace(spec, charsmap=None), path, ("â",)))
+
+
+def test_an_added_token_in_normalized_text_keeps_the_space_beside_it(tmp_path: Path):
+    charsmap = make_charsmap({"\n": " "})
+    precompiled = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}
+    stages = [precompiled, {"type": "Strip", "strip_left": False, "strip_right": True}, MERGING]
+    document = {**metaspace("always"), "normalizer": {"type": "Sequence", "normalizers": stages}}
+    document["added_tokens"] = [
+        *document["added_tokens"],
+        added(len(UNIGRAM.tokens), "<t>", special=False, normalized=True),
+    ]
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = read_spec(path)
+    report = verify(spec, path, ("a\n<t>", "a <t> b", "<t>a"))
+    assert "TL007" in explained(report)
+    assert report.verdict is Verdict.FAITHFUL
+    assert_different(verify(retyped(spec, "<t>", NORMAL), path, ("<t>a",)))
 
 
 def test_how_a_charsmap_is_read_is_a_limit_unless_the_file_has_another(tmp_path: Path):

@@ -60,8 +60,9 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
     found = [token for token in sides.added.values() if normalized.get(token.text) == token.id]
     if found and document.library.normalizer is not None:
         yield _in_any_case([token.text for token in found])
-        # With Metaspace, the space before a text is added later.
-        if sides.settings.family.ranking is Ranking.SCORE and not document.pre_tokenizer:
+        # With Metaspace, the space before a text is added later; for a unigram model, TL016 does that.
+        ranking = sides.settings.family.ranking
+        if ranking is Ranking.SCORE_SUM or (ranking is Ranking.SCORE and not document.pre_tokenizer):
             yield _in_normalized_text(sides, found, document)
     if differing:
         count = plural(len(differing), "added token")
