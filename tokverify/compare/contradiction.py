@@ -217,7 +217,7 @@ def blame_reference(
     expected: Tokenizer,
 ) -> list[TokenizerDifference]:
     """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
-    blamed = _blame_affixes(contradictions, actual, expected)
+    blamed = blamed_affixes(contradictions, actual, expected)
     found: list[TokenizerDifference] = []
     for difference in differences:
         if difference.aspect is Aspect.AFFIXES:
@@ -253,7 +253,7 @@ def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
     return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
 
 
-def _blame_affixes(
+def blamed_affixes(
     contradictions: Sequence[Contradiction], actual: Tokenizer, expected: Tokenizer
 ) -> dict[tuple[int, ...], Contradiction]:
     """Map the ids of differences around a text to what explains them."""

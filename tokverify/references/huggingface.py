@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -87,6 +88,13 @@ class HuggingFaceTokenizer:
         self._tokenizer = tokenizer
         self._document = document
         self._model_pieces = model_pieces
+        self._around: tuple[Sequence[int], Sequence[int]] | None = None
+
+    def with_around(self, before: Sequence[int], after: Sequence[int]) -> HuggingFaceTokenizer:
+        """Return the same tokenizer, but with these ids around a text instead of those of its post-processor."""
+        changed = copy(self)
+        changed._around = before, after  # noqa: SLF001 - of the same class
+        return changed
 
     @property
     def library(self) -> Tokenizer:
@@ -121,15 +129,18 @@ class HuggingFaceTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
+        before, after = self._around or ((), ())
         with raised_as(EncodeError, f"{self.name} cannot encode this text", quietly=True):
             self._tokenizer.encode_special_tokens = not parse_special
-            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special).ids
-        return ids
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special and not self._around).ids
+        return [*before, *ids, *after] if add_special and self._around else ids
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
         """Encode texts; the result for a text that cannot be encoded is its error."""
+        if add_special and self._around:
+            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         try:
             with raised_as(EncodeError, f"{self.name} cannot encode one of these texts", quietly=True):
                 self._tokenizer.encode_special_tokens = not parse_special

@@ -15,6 +15,7 @@ from tokverify.errors import GoneError, TokverifyError
 from tokverify.references.location import EXPECT
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import Plan, make_plan
 from tokverify.repair.fix.measure import Measure
 from tokverify.repair.other_model import find_other_model
@@ -55,6 +56,9 @@ def find_repair(
     if doubt := find_other_model(spec, facts):
         return replace(report, undiagnosed=doubt)
     other, results = encoder, drop_blamed(report)
+    corrected = correct_around(facts, encoder) if any(result.fails for result in results) else None
+    if corrected:
+        facts, results = corrected, compare_cases(encoder, corrected.tokenizer, [each.case for each in report.results])
     if blames_space(report.differences):
         other = _with_other_prefix(encoder)
         results = _find_failing(other, facts, report)

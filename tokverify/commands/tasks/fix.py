@@ -15,7 +15,9 @@ from tokverify.compare.opened import OpenedReference
 from tokverify.errors import TokverifyError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
+from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
+from tokverify.repair.fix.measure import AROUND
 from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
 from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport
@@ -67,7 +69,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         )
     _require_same_model(path, opened.spec, found)
     encodings = THOROUGH if thorough else ENCODINGS
-    plan = make_plan(path, opened.declaration, found, cases, encodings=encodings)
+    corrected = correct_around(found, opened.encoder) if not opened.declaration.refusal else None
+    plan = make_plan(path, opened.declaration, corrected or found, cases, encodings=encodings)
     _require_sound_reference(path, plan, found)
     original, left = plan.before.encoder if plan.change else None, plan.after.encoder
     at_hand = list(find_others(opened.file, opened.spec, found.found)) if left else []
@@ -78,8 +81,11 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:
         write_fixed(path, target, plan)
+    report = to_report(plan, is_written=is_written)
+    contradicted = [f"{AROUND} (its files contradict each other)"] if corrected else []
     return replace(
-        to_report(plan, is_written=is_written),
+        report,
+        not_compared=(*report.not_compared, *contradicted),
         others=others,
         is_thorough=thorough,
         source=str(model),
