@@ -103,7 +103,7 @@ FINDINGS = """
 ## Tokenizers of public repositories
 
 A second trial, of tokenizers that people keep in public repositories, among them Grok 1, Phi-3 Vision, Florence 2, T5
-and Whisper variants, and many trained for one language. They came in seven groups, each fetched after the one before
+and Whisper variants, and many trained for one language. They came in eight groups, each fetched after the one before
 was mended. Wrong means: a right file was different, or its cause unknown, or `convert` refused it for a wrong reason.
 
 | group | tokenizers | wrong at first | what was missing |
@@ -115,8 +115,9 @@ was mended. Wrong means: a right file was different, or its cause unknown, or `c
 | 5 | 31 | 4 | vocabularies from before tokenizer.json (`vocab.txt`, `vocab.json`) could not be MODEL |
 | 6 | 34 | 5 | unknown bytes in BPE, a user-defined `▁`, Falcon's stages, low scores, Meta's `tokenizer.model` |
 | 7 | 15 | 1 | what a normalizer strips beside added tokens |
+| 8 | 35 | 5 | added tokens in normalized text, Qwen 2's `vocab.json`, an unknown token of another name, a `cls` token |
 
-Now none of the 138 is different, apart from those without byte tokens, on which llama.cpp aborts (13 in the last three
+Now none of the 173 is different, apart from those without byte tokens, on which llama.cpp aborts (20 in the last four
 groups), and Falcon 40B, whose generation_config.json ends a generation at another token than its tokenizer. `convert`
 refuses the former, and one for `add_prefix_space`, without which nearly every text differs, unless `--unexplained` is
 given. Those that llama.cpp cannot express (`WordLevel`, `</w>`, `Whitespace`, `Digits`, bytes in a unigram model) do
@@ -140,6 +141,13 @@ tokens to other defaults. Two got a harmful repair, since their files contradict
 text; OPT and Falcon 40B contradict themselves about BOS and the end. All of these are named now, and `fix` repairs the
 six. Two are still blamed on the file without a cause that helps: HerBERT, whose `</w>` was written as byte-level BPE,
 and a T5 whose tokenizer.json names another unknown token than its configuration.
+
+Somebody else tried the eighth group, and broke 33 of its files in ways that happen. `run` failed 31 of them, once with
+the true cause second, and `fix` made all 31 declare what the intact file does, key by key. One of the others states
+only what llama.cpp does anyway; `run` passed the last one, whose EOS is its padding token, at which llama.cpp ends a
+generation, too. It fails now. Of the files that llama.cpp's converter made of this group, `run` judged all
+rightly, but `fix` called three repaired in part: one beside a reference that contradicts itself about BOS, and the two
+unigram models with added tokens in normalized text and with another unknown token. They are repaired now.
 
 ## What is still open
 
