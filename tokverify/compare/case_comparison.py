@@ -152,8 +152,9 @@ class ReferenceComparison(Comparison):
         self.theirs.decode_all(expected)
 
     def _choose_mode(self, case: Case) -> Mode:
-        mode = self.modes.choose(case.text, mode_of(case))
-        return mode._replace(parse_special=True) if self.modes.is_stretched(case.text) else mode
+        if self.modes.is_stretched(case.text):
+            return Mode(add_special=False, parse_special=True)
+        return self.modes.choose(case.text, mode_of(case))
 
     def _compare(self, case: Case, mode: Mode) -> CaseResult:
         to_utf8(case.text)

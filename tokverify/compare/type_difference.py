@@ -51,6 +51,7 @@ _CLASSES: Mapping[TokenType, _Class] = {
 }
 _MATCHED = frozenset({_Class.CONTROL, _Class.USER_DEFINED})
 _CONTRADICTED = "the reference is at fault: its tokenizer_config.json says what the model does"
+_CONFIGURED = "tokenizer_config.json calls it special, and llama.cpp's converter follows that for a sentencepiece model"
 _MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
 """A token that is matched before the model runs may be the one that the model makes of the same text anyway."""
 
@@ -86,7 +87,10 @@ def find_type_differences(
     for id, (ours, theirs) in differing.items():
         way = _find_way(pieces[id], ours, theirs, alike)
         if id in contradicted and way.severity is ERROR and {ours.meaning, theirs.meaning} == _MATCHED:
-            way = way._replace(reason=_CONTRADICTED, origin=Origin.REFERENCE)
+            if _is_converted(ours, theirs) and not expected.parses_special:
+                way = way._replace(severity=INFO, reason=_CONFIGURED, origin=Origin.CONVENTION)
+            else:
+                way = way._replace(reason=_CONTRADICTED, origin=Origin.REFERENCE)
         by_way.setdefault(way, []).append(id)
     for way, ids in by_way.items():
         yield _describe(way, ids, pieces)

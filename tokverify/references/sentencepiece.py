@@ -15,12 +15,12 @@ from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import read_config, special_texts, token_text
+from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces, tokens_beside
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
-from tokverify.tokenizer import StageStretch, TokenizerStages
+from tokverify.tokenizer import GenerationEnds, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -55,7 +55,8 @@ class SentencePieceTokenizer:
         self._content = content
         self._spec: TokenizerSpec | None = None
         self.vocab_size: int = processor.get_piece_size()
-        self._beside = tokens_beside(path, self.vocab_size) if path else {}
+        declared = tokens_beside(path) if path else {}
+        self._beside = {id: token for id, token in declared.items() if id >= self.vocab_size}
         self._added = {text: id for id, (text, type) in self._beside.items() if type is TokenType.USER_DEFINED}
         longest_first = sorted(self._added, key=len, reverse=True)
         self._added_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
@@ -76,6 +77,12 @@ class SentencePieceTokenizer:
         ids = {role: id for role, id in own.items() if id >= 0}
         texts = special_texts(self.path) if self.path else {}
         return ids | {role: id for role, text in texts.items() if (id := self._id_of(text)) is not None}
+
+    def generation_ends(self) -> GenerationEnds:
+        """Return EOS, and what the generation_config.json beside the model names."""
+        eos = self.special_ids.get("eos")
+        named = generation_end_ids(self.path) if self.path else frozenset()
+        return GenerationEnds(named if eos is None else named | {eos}, are_all=False)
 
     def _declared_around(self, path: Path) -> tuple[list[int], list[int]] | None:
         """Return the ids to add before and after a text; None if no file beside the model declares them."""

@@ -88,7 +88,7 @@ class Modes:
         return f"parse_special off: {_join(unable, 'never recognizes', 'never recognize')} control tokens in a text"
 
     def is_stretched(self, text: str) -> bool:
-        """Whether a text is best compared with `parse_special` on, in stretches around control tokens.
+        """Whether a text is best compared with only `parse_special` on, in stretches around control tokens.
 
         This is so if no mode of the others is the same: one tokenizer never parses control tokens, and the text
         contains one of these, and another token that only it matches anyway.
@@ -109,11 +109,11 @@ class Modes:
 
     @cached_property
     def _stretched(self) -> Tokenizer | None:
-        """The only tokenizer that never parses control tokens, if it lists its tokens and knows none to add."""
+        """The only tokenizer that never parses control tokens, if it lists its tokens."""
         unable = [tokenizer for tokenizer in self._tokenizers if not tokenizer.parses_special]
         if len(unable) != 1 or not isinstance(unable[0], ControlListing) or why_hidden(*unable):
             return None
-        return None if unable[0].adds_special else unable[0]
+        return unable[0]
 
     @cached_property
     def _stretched_ids(self) -> dict[str, int]:

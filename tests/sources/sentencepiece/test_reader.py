@@ -315,15 +315,18 @@ def plain_rows(shared, name):
 
 
 def test_tokens_that_the_files_beside_a_model_add_are_typed_as_by_llama_cpps_converter(tmp_path):
-    (tmp_path / "tokenizer.model").write_bytes(make_model(SPECIAL))
-    added = {"3": ("[TOOL]", True), "4": ("<|end|>", False), "6": ("<call>", False)}
+    pieces = [*SPECIAL, ("<turn>", 0.0, USER_DEFINED), ("<a>", 0.0, NORMAL), ("b", 0.0, NORMAL)]
+    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces))
+    added = {"6": ("[TOOL]", True), "7": ("<|end|>", False), "9": ("<call>", False)}
+    added |= {"0": ("<unk>", True), "3": ("<turn>", True), "4": ("<a>", False), "5": ("other", True)}
     decoder = {id: {"content": text, "special": special} for id, (text, special) in added.items()}
-    config = {"eos_token": "<|end|>", "added_tokens_decoder": decoder}
+    config = {"eos_token": "<turn>", "pad_token": "<|end|>", "added_tokens_decoder": decoder}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    (tmp_path / "added_tokens.json").write_text('{"<|old|>": 7, "<unk>": 0}')
+    (tmp_path / "added_tokens.json").write_text('{"<|old|>": 10, "<unk>": 0}')
     spec = read_with_added_tokens(tmp_path / "tokenizer.model")
-    assert spec.tokens[3:] == ["[TOOL]", "<|end|>", "[PAD5]", "<call>", "<|old|>"]
-    assert spec.types[3:] == [CONTROL, CONTROL, UNUSED, USER_DEFINED, USER_DEFINED]
-    assert list(spec.scores[3:]) == [-1000, -1000, -10000, -1000, -1000]
-    assert spec.special_ids["eos"] == 4
-    assert len(read_spec(tmp_path / "tokenizer.model").tokens) == 3
+    assert spec.types[:6] == [UNKNOWN, CONTROL, CONTROL, CONTROL, USER_DEFINED, NORMAL]
+    assert spec.tokens[6:] == ["[TOOL]", "<|end|>", "[PAD8]", "<call>", "<|old|>"]
+    assert spec.types[6:] == [CONTROL, CONTROL, UNUSED, USER_DEFINED, USER_DEFINED]
+    assert list(spec.scores[6:]) == [-1000, -1000, -10000, -1000, -1000]
+    assert (spec.special_ids["eos"], spec.special_ids["pad"]) == (3, 7)
+    assert len(read_spec(tmp_path / "tokenizer.model").tokens) == 6

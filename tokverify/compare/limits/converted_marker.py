@@ -21,9 +21,10 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         `does_token_look_special` in `conversion/base.py` names `<pad>`, `<mask>`, `<2mass>`, `[@BOS@]`, all texts
         like `<|...|>` and `<｜...｜>`, and `<unused...>`. If such a token is an added token of the tokenizer.json
-        that is not special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL. So
-        it is matched only if special tokens are parsed, while the reference always matches it. And it gives the unknown
-        token, such as `<unk>`, a type of its own, so that llama.cpp finds its text if special tokens are parsed.
+        that is not special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL, as
+        it does such a piece that a tokenizer_config.json calls special. So it is matched only if special tokens are
+        parsed, while the reference always matches it. And it gives the unknown token, such as `<unk>`, a type of its
+        own, so that llama.cpp finds its text if special tokens are parsed.
 
     Which models:
         DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen
@@ -40,10 +41,13 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
     reference = sides.reference_matching
     if reference is None:
         return
+    # What a tokenizer_config.json calls special is converted as such, even if a sentencepiece model does not.
+    contradicted = sides.facts.contradicted_tokens
     found = {
         id: False
         for id, token in sides.added.items()
-        if token.special and sides.declared_matching(id) and reference(id) is False and is_converted_control(token.text)
+        if token.special and sides.declared_matching(id) and reference(id) is False
+        if is_converted_control(token.text) or id in contradicted
     }
     if found:
         names = name_tokens(sides, found)

@@ -36,6 +36,8 @@ GGUF_MODELS = {1: "t5", 2: "llama"}
 _OTHER_MODELS = {3: "word", 4: "char"}
 _MARKS_PER_PIECE = 4
 _ADDED_SCORE, _UNUSED_SCORE = -1000.0, -10000.0
+_PLAIN = frozenset([TokenType.NORMAL, TokenType.USER_DEFINED])
+"""The types of pieces that may be added tokens, too."""
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
 
 
@@ -75,10 +77,10 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
 
 
 def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
-    """Read a sentencepiece .model file with the tokens that the files next to it add, as llama.cpp's converter does.
+    """Read a sentencepiece .model file with the added tokens of the files next to it, as llama.cpp's converter does.
 
-    An id between them that none has is unused. Source: `_create_vocab_sentencepiece` in llama.cpp's
-    conversion/base.py.
+    They can be pieces of the model, or follow them; an id between them that none has is unused. Source:
+    `_create_vocab_sentencepiece` in llama.cpp's conversion/base.py.
 
     Raises:
         BrokenFileError: As for `read_spec`.
@@ -86,20 +88,23 @@ def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
     """
     path = Path(path)
     spec = read_spec(path)
-    added = tokens_beside(path, len(spec.tokens))
+    declared = tokens_beside(path)
     tokens, scores, types = list(spec.tokens), array("f", spec.scores or ()), list(spec.types or ())
-    for id in range(len(tokens), max(added, default=-1) + 1):
-        text, type = added.get(id, (f"[PAD{id}]", TokenType.UNUSED))
+    for id, type in enumerate(types):
+        if type in _PLAIN and id in declared and declared[id][0] == tokens[id]:
+            types[id] = declared[id][1]
+    for id in range(len(tokens), max(declared, default=-1) + 1):
+        text, type = declared.get(id, (f"[PAD{id}]", TokenType.UNUSED))
         tokens.append(text)
-        scores.append(_ADDED_SCORE if id in added else _UNUSED_SCORE)
+        scores.append(_ADDED_SCORE if id in declared else _UNUSED_SCORE)
         types.append(type)
-    ids = {text: id for id, (text, _) in added.items()}
+    ids = {text: id for id, (text, _) in declared.items() if tokens[id] == text}
     roles = {role: ids[text] for role, text in special_texts(path).items() if role in GGUF_ROLES and text in ids}
     return replace(spec, tokens=tokens, scores=scores, types=types, special_ids={**spec.special_ids, **roles})
 
 
-def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
-    """Map the ids of the tokens that the files next to a .model of `size` pieces add to their texts and types.
+def tokens_beside(path: Path) -> dict[int, tuple[str, TokenType]]:
+    """Map the ids of the added tokens that the files next to a .model declare to their texts and types.
 
     Raises:
         BrokenFileError: If one of the files is not a JSON object.
@@ -111,7 +116,7 @@ def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
         is_special = id in flags and (flags[id].get("special") or is_converted_control(text))
         return TokenType.CONTROL if is_special else TokenType.USER_DEFINED
 
-    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path).items() if id >= size}
+    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path).items()}
 
 
 def require_few_pieces(path: Path, data: bytes) -> None:
