@@ -1,4 +1,4 @@
-"""Try the new faults in `tests/support/`, and write their section of docs/mutations.md.
+"""Try the new faults in `tests/support/faults/`, and write their section of docs/mutations.md.
 
 Run as `python benchmarks/new_faults.py [PATTERN]`; it takes about an hour. With a pattern, only the faults whose names
 contain it are tried; `--table` selects one of the tables. Each row is written as soon as it is known; the rows of
@@ -12,36 +12,21 @@ from pathlib import Path
 
 import checkout  # noqa: F401
 
-from support.eighth_faults import EIGHTH
-from support.fifth_faults import FIFTH
-from support.fourth_faults import FOURTH
+from support.faults.table import FAULTS
 from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
-from support.new_faults import FIRST, SECOND
-from support.ninth_faults import NINTH
 from support.paths import ROOT
 from support.scenarios import LEAVES, REPAIRS, SCENARIOS, Scenario, ScenarioTrial, try_scenario
-from support.seventh_faults import SEVENTH
-from support.sixth_faults import SIXTH
 from support.tenth_faults import TENTH
-from support.third_faults import THIRD
 
 TARGET = ROOT / "docs" / "mutations.md"
 RESULTS = ROOT / "benchmarks" / "new_faults.tsv"
 """All rows; the page counts them, and shows those in which something is missing."""
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
+NAMES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 TABLES = {
-    "first": FIRST,
-    "second": SECOND,
-    "third": THIRD,
-    "fourth": FOURTH,
-    "fifth": FIFTH,
-    "sixth": SIXTH,
-    "seventh": SEVENTH,
-    "eighth": EIGHTH,
-    "ninth": NINTH,
-    "tenth": TENTH,
+    name: [fault for fault in (*FAULTS, *TENTH) if fault.table == number] for number, name in enumerate(NAMES, start=1)
 }
 REFERENCES = ("whole", "ids")
 OWN = "its own"

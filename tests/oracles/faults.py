@@ -12,29 +12,18 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-TABLES = {
-    "mutation": ("MUTATIONS",),
-    "new_faults": ("FIRST", "SECOND"),
-    **{
-        f"{name}_faults": (name.upper(),)
-        for name in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-    },
-}
-"""The modules of `tests/support/` with faults, and their tables."""
-
 
 def main() -> None:
     tests, pattern = sys.argv[1:]
     sys.path[:0] = [tests]
     is_here = import_module("support.mutation_trial").is_here
     try_fault = import_module("support.new_fault_trial").try_fault
-    with tempfile.TemporaryDirectory() as name:
-        for module, tables in TABLES.items():
-            faults = [fault for table in tables for fault in getattr(import_module(f"support.{module}"), table)]
-            for fault in faults:
-                if is_here(fault.vocabulary) and re.search(pattern, f"{module}: {fault.id}"):
-                    print(json.dumps(describe(f"{module}: {fault.id}", try_fault(fault, Path(name), bare=False))))
-                    sys.stdout.flush()
+    faults = (*import_module("support.mutation").MUTATIONS, *import_module("support.faults.table").FAULTS)
+    with tempfile.TemporaryDirectory() as directory:
+        for fault in faults:
+            name = f"table {fault.table}: {fault.id}"
+            if is_here(fault.vocabulary) and re.search(pattern, name):
+                print(json.dumps(describe(name, try_fault(fault, Path(directory), bare=False))), flush=True)
 
 
 def describe(name: str, trial: object) -> dict[str, object]:

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from support.bare_tokenizer import Bare
+from support.faults.tokens import extra_ids_first, inserted, reordered
 from support.made_vocabulary import bpe, plamo, unigram
 from support.mutation import swapped
-from support.new_faults import inserted
-from support.seventh_faults import extra_ids_first, reordered
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened

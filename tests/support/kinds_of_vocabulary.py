@@ -8,13 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.fourth_faults import FOURTH
+from support.faults.table import FAULTS
 from support.mutation import MUTATIONS, Mutation
-from support.new_faults import FIRST, SECOND
 from support.paths import ROOT
 from support.server_stand_ins import STAND_INS
 from support.stand_in import StandIn
-from support.third_faults import THIRD
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import open_model, open_subject
@@ -33,8 +31,8 @@ _MAX_SHOWN = 40
 
 
 def faults_of(vocabulary: str) -> list[Mutation]:
-    """Return all faults that were written for a vocabulary."""
-    return [fault for fault in (*MUTATIONS, *FIRST, *SECOND, *THIRD, *FOURTH) if fault.vocabulary == vocabulary]
+    """Return the faults that were written for a vocabulary, without those of later tables."""
+    return [fault for fault in (*MUTATIONS, *FAULTS) if fault.vocabulary == vocabulary and fault.table <= 4]
 
 
 @contextmanager

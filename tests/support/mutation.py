@@ -1,6 +1,6 @@
 """Faults to inject into good vocabularies one at a time, and the expected diagnosis of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from tokverify.spec import TokenizerSpec, TokenType
@@ -24,6 +24,8 @@ class Mutation:
     """The kinds of changes that count as the right diagnosis."""
     reference: str | None = None
     """The ending of the reference's file name; None for our encoder of the intact file."""
+    table: int = 0
+    """The number of the table of new faults; 0 for those that the diagnosis was developed with."""
 
     @property
     def id(self) -> str:
@@ -103,18 +105,17 @@ def cut_tokens(count: int) -> Mutate:
     )
 
 
+def replaced_by_padding(spec: TokenizerSpec, gone: Set[int]) -> TokenizerSpec:
+    """Replace tokens by `[PAD<id>]`, as a converter does for tokens it does not know."""
+    return replace(
+        spec,
+        tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
+        types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
+    )
+
+
 def padded(*texts: str) -> Mutate:
-    """Replace added tokens by `[PAD<id>]`, as a converter does for tokens it does not know."""
-
-    def mutate(spec: TokenizerSpec) -> TokenizerSpec:
-        gone = {id for id, token in enumerate(spec.tokens) if token in texts}
-        return replace(
-            spec,
-            tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
-            types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
-        )
-
-    return mutate
+    return lambda spec: replaced_by_padding(spec, {id for id, token in enumerate(spec.tokens) if token in texts})
 
 
 def named(name: str) -> Mutate:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from support.faults.table import TOKENS
 from support.mutation import CONTROL, NORMAL, USER_DEFINED, Mutation
 from support.mutation_trial import intact
-from support.new_faults import TOKENS
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.sources.gguf.declaration import read_spec

@@ -14,9 +14,9 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
+from support.faults.tokens import reordered
 from support.made_vocabulary import CONTROL, CORPUS, UNUSED, USER_DEFINED, bpe, spm, wordpiece
 from support.mutation import fields, retype, special, swapped
-from support.seventh_faults import reordered
 from tokverify.commands.cli import main
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.sources.gguf.writer import write_gguf

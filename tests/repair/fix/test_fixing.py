@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from support.bare_tokenizer import Bare
-from support.fifth_faults import one_score
+from support.faults.values import one_score
 from support.made_vocabulary import unigram
+from support.mutation import padded
 from support.sentencepiece_maker import train_model
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
@@ -537,21 +538,11 @@ def test_a_token_that_only_a_refused_file_matches_is_noticed_from_ids_alone():
     assert left.encode(text) == right.encode(text)
 
 
-def pruned(spec: TokenizerSpec, *texts: str) -> TokenizerSpec:
-    """Replace tokens by placeholders, but keep the merges."""
-    gone = {id for id, token in enumerate(spec.tokens) if token in texts}
-    return replace(
-        spec,
-        tokens=[f"[PAD{id}]" if id in gone else token for id, token in enumerate(spec.tokens)],
-        types=[TokenType.UNUSED.value if id in gone else type for id, type in enumerate(spec.types)],
-    )
-
-
 def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
     right = ended(BPE)
     document = build(right, resolve(right)).to_str().encode()
     facts = Opened(from_json(document, source="tokenizer.json").tokenizer)
-    wrong = pruned(right, "abc", "12")
+    wrong = padded("abc", "12")(right)
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
@@ -560,7 +551,7 @@ def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
 
 def test_an_unused_token_gets_its_text_by_the_bytes_of_a_reference():
     right = ended(BPE)
-    wrong = pruned(right, "abc")
+    wrong = padded("abc")(right)
     wrong = replace(wrong, tokens=["gone" if token.startswith("[PAD") else token for token in wrong.tokens])
     plan = planned(wrong, right, bare=True)
     fixed = plan.change.transform(wrong)
@@ -569,7 +560,7 @@ def test_an_unused_token_gets_its_text_by_the_bytes_of_a_reference():
 
 def test_placeholders_get_texts_and_types_by_the_bytes_of_a_reference():
     right = ended(BPE)
-    wrong = pruned(right, "abc", "12", "<y>")
+    wrong = padded("abc", "12", "<y>")(right)
     plan = planned(wrong, right, bare=True)
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types) == (right.tokens, right.types)

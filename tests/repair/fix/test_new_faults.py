@@ -4,20 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from support.eighth_faults import EIGHTH
-from support.fifth_faults import FIFTH
-from support.fourth_faults import FOURTH
+from support.faults.table import FAULTS
 from support.mutation import Mutation
 from support.mutation_trial import is_here
 from support.new_fault_trial import try_fault
-from support.new_faults import FIRST, SECOND
-from support.ninth_faults import NINTH
 from support.selection import thinned
-from support.seventh_faults import SEVENTH
-from support.sixth_faults import SIXTH
-from support.third_faults import THIRD
 
-ALL = (*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH, *NINTH)
 QUICK = {"one added word typed NORMAL", "BOS and EOS exchanged", "a token inserted"}
 pytestmark = pytest.mark.process
 
@@ -32,7 +24,7 @@ def check(fault: Mutation, directory: Path, *, bare: bool) -> None:
 @pytest.mark.parametrize("bare", thinned(2, [False, True]), ids=["whole", "ids"])
 @pytest.mark.parametrize(
     "fault",
-    [fault for fault in FIRST if fault.vocabulary == "made-spm" and fault.name in QUICK],
+    [fault for fault in FAULTS if fault.table == 1 and fault.vocabulary == "made-spm" and fault.name in QUICK],
     ids=lambda fault: fault.id,
 )
 def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bool, tmp_path: Path):
@@ -61,7 +53,7 @@ def test_a_new_fault_in_a_small_vocabulary_is_repaired(fault: Mutation, bare: bo
     ),
 )
 def test_a_fault_that_was_once_claimed_or_left_unrepaired_is_repaired(id: str, bare: bool, tmp_path: Path):
-    (fault,) = (fault for fault in ALL if fault.id == id)
+    (fault,) = (fault for fault in FAULTS if fault.id == id)
     trial = try_fault(fault, tmp_path, bare=bare)
     assert trial.repaired, trial.differences
     assert trial.claimed
@@ -69,10 +61,10 @@ def test_a_fault_that_was_once_claimed_or_left_unrepaired_is_repaired(id: str, b
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True], ids=["whole", "ids"])
-@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_no_success_is_claimed_for_a_file_that_is_still_wrong(fault: Mutation, bare: bool, tmp_path: Path):
     check(fault, tmp_path, bare=bare)
 
 
 def test_there_are_enough_new_faults():
-    assert len({fault.id for fault in ALL}) == len(ALL) >= 60
+    assert len({fault.id for fault in FAULTS}) == len(FAULTS) >= 60
