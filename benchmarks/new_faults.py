@@ -1,4 +1,4 @@
-"""Try the new faults in `tests/support/faults/`, and write their section of docs/mutations.md.
+"""Try the new faults in `tests/support/faults/` and `tenth_faults.py`, and write their section of docs/mutations.md.
 
 Run as `python benchmarks/new_faults.py [PATTERN]`; it takes about an hour. With a pattern, only the faults whose names
 contain it are tried; `--table` selects one of the tables. Each row is written as soon as it is known; the rows of
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import checkout  # noqa: F401
+from tenth_faults import TENTH
 
 from support.faults.table import FAULTS
 from support.mutation import Mutation
@@ -18,7 +19,6 @@ from support.mutation_trial import is_here
 from support.new_fault_trial import Trial, try_fault
 from support.paths import ROOT
 from support.scenarios import LEAVES, REPAIRS, SCENARIOS, Scenario, ScenarioTrial, try_scenario
-from support.tenth_faults import TENTH
 
 TARGET = ROOT / "docs" / "mutations.md"
 RESULTS = ROOT / "benchmarks" / "new_faults.tsv"
