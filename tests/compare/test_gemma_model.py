@@ -1,25 +1,53 @@
-"""A correct Gemma 3 agrees with its own sentencepiece model, also where llama.cpp overrides types."""
+"""A correct Gemma 3 agrees with its own sentencepiece model, also where llama.cpp overrides types.
+
+The model is not in the shared folder, so it is built from the pieces of the GGUF file. Google's own file types more
+pieces USER_DEFINED: the unused ones and the markers of a chat. Its four other special pieces are the only ones that are
+CONTROL or UNKNOWN.
+"""
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from support.gemma_model import write_gemma_model
+from support.sentencepiece_maker import BPE, CONTROL, UNKNOWN, USER_DEFINED, make_model
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.references import open_reference
 from tokverify.repair.diagnosis import diagnose
 from tokverify.report.run import Status
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.sentencepiece.reader import read_spec
+from tokverify.spec import TokenizerSpec
+
+SPECIAL = {"<pad>": CONTROL, "<eos>": CONTROL, "<bos>": CONTROL, "<unk>": UNKNOWN}
+
+
+def gemma_model(spec: TokenizerSpec) -> bytes:
+    """Return the content of the .model file."""
+    types = [type_of(text, type) for text, type in zip(spec.tokens, spec.types, strict=True)]
+    texts = [
+        escape_spaces(text) if type == USER_DEFINED else text for text, type in zip(spec.tokens, types, strict=True)
+    ]
+    trainer = {3: BPE, 4: len(texts), 35: 1, 40: 3, 41: 2, 42: 1, 43: 0}
+    trainer |= {45: b"<unk>", 46: b"<bos>", 47: b"<eos>", 48: b"<pad>"}
+    return make_model(zip(texts, spec.scores, types, strict=True), trainer, {3: 0, 4: 0, 5: 1})
+
+
+def type_of(text: str, type: int) -> int:
+    if text in SPECIAL:
+        return SPECIAL[text]
+    return USER_DEFINED if type in {CONTROL, USER_DEFINED} or text.startswith("<unused") else type
 
 
 @pytest.fixture(scope="module")
 def model_path(spec_of, tmp_path_factory) -> Path:
-    return write_gemma_model(spec_of("gemma-3"), tmp_path_factory.mktemp("gemma") / "gemma.model")
+    path = tmp_path_factory.mktemp("gemma") / "gemma.model"
+    path.write_bytes(gemma_model(spec_of("gemma-3")))
+    return path
 
 
 @pytest.fixture(scope="module")

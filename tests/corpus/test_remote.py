@@ -1,15 +1,18 @@
 """Corpora behind URLs: an S3 server and an HTTP server on this machine, and what happens when they fail."""
 
 import random
+import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from support.corpus_maker import write_json_lines, write_parquet
 from support.corpus_worker import start_worker
-from support.file_server import FileServer
+from support.http_thread import HttpThread
 from tokverify.corpus import files
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import divide
@@ -23,6 +26,53 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 TEXTS = [f"{'ab' * (number % 2)} {'x' * number}" for number in range(40)]
+
+
+class FileServer(HttpThread):
+    """Serves the files of a directory, also ranges of them, in a thread.
+
+    `status` maps names of files to the status to answer instead, None to never answer.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.status: dict[str, int | None] = {}
+        self.sent = 0
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_HEAD(self) -> None:
+                self.answer(has_body=False)
+
+            def do_GET(self) -> None:
+                self.answer(has_body=True)
+
+            def answer(self, has_body: bool) -> None:
+                name = self.path.strip("/")
+                status = server.status.get(name, 200)
+                if status is None:
+                    server.released.wait()
+                    self.close_connection = True
+                    return
+                data = (directory / name).read_bytes() if status == 200 else b""
+                wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+                part = data[int(wanted[1]) : int(wanted[2]) + 1] if wanted else data
+                self.send_response(206 if wanted and status == 200 else status)
+                if wanted:
+                    self.send_header("Content-Range", f"bytes {wanted[1]}-{int(wanted[1]) + len(part) - 1}/{len(data)}")
+                self.send_header("Accept-Ranges", "bytes")
+                self.send_header("Content-Length", str(len(part)))
+                self.end_headers()
+                if has_body:
+                    with suppress(ConnectionError):  # a client may look at the headers only
+                        self.wfile.write(part)
+                        server.sent += len(part)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(Handler)
 
 
 def process(found, unit_bytes: int = 500) -> Tally:

@@ -2,11 +2,12 @@
 
 import base64
 import json
+import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,7 +16,6 @@ import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
-from support.child_processes import list_children
 from support.fake_hub import Server, send_file, serving
 from support.hostile_ids import HostileEncoder
 from support.hub_fixtures import run_hub
@@ -281,6 +281,15 @@ class Opened:
     @property
     def kind(self) -> Kind:
         return KINDS[self.name]
+
+
+def list_children() -> set[int]:
+    """Return the ids of the processes that any thread of this process has started and that still run."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with suppress(OSError):
+            found.update(map(int, (thread / "children").read_text().split()))
+    return found
 
 
 def open_kind(name: str, location: str, place: Place) -> Opened:

@@ -1,17 +1,19 @@
 """Judge a repaired file by llama.cpp itself, which loads the repaired file and the intact one."""
 
 import random
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from support.paths import DATA
-from support.rival import rival_pieces
 from tokverify.cases.loading import load_cases
 from tokverify.errors import TokverifyError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import find_library
 from tokverify.sources.gguf.declaration import read_declaration, read_spec
+from tokverify.spec import TokenizerSpec
 
 _MODES = ((False, False), (False, True), (True, True))
 _ALONE = 3_000
@@ -19,6 +21,12 @@ _ALONE = 3_000
 _TOGETHER = 500
 """All tokens are put into texts of this many."""
 _MIXED = 300
+_WINDOW = 20
+_MOST = 5_000
+_LAST = 1e12
+
+Joins = Mapping[tuple[str, str], float]
+"""Two pieces -> how late they are joined."""
 
 
 @cache
@@ -49,13 +57,56 @@ def _ids(path: Path, intact: Path) -> Sequence[object]:
     return [str(ids) if isinstance(ids, Exception) else ids for ids in found]
 
 
+def _rival_pieces(intact: TokenizerSpec, other: TokenizerSpec) -> list[tuple[str, ...]]:
+    """Return pieces `P`, `Q` and `R` of which `PQ` is joined before `QR` in one file only."""
+    right, wrong = _joins(intact), _joins(other)
+    if right == wrong:
+        return []
+    rivals = [*_rivals(right), *_rivals(wrong)]
+    chosen = sorted({(*first, second[1]) for first, second in rivals if _flips(first, second, right, wrong)})
+    return random.Random(3).sample(chosen, min(len(chosen), _MOST))  # noqa: S311 - texts, not secrets
+
+
+def _joins(spec: TokenizerSpec) -> Joins:
+    if spec.merges:
+        merges = [tuple(merge.rsplit(" ", 1)) for merge in spec.merges if " " in merge]
+        return {(left, right): float(rank) for rank, (left, right) in reversed(list(enumerate(merges)))}
+    scores = dict(zip(spec.tokens, spec.scores or (), strict=False))
+    is_sum = spec.model == "t5"
+    return {
+        (piece[:at], piece[at:]): -score + (is_sum and scores[piece[:at]] + scores[piece[at:]])
+        for piece, score in scores.items()
+        for at in range(1, len(piece))
+        if piece[:at] in scores and piece[at:] in scores
+    }
+
+
+def _rivals(joins: Joins) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    ending, starting = defaultdict(list), defaultdict(list)
+    for join, late in joins.items():
+        ending[join[1]].append((late, join))
+        starting[join[0]].append((late, join))
+    for middle in set(ending) & set(starting):
+        seconds = sorted(starting[middle])
+        for late, first in ending[middle]:
+            at = bisect_left(seconds, (late,))
+            for _, second in seconds[max(at - _WINDOW, 0) : at + _WINDOW]:
+                yield first, second
+
+
+def _flips(first: tuple[str, str], second: tuple[str, str], right: Joins, wrong: Joins) -> bool:
+    return (right.get(first, _LAST) <= right.get(second, _LAST)) != (
+        wrong.get(first, _LAST) <= wrong.get(second, _LAST)
+    )
+
+
 def _rival_texts(repaired: Path, intact: Path) -> Sequence[str]:
     """Return texts that show in which order pieces are joined, written as the intact file stores them or as bytes."""
     spec = read_spec(intact)
     ids = {piece: id for id, piece in enumerate(spec.tokens)}
     return [
         b"".join(_open(intact).token_bytes(ids[part]) for part in parts).decode("utf-8", "ignore")
-        for parts in rival_pieces(spec, read_declaration(repaired).spec)
+        for parts in _rival_pieces(spec, read_declaration(repaired).spec)
         if all(part in ids for part in parts)
     ]
 
