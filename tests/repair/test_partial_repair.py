@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.explanation_maker import explanation
 from tokverify.engine.deviation import Deviation
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.repair import add_repairs
@@ -13,11 +14,6 @@ from tokverify.report.run import Report, Side
 PRE = TokenizerChange(kind="pre", sentence="setting pre", cost=1.0, gguf_command="gguf-new-metadata MODEL FIXED")
 SEP = replace(PRE, kind="sep_id", sentence="setting sep")
 NFC = TokenizerChange(kind="nfc", sentence="normalizing", cost=1.0, deviation=Deviation(normalizers=(str,)))
-
-
-def explanation(**fields: object) -> Explanation:
-    defaults = {"kind": "k", "sentence": "s", "explained": 1, "failing": 1, "unexplained": (), "expressible": False}
-    return Explanation(**defaults | fields)
 
 
 def repairs(*explanations: Explanation) -> list[tuple[str, list[str]]]:
@@ -46,21 +42,21 @@ def test_a_change_of_one_kind_is_not_split(change: TokenizerChange):
 
 
 def test_the_part_that_gguf_can_express_has_a_command():
-    part = explanation(expressible_part="setting sep", inexpressible_part="normalizing")
+    part = explanation(expressible=False, expressible_part="setting sep", inexpressible_part="normalizing")
     ((remark, commands),) = repairs(part)
     assert remark == "GGUF can express only a part: setting sep; the runtime would have to do the rest: normalizing"
     assert commands == ["tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
 
 
 def test_an_explanation_that_gguf_can_express_is_repaired_before_a_part_of_another():
-    part = explanation(expressible_part="setting sep", inexpressible_part="normalizing")
-    (_, first), (_, second) = repairs(part, explanation(expressible=True))
+    part = explanation(expressible=False, expressible_part="setting sep", inexpressible_part="normalizing")
+    (_, first), (_, second) = repairs(part, explanation())
     assert first == []
     assert second == ["tokverify fix m.gguf -r r.json -o m-fixed.gguf"]
 
 
 def test_a_combination_is_promised_only_as_far_as_nothing_gets_worse():
-    ((remark, commands),) = repairs(explanation(kind="charsmap+types", expressible=True))
+    ((remark, commands),) = repairs(explanation(kind="charsmap+types"))
     assert (
         remark == "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 import lxml.html
 import pytest
 
+from support.explanation_maker import explanation
 from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from tokverify.case import Case
@@ -18,7 +19,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import causes
 from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference, can_match
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token
@@ -243,21 +244,11 @@ def test_a_match_without_recorded_tokens_holds_its_ids():
 # Causes
 
 
-def explanation(sentence: str, *unexplained: str) -> Explanation:
-    return Explanation(
-        kind="k",
-        sentence=sentence,
-        explained=1,
-        failing=2,
-        unexplained=unexplained,
-        expressible=True,
-        gguf_command=None,
-    )
-
-
 def test_causes_are_the_explanations_that_hold_for_a_case():
     results = [mismatch(f"s/{id}", [A], [B]) for id in "abc"]
-    diagnosis = Diagnosis((explanation("one", "s/b", "s/c"), explanation("two", "s/c")), failing=3, tried=5)
+    diagnosis = Diagnosis(
+        (explanation("one", unexplained=("s/b", "s/c")), explanation("two", unexplained=("s/c",))), failing=3, tried=5
+    )
     found = causes(report_of(*results, result_of("s/d", Status.MATCH), diagnosis=diagnosis))
     assert found == {"s/a": ["one", "two"], "s/b": ["two"], "s/c": ["no explanation found"]}
 

@@ -4,26 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from support.explanation_maker import explanation
 from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-
-
-def explanation(*, expressible: bool) -> Explanation:
-    return Explanation(
-        kind="k",
-        sentence="x",
-        explained=1,
-        failing=1,
-        unexplained=(),
-        expressible=expressible,
-        gguf_command=None,
-    )
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])
@@ -50,7 +39,7 @@ CAUSE = TokenizerDifference(aspect=Aspect.SPECIAL_IDS, severity=Severity.ERROR, 
 def failing_report(**fields) -> Report:
     case = Case(id="a", suite="s", text="text")
     results = (CaseResult(case, Status.MATCH), CaseResult(replace(case, id="b"), Status.ERROR, message="no"))
-    diagnosis = Diagnosis((explanation(expressible=True), replace(explanation(expressible=True), sentence="y")), 1, 3)
+    diagnosis = Diagnosis((explanation(), explanation("y")), 1, 3)
     report = Report(Side("m", "m"), Side("r", "r"), VocabularyDifference(1, 1), results, diagnosis=diagnosis)
     return add_repairs(replace(report, options={"model": "m.gguf", "reference": "r"}, **fields))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.explanation_maker import explanation
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
@@ -24,18 +25,6 @@ from tokverify.sources.gguf.metadata import Value
 from tokverify.sources.gguf.patch import write_patched
 
 OPTIONS = {"model": "m.gguf", "reference": "r.json", "revision": None, "cases": []}
-
-
-def explanation(*, expressible: bool = True, gguf_command: str | None = None) -> Explanation:
-    return Explanation(
-        kind="k",
-        sentence="x",
-        explained=1,
-        failing=1,
-        unexplained=(),
-        expressible=expressible,
-        gguf_command=gguf_command,
-    )
 
 
 def report(*explanations: Explanation, **options: object) -> Report:
