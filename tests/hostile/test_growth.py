@@ -18,6 +18,7 @@ from support.selection import thinned
 from support.sentencepiece_maker import make_model
 from support.spec_file import write_spec
 from support.spec_maker import BYTE_PIECES, CONTROL, bpe_spec, spec_of, spm_spec, unigram_spec
+from support.tekken_maker import make_tekken
 from tokverify.cases.loading import load_cases
 from tokverify.chat.conversation import load_conversations
 from tokverify.commands.project.configuration_reader import read_configuration
@@ -120,21 +121,10 @@ def rwkv() -> TokenizerSpec:
 
 
 def tekken(vocabulary: int, special: int) -> str:
-    tokens = [*(bytes([byte]) for byte in range(256)), *(b"%06d" % at for at in range(vocabulary))]
-    vocab = [
-        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-        for rank, token in enumerate(tokens)
-    ]
+    words = [b"%06d" % at for at in range(vocabulary)]
     names = ["<unk>", "<s>", "</s>", *(f"<{at}>" for at in range(special))]
-    config = {
-        "pattern": ORIGINALS["tekken"],
-        "num_vocab_tokens": len(vocab),
-        "default_vocab_size": len(vocab) + len(names),
-        "default_num_special_tokens": len(names),
-        "version": "v7",
-    }
-    specials = [{"rank": rank, "token_str": name, "is_control": True} for rank, name in enumerate(names)]
-    return json.dumps({"config": config, "vocab": vocab, "special_tokens": specials})
+    sizes = {"default_vocab_size": 256 + len(words) + len(names), "default_num_special_tokens": len(names)}
+    return json.dumps(make_tekken(words, names, pattern=ORIGINALS["tekken"], **sizes))
 
 
 def rwkv_lines(n: int) -> str:

@@ -1,10 +1,10 @@
-import base64
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from support.tekken_maker import make_tekken
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references import open_reference
 from tokverify.references.discovery import find_reference
@@ -20,21 +20,7 @@ SPECIAL = ["<unk>", "<s>", "</s>", "[INST]"]
 @pytest.fixture
 def content() -> dict:
     """Ten special tokens, four of them named, then single bytes and four words."""
-    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS]
-    return {
-        "config": {
-            "pattern": r" ?\p{L}+|\s+|.",
-            "num_vocab_tokens": len(tokens),
-            "default_vocab_size": len(tokens) + 10,
-            "default_num_special_tokens": 10,
-            "version": "v7",
-        },
-        "vocab": [
-            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-            for rank, token in enumerate(tokens)
-        ],
-        "special_tokens": [{"rank": rank, "token_str": text, "is_control": True} for rank, text in enumerate(SPECIAL)],
-    }
+    return make_tekken(WORDS, SPECIAL)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from support.installation import install
 from support.paths import ROOT, SAMPLE
 from support.server_stand_ins import STAND_INS
 from support.stand_in import StandIn
+from support.tekken_maker import make_tekken
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.references import environment, open_reference
 from tokverify.references.reference import FoundReference
@@ -84,23 +85,7 @@ def _tiktoken(place: Place) -> str:
 
 
 def _tekken(place: Place) -> str:
-    tokens = [bytes([byte]) for byte in range(256)]
-    content = {
-        "config": {
-            "pattern": r" ?\p{L}+|\s+|.",
-            "num_vocab_tokens": 256,
-            "default_vocab_size": 266,
-            "default_num_special_tokens": 10,
-            "version": "v7",
-        },
-        "vocab": [
-            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-            for rank, token in enumerate(tokens)
-        ],
-        "special_tokens": [
-            {"rank": rank, "token_str": text, "is_control": True} for rank, text in enumerate(["<unk>", "<s>", "</s>"])
-        ],
-    }
+    content = make_tekken([], ["<unk>", "<s>", "</s>"])
     (place.folder / "tekken.json").write_text(json.dumps(content))
     return str(place.folder / "tekken.json")
 

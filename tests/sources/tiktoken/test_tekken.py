@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.tekken_maker import make_tekken
 from tokverify import load_gguf, load_model
 from tokverify.commands.cli import main
 from tokverify.compare.convert import convert
@@ -22,20 +23,8 @@ SPECIAL = ["<unk>", "<s>", "</s>", "[INST]"]
 
 def tekken(**changes) -> dict:
     """Return ten special tokens, four of them named, then single bytes and five words; the last one is left out."""
-    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS]
-    config = {
-        "pattern": ORIGINALS["tekken"],
-        "num_vocab_tokens": len(tokens),
-        "default_vocab_size": len(tokens) + 9,
-        "default_num_special_tokens": 10,
-        "version": "v7",
-    }
-    vocab = [
-        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
-        for rank, token in enumerate(tokens)
-    ]
-    special = [{"rank": rank, "token_str": text, "is_control": True} for rank, text in enumerate(SPECIAL)]
-    return {"config": {**config, **changes}, "vocab": vocab, "special_tokens": special}
+    usual = {"pattern": ORIGINALS["tekken"], "default_vocab_size": 10 + 256 + len(WORDS) - 1}
+    return make_tekken(WORDS, SPECIAL, **usual | changes)
 
 
 def write(folder: Path, content: object) -> Path:
