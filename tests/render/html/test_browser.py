@@ -145,25 +145,9 @@ def wide_report() -> Report:
 
 
 @pytest.fixture
-def open_page(browser, pages):
+def open_page(open_address, requests, pages):
     """Return a function that opens a page; afterwards, check that pages made no requests and logged no errors."""
-    contexts, complaints, requests = [], [], []
-
-    def open_(name: str, *, width: int = 1000, height: int = 800, dark: bool = False):
-        size = {"width": width, "height": height}
-        context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", reduced_motion="reduce")
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto((pages / f"{name}.html").as_uri())
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    yield lambda name, **options: open_address((pages / f"{name}.html").as_uri(), **options)
     assert [url for url in requests if not url.startswith((pages.as_uri(), "data:"))] == []
 
 

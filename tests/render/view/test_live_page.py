@@ -42,28 +42,12 @@ def url():
 
 
 @pytest.fixture
-def open_page(browser, url):
-    contexts, complaints = [], []
-
-    def open_(address: str = url, *, width: int = 1000, dark: bool = False):
-        context = browser.new_context(
-            viewport={"width": width, "height": 800},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        contexts.append(context)
-        page = context.new_page()
+def open_page(open_address, url):
+    def open_(address: str = url, **options: object):
         # Chromium logs every answer with the status 400, which the page shows.
-        page.on("console", lambda message: "400" in message.text or complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(address)
-        return page
+        return open_address(address, expected="400", permissions=["clipboard-read", "clipboard-write"], **options)
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    return open_
 
 
 def wait_for(page, place: str, text: str) -> None:
