@@ -11,8 +11,8 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
-from tokverify.compare.opened import OpenedReference
-from tokverify.errors import TokverifyError
+from tokverify.compare.opened import OpenedModel, OpenedReference
+from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.corrected_reference import correct_around
@@ -69,7 +69,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         )
     _require_same_model(path, opened.spec, found)
     encodings = THOROUGH if thorough else ENCODINGS
-    corrected = correct_around(found, opened.encoder) if not opened.declaration.refusal else None
+    corrected = _correct(found, opened)
     plan = make_plan(path, opened.declaration, corrected or found, cases, encodings=encodings)
     _require_sound_reference(path, plan, found)
     original, left = plan.before.encoder if plan.change else None, plan.after.encoder
@@ -91,6 +91,14 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         source=str(model),
         target=str(target) if target else "",
     )
+
+
+def _correct(reference: OpenedReference, model: OpenedModel) -> OpenedReference | None:
+    try:
+        return correct_around(reference, model.encoder)
+    except (BrokenFileError, UnsupportedError):
+        # A file that llama.cpp refuses adds no tokens that could agree with anything.
+        return None
 
 
 def _require_same_model(model: Path, spec: TokenizerSpec, reference: OpenedReference) -> None:
