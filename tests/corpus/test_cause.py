@@ -10,8 +10,7 @@ from support import made_vocabulary
 from support.fake_tokenizer import FakeTokenizer
 from support.spec_maker import spm_spec
 from tokverify.corpus import cause
-from tokverify.corpus.cause import Classifier, compare_texts
-from tokverify.corpus.window import MAX_IDS, Window, _find_agreement, find_windows
+from tokverify.corpus.cause import MAX_IDS, Classifier, Window, _find_agreement, compare_texts, find_windows
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus import MEANINGS, CorpusCause
 from tokverify.spec import TokenizerSpec, TokenType

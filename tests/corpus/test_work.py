@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from support.corpus_maker import corpus_file, write_json_lines, write_parquet
 from support.fake_tokenizer import FakeTokenizer
-from tokverify.corpus import excerpt
+from tokverify.corpus import work
 from tokverify.corpus.check import TokenizerChecker
 from tokverify.corpus.document import Columns
 from tokverify.corpus.plan import divide
@@ -101,7 +101,7 @@ def test_a_long_example_is_shortened_to_a_part_with_the_same_cause(tmp_path):
 
 
 def test_a_long_example_that_cannot_be_shortened_has_no_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(excerpt, "MAX_EXCERPT", 1500)
+    monkeypatch.setattr(work, "MAX_EXCERPT", 1500)
     write_json_lines(tmp_path / "a.jsonl", ["ab" + "x" * 2_000 + "БГ"])
     example = process(tmp_path / "a.jsonl").causes["both"].examples[0]
     assert (example.text, example.actual, example.expected) == (None, (), ())

@@ -8,8 +8,7 @@ import pytest
 import tokenizers
 
 from support.real_data import SHARED
-from tokverify.references.huggingface import HuggingFaceTokenizer
-from tokverify.references.huggingface_pieces import add_tokens, read_model_pieces
+from tokverify.references.huggingface import HuggingFaceTokenizer, add_tokens, read_model_pieces
 
 NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
 

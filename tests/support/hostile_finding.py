@@ -6,7 +6,7 @@ from functools import cache
 from support.fake_tokenizer import FakeTokenizer
 from support.make_golden import MARKUP, hostile_report
 from tokverify.compare.comparison import compare_beyond_texts
-from tokverify.compare.diff.example import add_examples
+from tokverify.compare.diff.compare import add_examples
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation

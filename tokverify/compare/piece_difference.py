@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tokverify.compare.configured_token import find_lacking, find_left_out
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import configured_roles
+from tokverify.sources.config import configured_roles, configured_tokens
 from tokverify.sources.gguf.keys import TOKENS
-from tokverify.text.wording import list_items, plural, quote
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import is_filler, is_padded
 from tokverify.tokenizer import FileReading, Tokenizer
 
@@ -67,6 +66,24 @@ def find_piece_differences(
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
+    """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
+    path = expected.path if isinstance(expected, FileReading) else None
+    declared = configured_tokens(path) if path else {}
+    return {id: text for text, id in declared.items() if id >= expected.vocab_size}
+
+
+def find_lacking(actual: Tokenizer, left_out: Mapping[int, str]) -> Iterator[TokenizerDifference]:
+    """Yield that the model lacks tokens that its reference leaves out, too."""
+    lacking = {id: text for id, text in left_out.items() if actual.piece(id) != text and not is_filler(text)}
+    if lacking:
+        message = (
+            f"{plural(len(lacking), 'added token')} of the files beside the reference, which it does not have itself,"
+            f" are not in the model: {list_tokens(sorted(lacking), lacking)}"
+        )
+        yield make_difference(Aspect.MISSING, WARNING, message, sorted(lacking), facts=sorted(lacking.items()))
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:

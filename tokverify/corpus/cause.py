@@ -13,13 +13,16 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, islice, takewhile
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from tokverify.corpus.boundary import pre_tokens_differ
-from tokverify.corpus.window import MAX_IDS, Window, find_windows
+from tokverify.corpus.branch import pre_tokenizer_of
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_token import trace_pre_tokens
+from tokverify.engine.trace import Stretch
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus import CorpusCause
-from tokverify.tokenizer import MatchListing, Tokenizer
+from tokverify.text.sequence import common_length
+from tokverify.tokenizer import MatchListing, Staged, Tokenizer
 
 MAX_WINDOWS = 8
 
@@ -32,6 +35,12 @@ _END = (CorpusCause.EOS_MISSING, CorpusCause.EOS_DOUBLED, CorpusCause.EOS_EXTRA)
 
 AROUND = frozenset((*_BEGIN, *_END))
 """The causes that concern what is added around a text."""
+
+MAX_IDS = 256
+"""The longest stretch, in ids, that is searched for the place where two sides agree again."""
+
+_AGREEMENT = 3
+_SEARCHED = (16, 64, MAX_IDS)
 
 
 class Classifier:
@@ -222,3 +231,130 @@ def _added_ids(tokenizer: Tokenizer) -> set[int]:
     except TokverifyError:
         added = ()
     return {*added, *tokenizer.special_ids.values()}
+
+
+def pre_tokens_differ(actual: Tokenizer, expected: Tokenizer, text: str) -> bool:
+    """Compare the pre-tokens of a text, as far as the tokenizers show them.
+
+    If only one side shows them, a token of the other side that crosses one of their boundaries is a difference. Lone
+    surrogates stand for bytes that are not UTF-8 (`surrogateescape`); they are ignored.
+    """
+    text = text.encode("utf-8", "surrogateescape").decode(errors="replace")
+    sides = [(tokenizer, find_boundaries(tokenizer, text)) for tokenizer in (actual, expected)]
+    (ours, our_ends), (theirs, their_ends) = sides
+    if our_ends and their_ends:
+        return our_ends != their_ends
+    if our_ends:
+        return not our_ends <= token_ends(theirs, text)
+    return bool(their_ends) and not their_ends <= token_ends(ours, text)
+
+
+def find_boundaries(tokenizer: Tokenizer, text: str) -> set[int]:
+    """Return the byte offset of the end of each pre-token; none if the tokenizer does not show its pre-tokens."""
+    try:
+        if isinstance(tokenizer, Encoder):
+            return _encoder_boundaries(tokenizer, text)
+        if isinstance(tokenizer, Staged):
+            return _staged_boundaries(tokenizer, text)
+    except TokverifyError:
+        pass
+    return set()
+
+
+def token_ends(tokenizer: Tokenizer, text: str) -> set[int]:
+    """Return the byte offset of the end of each token."""
+    try:
+        ids = tokenizer.encode(text, add_special=False, parse_special=True)
+        return set(_ends(map(tokenizer.token_bytes, ids)))
+    except TokverifyError:
+        return set()
+
+
+def _encoder_boundaries(encoder: Encoder, text: str) -> set[int]:
+    pre_tokenizer = pre_tokenizer_of(encoder)
+    if pre_tokenizer is None:
+        return set()
+    # Tracing the whole encoder takes much longer.
+    if not any(added in text for added in encoder.added_texts):
+        return {pre_token.end for _, pre_token in trace_pre_tokens(pre_tokenizer, text)}
+    ends: set[int] = set()
+    for fragment in encoder.trace(text).fragments:
+        if isinstance(fragment, Stretch):
+            ends.update(fragment.start + pre_token.end for pre_token in fragment.trace.pre_tokens)
+    return ends
+
+
+def _staged_boundaries(tokenizer: Staged, text: str) -> set[int]:
+    ends: set[int] = set()
+    for stretch in tokenizer.stages(text, parse_special=True).stretches or ():
+        if stretch.pre_tokens:
+            ends.update(stretch.start + end for end in _ends(stretch.pre_tokens))
+    return ends
+
+
+def _ends(parts: Iterable[bytes]) -> Iterable[int]:
+    return accumulate(map(len, parts))
+
+
+class Window(NamedTuple):
+    """A stretch of ids on each side that replaces the other; all are indexes, and the ends are exclusive."""
+
+    actual_start: int
+    actual_end: int
+    expected_start: int
+    expected_end: int
+
+
+def find_windows(actual: Sequence[int], expected: Sequence[int]) -> Iterator[Window]:
+    """Yield the stretches that differ, from the beginning.
+
+    A stretch ends where three ids agree again, or at the end of both lists. If they do not agree again within
+    `MAX_IDS` ids, it extends to the part that both lists have in common at their ends.
+    """
+    ours = theirs = 0
+    while True:
+        same = common_length(actual[ours:], expected[theirs:])
+        ours, theirs = ours + same, theirs + same
+        if ours == len(actual) and theirs == len(expected):
+            return
+        lengths = _find_agreement(actual[ours : ours + MAX_IDS], expected[theirs : theirs + MAX_IDS])
+        if lengths is None:
+            end = common_length(actual[:ours:-1], expected[:theirs:-1])
+            yield Window(ours, len(actual) - end, theirs, len(expected) - end)
+            return
+        yield Window(ours, ours + lengths[0], theirs, theirs + lengths[1])
+        ours, theirs = ours + lengths[0], theirs + lengths[1]
+
+
+def _find_agreement(actual: Sequence[int], expected: Sequence[int]) -> tuple[int, int] | None:
+    """Return the shortest lengths after which both sides agree; None if they do not within these ids.
+
+    They usually agree soon, so few ids are searched first.
+    """
+    for size in _SEARCHED:
+        best = _search(actual[:size], expected[:size])
+        if best and sum(best) + _AGREEMENT <= size:  # no other place can be closer
+            return best
+    if best is None and len(actual) < MAX_IDS and len(expected) < MAX_IDS:
+        end = common_length(actual[::-1], expected[::-1])
+        return len(actual) - end, len(expected) - end
+    return best
+
+
+def _search(actual: Sequence[int], expected: Sequence[int]) -> tuple[int, int] | None:
+    first: dict[tuple[int, ...], int] = {}
+    for place, ids in enumerate(_successive(expected)):
+        first.setdefault(ids, place)
+    best: tuple[int, int] | None = None
+    for place, ids in enumerate(_successive(actual)):
+        if best and place >= sum(best):
+            break
+        other = first.get(ids)
+        if other is not None and (best is None or place + other < sum(best)):
+            best = place, other
+    return best
+
+
+def _successive(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield each id with those after it that have to agree, too."""
+    return zip(*(ids[start:] for start in range(_AGREEMENT)), strict=False)

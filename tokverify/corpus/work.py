@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import signal
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.corpus.document import Columns, Document, Reading, Unreadable
-from tokverify.corpus.excerpt import shorten_examples
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.observe import Observation, Observer
 from tokverify.corpus.record import Recorder, hash_of
-from tokverify.corpus.result import Tally
+from tokverify.corpus.result import CauseTally, Example, Tally
 from tokverify.corpus.source import SOURCES
 from tokverify.corpus.unit import UnitPart, WorkUnit
 
 if TYPE_CHECKING:
-    from tokverify.corpus.check import Checked, Checker
+    from tokverify.corpus.check import Checked, Checker, Found
 
 _BATCH_DOCUMENTS = 1024
 _HASH_BITS = 64
@@ -26,6 +26,14 @@ _SECONDS = 20
 _SECONDS_PER_DOCUMENT = 0.05
 _CHARACTERS_PER_SECOND = 20_000
 """Much slower than any tokenizer. Where one is slower still, parts of a unit are repeated, and a document has time."""
+
+Differ: TypeAlias = "Callable[[str], Found | None]"
+"""Compares a text; None if both sides agree on it."""
+
+MAX_EXCERPT = 1 << 14
+"""In characters; also the limit for the ids of an example."""
+
+_ENOUGH = 1 << 10
 
 
 class Worker:
@@ -115,3 +123,39 @@ def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
         yield from SOURCES[unit.file.format].read(unit, columns)
     except UnreadableFileError as error:
         yield Unreadable(None, str(error))
+
+
+def shorten_examples(tally: Tally, differ: Differ) -> Tally:
+    """Replace each long text by a part of it that differs for the same reason, if there is one.
+
+    A text none of whose halves differs is not shortened any further; if it is still long, it is left out.
+    """
+    causes = {
+        cause: CauseTally(found.documents, tuple(_shorten(example, cause, differ) for example in found.examples))
+        for cause, found in tally.causes.items()
+    }
+    return replace(tally, causes=causes)
+
+
+def _shorten(example: Example, cause: str, differ: Differ) -> Example:
+    if example.text is None or len(example.text) <= _ENOUGH:
+        return _limit(example)
+    while (part := _differing_part(example, cause, differ)) is not None:
+        example = part
+    return _limit(example)
+
+
+def _differing_part(example: Example, cause: str, differ: Differ) -> Example | None:
+    text = example.text or ""
+    middle, quarter = len(text) // 2, len(text) // 4
+    for part in (text[:middle], text[middle:], text[quarter:-quarter]) if len(text) > _ENOUGH else ():
+        found = differ(part)
+        if found and cause in found.causes:
+            return replace(example, text=part, actual=tuple(found.actual), expected=tuple(found.expected))
+    return None
+
+
+def _limit(example: Example) -> Example:
+    if max(len(example.text or ""), len(example.actual), len(example.expected)) > MAX_EXCERPT:
+        return replace(example, text=None, actual=(), expected=())
+    return example

@@ -15,12 +15,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenizers.decoders import DecodeStream
+
 from tokverify.engine.batch import decode_each, encode_each
+from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
-from tokverify.references.huggingface_pieces import add_tokens, read_model_pieces
 from tokverify.references.huggingface_stage import ids_around, stages
-from tokverify.references.huggingface_stream import HuggingFaceStream
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, special_texts
@@ -37,11 +38,11 @@ from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
+from tokverify.text.utf8 import to_bytes
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
 
 _CHARSMAP = b"precompiled_charsmap"
 _UNKNOWN_ID = re.compile(rb'(?<!\\)"unk_id"\s*:\s*(\d+)')
@@ -348,3 +349,67 @@ def _require_harmless(data: bytes, source: str) -> None:
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     if _CHARSMAP in data:
         require_valid_charsmaps(read_json(data, source).get("normalizer"), source)
+
+
+class HuggingFaceStream:
+    """A stream of the library, with special tokens.
+
+    Args:
+        tokenizer: The library's tokenizer.
+        before: Ids that were decoded before.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, before: Sequence[int] = ()) -> None:
+        self._tokenizer = tokenizer
+        self._stream = DecodeStream(ids=list(before), skip_special_tokens=False)
+
+    def push(self, id: int) -> str:
+        """Take the next id; return the text that is complete with it.
+
+        Raises:
+            EncodeError: If the library refuses the id.
+        """
+        with raised_as(EncodeError, "DecodeStream cannot decode this id", quietly=True):
+            text: str | None = self._stream.step(self._tokenizer, id)
+        return text or ""
+
+    def finish(self) -> str:
+        """Return nothing: the library has no way to ask for the remaining text."""
+        return ""
+
+
+def read_model_pieces(document: bytes) -> JoinedStrings | None:
+    """Return the pieces of the model in a tokenizer.json, by id; other Python threads can run meanwhile.
+
+    Returns:
+        None without the native engine, if ids are missing or used twice, or a piece has a NUL. A piece that is listed
+        twice is returned twice, so their number shows that the library read something else.
+    """
+    module = usable_native_module()
+    found = module.read_pieces(document) if module else None
+    return JoinedStrings(*found) if found else None
+
+
+def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings | None:
+    """Return every piece of a tokenizer by id, as the library does.
+
+    Args:
+        of_model: The pieces of the model in the tokenizer.json.
+        tokenizer: The tokenizer that the library made from it.
+
+    Returns:
+        None if the library may have read something else, or an added token has another text than the piece of its id.
+    """
+    if len(of_model) != tokenizer.get_vocab_size(with_added_tokens=False):
+        return None
+    added = {id: token.content for id, token in sorted(tokenizer.get_added_tokens_decoder().items())}
+    texts = [text for id, text in added.items() if id >= len(of_model)]
+    total = len(of_model) + len(texts)
+    if max(added, default=-1) >= total or total != tokenizer.get_vocab_size() or any("\0" in text for text in texts):
+        return None
+    listed = [id for id in added if id < len(of_model)]
+    if of_model.select(listed) != [added[id] for id in listed]:
+        return None
+    if not texts:
+        return of_model
+    return JoinedStrings(b"\0".join([*([of_model.joined] if of_model else []), *map(to_bytes, texts)]), total)

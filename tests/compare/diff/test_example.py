@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tokverify.case import Case
-from tokverify.compare.diff.example import add_examples
+from tokverify.compare.diff.compare import add_examples
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.texts.alignment import compare

@@ -9,7 +9,7 @@ from support.ci_reading import runner_reads
 from support.hostile_finding import hostile_change
 from support.paths import ROOT
 from tokverify.case import Case
-from tokverify.compare.diff.example import add_examples
+from tokverify.compare.diff.compare import add_examples
 from tokverify.render.diff import change_line, consequence_lines, list_issues, summarize_part, verdict
 from tokverify.render.issue import Level
 from tokverify.render.kinds import FORMATS

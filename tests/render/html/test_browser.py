@@ -22,7 +22,7 @@ from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.diff.example import add_examples
+from tokverify.compare.diff.compare import add_examples
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs

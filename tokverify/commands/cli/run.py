@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.commands.cli.baseline import baseline_options
+from tokverify.case import SuiteSource
+from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
@@ -28,25 +31,29 @@ from tokverify.commands.cli.options import (
     is_default,
     jobs_option,
     models_argument,
+    name_parameter,
     parse_report_file,
+    reject_unused,
     report_options,
     resume_option,
     seed_option,
     texts_option,
     thorough_option,
 )
-from tokverify.commands.cli.output import ReportFile, check_reports, write_reports
+from tokverify.commands.cli.output import UNRECORDED, ReportFile, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
-from tokverify.commands.cli.run_form import find_form
-from tokverify.commands.cli.run_options import RunOptions
 from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.trust import OPTION, repository_of, require_inside
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
 from tokverify.system.output_file import check_writable
 from tokverify.system.relative_path import relative_path
+
+if TYPE_CHECKING:
+    from tokverify.commands.tasks.check import CheckRequest
 
 _SECTIONS = {
     "Cases": ("cases", "suites", "tags", "patterns", "last_failed", "max_failures"),
@@ -56,6 +63,10 @@ _SECTIONS = {
     "Output": (*OF_REPORTS, "certificate"),
 }
 """Heading in the help -> the parameters below it."""
+
+_CASES = frozenset({"cases", "suites", "tags", "patterns"})
+_ALWAYS = frozenset({"models", "jobs", "allow_outside", "reference"})
+"""The parameters that have an effect in every form, besides those of reports."""
 
 
 @click.command(cls=ModelCommand, sections=_SECTIONS)
@@ -147,6 +158,66 @@ def run(  # the rest of the options is in RunOptions
     return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(BaselineOptions):
+    """The options of the command."""
+
+    model: Location
+    reference: Location | None
+    revision: str | None
+    cases: tuple[SuiteSource, ...]
+    suites: tuple[str, ...]
+    tags: tuple[str, ...]
+    patterns: tuple[str, ...]
+    last_failed: bool
+    max_failures: int | None
+    fail_on: tuple[str, ...] | None
+    strict: bool
+    diagnose: bool
+    thorough: bool
+    certificate: Path | None = field(metadata=UNRECORDED)
+
+    def check(self) -> None:
+        """Fail before any work is done if the options do not fit together.
+
+        Raises:
+            UsageError: If an option requires or excludes another one.
+            TokverifyError: If the baseline cannot be written.
+        """
+        if self.update_baseline and (self.max_failures or self.last_failed):
+            raise click.UsageError("--accept needs all results; remove --maxfail, --fail-fast or --lf")
+        if self.certificate and self.last_failed:
+            raise click.UsageError("--certificate certifies the results of all cases; remove --lf")
+        check_baseline(self)
+
+    def request(self, model: ConfiguredModel) -> CheckRequest:
+        """Describe the task for a model, whose settings are those of these options.
+
+        Raises:
+            UsageError: If there is a revision, but no hub id.
+        """
+        from tokverify.commands.tasks.check import CheckRequest
+        from tokverify.report.check import Part
+
+        return CheckRequest(
+            model=replace(model, reference=self._location()),
+            parts=[Part.RUN],
+            max_failures=self.max_failures,
+            diagnose=self.diagnose,
+            thorough=self.thorough,
+            last_failed=self.last_failed,
+            update_baseline=self.update_baseline,
+            options=self.as_recorded(),
+        )
+
+    def _location(self) -> Location | None:
+        if self.revision is None:
+            return self.reference
+        if self.reference is None or Path(self.reference.text).exists():
+            raise click.UsageError("--revision requires a hub id; name one with -r")
+        return self.reference.at(f"{self.reference.text}@{self.revision}")
+
+
 def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
     """Parse the configured reports, whose paths are relative to the configuration.
 
@@ -182,3 +253,121 @@ def _run(options: RunOptions, model: ConfiguredModel) -> int:
     if options.certificate and options.certificate not in files:
         write_stderr(f"warning: {options.certificate} is not written: nothing was compared, or not everything")
     return write_reports(options, present("run", report), files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A form of the command."""
+
+    options: tuple[str, ...]
+    """The options that ask for it; one is enough."""
+    is_asked: Callable[[Mapping[str, Any]], bool]
+    """Whether the options of a command line ask for it."""
+    takes: frozenset[str]
+    """The parameters that have an effect in it besides those of every form."""
+    perform: Callable[[Sequence[ConfiguredModel], Mapping[str, Any], int], int]
+    """Answers the question about models, given the options and the number of jobs; returns the exit code."""
+
+    def __str__(self) -> str:
+        return " or ".join(self.options)
+
+
+def find_form(given: Mapping[str, Any]) -> Form | None:
+    """Return the form that the command line asks for; None for the usual one, which compares with one reference.
+
+    Raises:
+        UsageError: If it asks for two, or an option has no effect in the form.
+    """
+    asked = [form for form in _FORMS if form.is_asked(given)]
+    if len(asked) > 1:
+        raise click.UsageError(f"use either {asked[0]}, or {asked[1]}")
+    if asked:
+        reject_unused(str(asked[0]), _ALWAYS | asked[0].takes)
+        return asked[0]
+    for parameter in click.get_current_context().command.params:
+        name = parameter.name or ""
+        if name in _FORMS_ONLY and not is_default(name):
+            needed = " or ".join(str(form) for form in _FORMS if name in form.takes)
+            raise click.UsageError(f"{name_parameter(parameter)} needs {needed}")
+    return None
+
+
+def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
+    from tokverify.commands.cli.audit import audit_models
+
+    references = given["reference"]
+    if given["no_reference"] and references:
+        raise click.UsageError("use either -r or --no-reference")
+    if given["no_reference"]:
+        models = [replace(model, reference=None) for model in models]
+    return audit_models(models, {**given, "reference": next(iter(references), None)}, jobs)
+
+
+def _stream(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.streaming import StreamOptions, stream_model
+
+    model = _only(models, "--streaming")
+    reference = _only_reference(given, "--streaming")
+    return stream_model(merge_options(StreamOptions, {**given, "reference": reference}, replace(model, reference=None)))
+
+
+def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.conformance import TEXTS, ConformanceOptions, check_engine
+
+    model = _only(models, "--judge model")
+    reference = _only_reference(given, "--judge model")
+    if reference is None:
+        raise click.UsageError("--judge model tests an engine; name it with -r")
+    count = TEXTS if given["count"] is None else given["count"]
+    # What is configured for the model says when it fails, and not when an engine does.
+    model = replace(model, fail_on=None)
+    return check_engine(merge_options(ConformanceOptions, {**given, "reference": reference, "count": count}, model))
+
+
+def _compare_references(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.versions import MatrixOptions, compare_references
+
+    model = _only(models, "several references")
+    return compare_references(merge_options(MatrixOptions, {**given, "references": given["reference"]}, model))
+
+
+def _only(models: Sequence[ConfiguredModel], what: str) -> ConfiguredModel:
+    if len(models) != 1:
+        raise click.UsageError(f"{what} works with one MODEL; run each model by itself")
+    return models[0]
+
+
+def _only_reference(given: Mapping[str, Any], what: str) -> str | None:
+    if len(given["reference"]) > 1:
+        raise click.UsageError(f"{what} works with one reference; run each by itself")
+    return next(iter(given["reference"]), None)
+
+
+_FORMS = (
+    Form(
+        options=("--no-reference", "--select"),
+        is_asked=lambda given: given["no_reference"] or bool(given["select"]),
+        takes=frozenset({"no_reference", "select", "ignore", "baseline", "waivers", "fail_on"}),
+        perform=_apply_rules,
+    ),
+    Form(
+        options=("--streaming",),
+        is_asked=lambda given: given["streaming"],
+        takes=_CASES | {"streaming", "resume"},
+        perform=_stream,
+    ),
+    Form(
+        options=("--judge model",),
+        is_asked=lambda given: given["judge"] is not None,
+        takes=frozenset({"judge", "count", "seed", "fail_on"}),
+        perform=_judge_engine,
+    ),
+    Form(
+        options=("several references",),
+        is_asked=lambda given: len(given["reference"]) > 1,
+        takes=_CASES | {"fail_on", "strict"},
+        perform=_compare_references,
+    ),
+)
+_FORMS_ONLY = frozenset({"ignore", "waivers", "resume", "count", "seed"})
+"""The parameters without an effect in the usual form."""

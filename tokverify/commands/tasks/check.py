@@ -5,7 +5,7 @@ What only some of these need is imported where it is used: `run` should be quick
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -112,14 +112,24 @@ def check_models(
         The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
         exception.
     """
-    from tokverify.commands.tasks.several import perform_each
-
-    checks = tuple(perform_each(check_model, requests, jobs=jobs, on_progress=on_progress))
+    checks = tuple(_check_each(requests, on_progress, jobs))
     versions = {"tokverify": __version__, **engine_version()}
     for check in checks:
         for part in (check.run, check.audit, check.chat):
             versions |= part.versions if part else {}
     return CheckReport(models=checks, versions=versions)
+
+
+def _check_each(requests: Sequence[CheckRequest], on_progress: OnProgress | None, jobs: int) -> Iterator[ModelCheck]:
+    """Yield the results in the order of the requests."""
+    if jobs == 1 or len(requests) == 1:
+        yield from (check_model(request, on_progress) for request in requests)
+        return
+    from tokverify.system.worker_pool import worker_pool
+
+    with worker_pool(min(jobs, len(requests))) as pool:
+        futures = [pool.submit(check_model, request, None) for request in requests]
+        yield from (future.result() for future in futures)
 
 
 def update_baselines(

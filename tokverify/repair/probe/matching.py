@@ -5,10 +5,15 @@ A token that is absent from the ids of its own probe is not matched. This exclud
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.normalizer import escape_spaces
+from tokverify.errors import EncodeError, TokverifyError
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.frame import FRAMES, make_packs
 
 if TYPE_CHECKING:
@@ -16,6 +21,11 @@ if TYPE_CHECKING:
     from tokverify.texts.frame import Frame
 
     Texts = Sequence[str | None]
+
+_LONGEST_RUN = 80
+"""In characters; longer than most tokens that repeat one character, so that several are needed."""
+_RUNS = 8
+"""The number of runs of each character to encode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +129,80 @@ def _find_rivals(frame: Frame, ids: Sequence[int], texts: Texts) -> Mapping[int,
         if found:
             rivals[id] = found
     return rivals
+
+
+def find_user_defined_runs(
+    queries: Queries, texts: Sequence[str | None], undecided: Set[int], known: Set[int], guess: TokenizerSpec
+) -> set[int]:
+    """Return those of the `undecided` tokens whose runs are encoded as if they were USER_DEFINED, unlike in `guess`.
+
+    Runs of one character, such as newlines, stay whole between letters, so `find_matches` does not tell their type.
+    An ordinary long run is merged from its beginning or its end, a user-defined one is matched longest first. Tokens of
+    the same character have the same type, except that a single one may be ordinary.
+
+    Args:
+        queries: The reference.
+        texts: The text of each token; None if it has none.
+        undecided: The tokens to decide about.
+        known: The tokens that are known to be USER_DEFINED.
+        guess: A tokenizer in which the undecided tokens are ordinary.
+    """
+    found: set[int] = set()
+    groups: dict[str, set[int]] = {}
+    for id in undecided:
+        text = texts[id] or ""
+        if len(set(text)) == 1:
+            groups.setdefault(text[0], set()).add(id)
+    groups = {character: members for character, members in groups.items() if len(members) > 1}
+    if not groups:
+        return found
+    every = set().union(*groups.values())
+    several = {id for id in every if len(texts[id] or "") > 1}
+    variants: list[tuple[set[int], Encoder]] = []
+    for members in (set[int](), several, every):
+        with suppress(TokverifyError):
+            variants.append((members, Encoder(_define(guess, members, texts))))
+    # Spaces first: a literal ▁ tells whether tokens for them are ordinary. Other white space is alike if nothing tells.
+    for character in sorted(groups, key=lambda character: character != " "):
+        has_spaces = any((texts[id] or "").startswith("  ") for id in known | found)
+        order = variants[::-1] if has_spaces and character.isspace() else variants
+        found |= groups[character] & _choose(queries, character, order)
+    return found
+
+
+def find_singles(texts: Sequence[str | None], undecided: Set[int], known: Set[int]) -> set[int]:
+    """Return the `undecided` tokens of one character whose longer runs are `known` to be USER_DEFINED.
+
+    Most of them are, too, but ids do not reveal it.
+    """
+    runs = [text for text in (texts[id] or "" for id in known) if len(text) > 1 and len(set(text)) == 1]
+    characters = {text[0] for text in runs} - {" "}
+    return {id for id in undecided if texts[id] in characters}
+
+
+def _define(guess: TokenizerSpec, ids: Iterable[int], texts: Sequence[str | None]) -> TokenizerSpec:
+    types, tokens = list(guess.types or ()), list(guess.tokens)
+    for id in ids:
+        types[id] = TokenType.USER_DEFINED.value
+        # Tokens that are matched in texts are stored with spaces, not with ▁.
+        tokens[id] = texts[id] or ""
+    return replace(guess, types=types, tokens=tokens)
+
+
+def _choose(queries: Queries, character: str, variants: Sequence[tuple[set[int], Encoder]]) -> set[int]:
+    """Return the tokens of the first of those variants that encode most runs of a character like the reference."""
+    runs = [character * length for length in range(2, _LONGEST_RUN)]
+    # An ordinary token for spaces also matches a literal ▁.
+    runs += [escape_spaces(run) for run in runs[:_RUNS] if character == " "]
+    encodings = [[_encode(encoder, run) for run in runs] for _, encoder in variants]
+    telling = [index for index in range(len(runs)) if len({tuple(ids[index]) for ids in encodings}) > 1][-_RUNS:]
+    expected = queries.encode_all([runs[index] for index in telling])
+    counts = [sum(ids[index] == other for index, other in zip(telling, expected, strict=True)) for ids in encodings]
+    return variants[counts.index(max(counts))][0]
+
+
+def _encode(encoder: Encoder, text: str) -> list[int]:
+    try:
+        return encoder.encode(text, parse_special=False)
+    except EncodeError:
+        return []

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.probe.affix import AddedAround, find_added_around
-from tokverify.repair.probe.byte_token import find_byte_tokens, find_unknown
-from tokverify.repair.probe.matching import Matches, find_matches, find_whole
-from tokverify.repair.probe.runs import find_singles, find_user_defined_runs
-from tokverify.repair.probe.strip import Stripping, find_stripping
-from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
+from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.repair.probe.matching import Matches, find_matches, find_singles, find_user_defined_runs, find_whole
+from tokverify.repair.probe.vocabulary import BYTES, Vocabulary, read_vocabulary
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.texts.batch import Queries
 from tokverify.texts.frame import FRAMES
 from tokverify.tokenizer import MatchListing, Tokenizer, TypeListing
+
+RARE = ("\ua66e", "\U00012219", "\U00013080", "\U0001d80a", "\ua9c5")
+"""Characters that hardly any vocabulary contains."""
+
+_PLAIN_TEXTS = ("a", "1", "?", "")
+
+_WORD = "q"
+_SPACES = "  "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +98,77 @@ def probe_with(
     )
 
 
+def find_byte_tokens(queries: Queries, vocabulary: Vocabulary) -> Mapping[int, int]:
+    """Map the ids of byte tokens to their bytes; empty if each byte has only one token, as in byte-level vocabularies.
+
+    A byte token is recognized by its stored string, or because another token represents the same character.
+    """
+    if vocabulary.has_stored_strings:
+        pieces = enumerate(vocabulary.pieces)
+        matches = ((id, BYTE_PIECE.fullmatch(piece)) for id, piece in pieces if piece.startswith("<0x"))
+        return {id: int(match[1], 16) for id, match in matches if match}
+    run = _find_run(vocabulary)
+    doubles = [byte for byte in range(0x21, 0x7F) if len(vocabulary.ids_of.get(bytes([byte]), ())) > 1]
+    if not doubles:
+        return {}
+    return {run + byte: byte for byte in range(BYTES)} if run is not None else _find_unused(queries, vocabulary)
+
+
+def _find_run(vocabulary: Vocabulary) -> int | None:
+    """Return the first of 256 consecutive ids that represent the bytes in order."""
+    all_bytes = [bytes([byte]) for byte in range(BYTES)]
+    for start in vocabulary.ids_of.get(b"\0", ()):
+        if list(vocabulary.token_bytes[start : start + BYTES]) == all_bytes:
+            return start
+    return None
+
+
+def _find_unused(queries: Queries, vocabulary: Vocabulary) -> dict[int, int]:
+    """Return the tokens of single bytes that are not used for a character of their own."""
+    found: dict[int, int] = {}
+    for byte in range(BYTES):
+        ids = vocabulary.ids_of.get(bytes([byte]), [])
+        used = queries.encode(chr(byte)) or [] if byte < 0x80 else []  # noqa: PLR2004 - the end of ASCII
+        candidates = [id for id in ids if id not in used]
+        if candidates:
+            found[candidates[0]] = byte
+    return found
+
+
+def find_unknown(queries: Queries, vocabulary: Vocabulary) -> int | None:
+    """Return the token that stands for characters outside the vocabulary; None if they are encoded as bytes."""
+    for character in RARE:
+        ids = queries.encode(character)
+        if ids and ids[-1] < vocabulary.size and character.encode() not in vocabulary.bytes_of(ids):
+            return ids[-1]
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedAround:
+    """The ids that `add_special` adds; None if the reference adds none because it does not know them."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def find_added_around(queries: Queries) -> AddedAround | None:
+    """Return what `add_special` adds around a text; None if that has no effect or is not clear."""
+    if not queries.tokenizer.adds_special:
+        return None
+    for text in _PLAIN_TEXTS:
+        plain, whole = queries.encode(text), queries.encode(text, add_special=True)
+        starts = [] if plain is None or whole is None else _occurrences(plain, whole)
+        if len(starts) == 1 and plain is not None and whole is not None:
+            end = starts[0] + len(plain)
+            return AddedAround(tuple(whole[: starts[0]]), tuple(whole[end:]))
+    return None
+
+
+def _occurrences(part: list[int], whole: list[int]) -> list[int]:
+    return [start for start in range(len(whole) - len(part) + 1) if whole[start : start + len(part)] == part]
+
+
 def _ask(
     queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
 ) -> ProbedTokens:
@@ -146,3 +222,36 @@ def _make_added_tokens(
 
 def _make_added_token(id: int, vocabulary: Vocabulary, stripping: Stripping, *, special: bool) -> AddedToken:
     return AddedToken(id, vocabulary.texts[id] or "", special, id in stripping.before, id in stripping.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Stripping:
+    """Ids of added tokens; empty if the reference ignores such whitespace anyway, so that it cannot be seen."""
+
+    before: frozenset[int]
+    after: frozenset[int]
+
+
+def find_stripping(
+    queries: Queries, texts: Sequence[str | None], ids: Collection[int], *, parse_special: bool
+) -> Stripping:
+    """Find which of the added tokens `ids` include the whitespace around them."""
+    shown = [id for id in ids if texts[id] and texts[id] == (texts[id] or "").strip()]
+    probes = [f"{_WORD}{_SPACES}{texts[id]}{_SPACES}{_WORD}" for id in shown]
+    encodings = queries.encode_all(probes, parse_special=parse_special)
+    around = [
+        (ids[: ids.index(id)], ids[len(ids) - ids[::-1].index(id) :])
+        for id, ids in zip(shown, encodings, strict=True)
+        if ids and id in ids
+    ]
+    found = [id for id, ids in zip(shown, encodings, strict=True) if ids and id in ids]
+    before = _find_stripped(queries, _WORD + _SPACES, [left for left, _ in around])
+    after = _find_stripped(queries, _SPACES + _WORD, [right for _, right in around])
+    return Stripping(frozenset(found[index] for index in before), frozenset(found[index] for index in after))
+
+
+def _find_stripped(queries: Queries, spaced: str, sides: Sequence[Sequence[int]]) -> Iterator[int]:
+    """Yield the indices of those sides that are encoded as if there were no spaces."""
+    without, with_spaces = queries.encode(_WORD), queries.encode(spaced)
+    if without != with_spaces:
+        yield from (index for index, side in enumerate(sides) if side == without)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -14,15 +16,18 @@ from tokverify.errors import TokverifyError
 from tokverify.sources.location import FILE_NAMES
 from tokverify.sources.stores.choice import choose_file, tokenizer_files
 from tokverify.sources.stores.head import HeadCache, obtain_head
-from tokverify.sources.stores.listing import COMMIT, Listing, recall_listing, remember_listing
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.remote_file import RemoteFile
+from tokverify.system.cache import cache_directory, written_to_cache
 from tokverify.system.http_address import redirected
 from tokverify.system.http_client import Credentials, HttpClient, NoResponseError, Response, describe_status
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import summary
+from tokverify.system.output_file import write_file
 
 _NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?::([^@]+))?(?:@([\w./-]+))?", re.ASCII)
+COMMIT = re.compile("[0-9a-f]{40,64}")
+"""The id of a commit."""
 
 
 def find(name: str) -> ModelFile:
@@ -190,6 +195,65 @@ class Hub:
             return _Page(parse_json(response.data), response.headers.get("link", ""))
         except JsonError as error:
             raise TokverifyError(f"{url}: the response is not JSON ({error}); is this the hub?") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of one commit of a repository."""
+
+    repository: str
+    """Its id, `org/name`."""
+    commit: str
+    files: Sequence[str]
+    """The paths of all files; offline, perhaps only of those in the local cache of the hub."""
+
+
+def remember_listing(listing: Listing, revision: str) -> None:
+    """Keep what the hub has answered, for runs without a network.
+
+    Raises:
+        TokverifyError: If it cannot be written.
+    """
+    text = json.dumps({"commit": listing.commit, "files": list(listing.files)})
+    for name in {revision, listing.commit}:
+        note = _note(listing.repository, name)
+        with written_to_cache(note.parent):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            write_file(note, text)
+
+
+def recall_listing(repository: str, revision: str) -> Listing:
+    """Return the last listing for a revision, or else the files in the local cache of the hub.
+
+    Raises:
+        TokverifyError: If neither is there.
+    """
+    try:
+        known = json.loads(_note(repository, revision).read_bytes())
+        return Listing(repository, known["commit"], known["files"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        listing = _list_cached(repository, revision)
+    if listing is None:
+        raise TokverifyError(f"hf:{repository}: not known locally, and HF_HUB_OFFLINE is set; run once without it")
+    return listing
+
+
+def _note(repository: str, revision: str) -> Path:
+    return cache_directory() / "models" / "listings" / f"{quote(f'{repository}@{revision}', safe='@')}.json"
+
+
+def _list_cached(repository: str, revision: str) -> Listing | None:
+    """List the files that huggingface_hub or llama.cpp has downloaded."""
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE, f"models--{repository.replace('/', '--')}")
+    try:
+        commit = revision if COMMIT.fullmatch(revision) else (folder / "refs" / revision).read_text().strip()
+    except (OSError, ValueError):
+        return None
+    snapshot = folder / "snapshots" / commit
+    files = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
+    return Listing(repository, commit, files) if COMMIT.fullmatch(commit) and files else None
 
 
 def _is_inside(name: str) -> bool:

@@ -14,7 +14,7 @@ from support.cpp_maker import train_cpp
 from tokverify.commands.tasks.cases import select_cases
 from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.models.cpp.line import write_line
+from tokverify.engine.models.cpp.joiner import write_line
 from tokverify.explain.explanation import explain
 from tokverify.explain.inspection import find_tokens, inspect
 from tokverify.report.run import run_exit_code
