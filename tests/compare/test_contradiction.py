@@ -18,7 +18,7 @@ from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import declared_changes
+from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR

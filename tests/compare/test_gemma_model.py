@@ -17,7 +17,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import diagnose
+from tokverify.repair.search import diagnose
 from tokverify.report.run import Status
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.sentencepiece.reader import read_spec

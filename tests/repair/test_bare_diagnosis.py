@@ -11,8 +11,8 @@ from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, diagnose
 from tokverify.repair.evidence import Target
+from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.run import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
 

@@ -13,8 +13,9 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.repair import added_token_change, convention_change
-from tokverify.repair.diagnosis import TokenizerChange, diagnose
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
+from tokverify.repair.search import diagnose
 from tokverify.report.run import Status
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.spec import TokenizerSpec, TokenType

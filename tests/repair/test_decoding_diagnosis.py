@@ -19,7 +19,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.repair.diagnosis import DiagnosisResult, diagnose
+from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.fix import FixCheck, FixReport, Verification, fix_exit_code
 from tokverify.report.run import Status, count_decode_differences, count_status, run_exit_code
 from tokverify.sources.gguf.declaration import read_spec

@@ -16,8 +16,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, diagnose
 from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.repair.setting_change import special_ids
 from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType

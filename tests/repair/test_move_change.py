@@ -12,9 +12,9 @@ from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.move_change import moves
+from tokverify.repair.search import diagnose
 from tokverify.spec import TokenizerSpec
 
 

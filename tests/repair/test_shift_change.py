@@ -11,8 +11,8 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.evidence import Evidence
+from tokverify.repair.search import diagnose
 from tokverify.repair.shift_change import Shift, find_shift, shifts
 from tokverify.spec import TokenizerSpec
 

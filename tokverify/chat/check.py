@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.chat.text_difference import Stretch, find_differences
+from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
 from tokverify.compare.look_alike import find_meant
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.chat import Conversation, Rendering, message_texts
+from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.token_text import STRONG
 from tokverify.tokenizer import Token, Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.chat.text_difference import LineBlock
     from tokverify.compare.marker import TemplateMarkers
     from tokverify.engine.family import Settings
-    from tokverify.report.chat import RenderedConversation
 
 _MAX_CONTEXT = 30
 ANSWER = "tokverifyanswer"

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokverify.cases.checker import Checker
-from tokverify.cases.entry_file import read_entries
+from tokverify.cases.checker import Checker, quote
+from tokverify.cases.entry_file import read_entries, read_fields
 from tokverify.cases.yaml_node import Mapping, Node, Sequence
 from tokverify.chat.worker import MAX_CHARACTERS
 from tokverify.errors import TokverifyError
@@ -49,8 +49,6 @@ def read_content(path: Path) -> Conversation:
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
-    from tokverify.cases.checker import quote
-    from tokverify.cases.entry_file import read_fields
 
     values = read_fields(checker, node, "conversation", _READERS, ("id",))
     if values is None:

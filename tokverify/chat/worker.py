@@ -22,7 +22,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import TemplateError, nodes
+from jinja2 import Template, TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -32,7 +32,6 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from jinja2 import Template
     from jinja2.parser import Parser
 
 MAX_CHARACTERS = 1 << 20

@@ -10,13 +10,12 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR, WARNING
-from tokverify.report.tokenizer_difference import Aspect, Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
 from tokverify.text.wording import list_tokens
 from tokverify.texts.batch import NotComparedError
 
 if TYPE_CHECKING:
-    from tokverify.report.tokenizer_difference import TokenizerDifference
     from tokverify.tokenizer import Tokenizer
 
     Affixes = tuple[list[int], list[int]]

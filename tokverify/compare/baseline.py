@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from tokverify.compare.digest import DIGITS, digest
 from tokverify.compare.judge import Judge, compared_subjects, concerns
 from tokverify.errors import TokverifyError
-from tokverify.report.audit import fails_audit
+from tokverify.report.audit import AuditReport, fails_audit
 from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
-from tokverify.report.run import Status
+from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import Aspect, select_failing
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, suggest_name
@@ -28,8 +28,6 @@ from tokverify.text.wording import list_items, suggest_name
 if TYPE_CHECKING:
     from tokverify.cases.checker import Checker
     from tokverify.cases.yaml_node import Node
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.run import CaseResult, Report, Side
 
     Key = tuple[str, str]
 

@@ -475,7 +475,6 @@ def _split_by(pattern: str) -> Callable[[str], list[str]] | None:
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:
-    from tokverify.spec import AddedToken
 
     ids = {piece: id for id, piece in enumerate(pieces)}
     return {

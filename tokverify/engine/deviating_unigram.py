@@ -14,12 +14,11 @@ from tokverify.engine.models.unigram import MATCHED, ONE, Unigram, merge_runs, u
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import to_nfc
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.spec import TokenizerSpec
 
 _PREFERENCE = 0.1
 """The score of a user-defined piece in sentencepiece, for each byte after the first; in single precision."""

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 
 if TYPE_CHECKING:
-    from tokverify.engine.pre_tokenizer import PreTokenizer
-
     PreTokens = Sequence[Sequence[str]]
 
 PROBES = (

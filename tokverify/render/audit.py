@@ -26,7 +26,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue
 from tokverify.render.severity import NOUNS, SEVERITY_STYLES
-from tokverify.report.audit import AuditReport, WaivedFinding, audit_exit_code, count_severity, fails_audit
+from tokverify.report.audit import AuditReport, RuleManual, WaivedFinding, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import Repair, command_line
 from tokverify.report.finding import Finding, Severity
 from tokverify.text.visible import visible_message
@@ -34,7 +34,6 @@ from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.audit import RuleManual
 
 _OUTCOMES = {0: "Passed", 1: "Failed"}
 _MAX_RANGES = 12

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
-from tokverify.render.chat_difference import ACTUAL, EXPECTED, caret_rows, difference_lines, text_lines
+from tokverify.render.chat_difference import ACTUAL, EXPECTED, TextLine, caret_rows, difference_lines, text_lines
 from tokverify.render.document import (
     Alignment,
+    Block,
     Bullets,
     Code,
     Details,
     Document,
     Fields,
     Heading,
+    Inline,
     Only,
     Paragraph,
     Section,
@@ -34,7 +36,9 @@ from tokverify.report.chat import (
     ChatReport,
     Conversation,
     RenderedConversation,
+    Rendering,
     Template,
+    TextDifference,
     chat_exit_code,
     count_findings,
     fails_unchecked,
@@ -50,10 +54,7 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from tokverify.render.chat_difference import TextLine
-    from tokverify.render.document import Block, Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.chat import Rendering, TextDifference
     from tokverify.report.run import Side
 
     _Line = tuple[str, Inline]

@@ -10,6 +10,7 @@ from tokverify.render.document import (
     Bullets,
     Document,
     Fields,
+    Inline,
     Paragraph,
     Section,
     Style,
@@ -21,15 +22,13 @@ from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.issue import case_issue
 from tokverify.render.run.sections import limit_sections, vocabulary_sections
-from tokverify.report.convert import Conversion, conversion_exit_code
+from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_exit_code
 from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import overrides_title, plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.convert import PreTokenizerChoice
 
     _Line = tuple[str, Inline]
 

@@ -30,8 +30,10 @@ from tokverify.report.corpus import (
     CauseCount,
     CorpusCause,
     CorpusExample,
+    CorpusProgress,
     CorpusReport,
     GroupCount,
+    Throughput,
     UnreadableGroup,
     corpus_exit_code,
 )
@@ -41,7 +43,6 @@ from tokverify.text.wording import list_items, percentage, plural
 
 if TYPE_CHECKING:
     from tokverify.render.options import RenderOptions
-    from tokverify.report.corpus import CorpusProgress, Throughput
 
 _OUTCOMES = {
     0: (

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tokverify.render.issue import CiReport, Issue, Level
+from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.issue import Check
 
 _SHOWN = 10
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}

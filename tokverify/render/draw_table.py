@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -37,8 +37,6 @@ from tokverify.render.pasteable import Pasteable
 from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tokverify.render.options import RenderOptions
 
 STYLES: Mapping[Style, str] = {

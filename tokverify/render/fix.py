@@ -6,20 +6,27 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.render.document import CommandLine, Document, Fields, Section, Style, code, message
+from tokverify.render.document import CommandLine, Document, Fields, Inline, Section, Style, code, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.run.verdict import effect
-from tokverify.report.diagnosis import Command
-from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, FixReport, fix_exit_code, remaining
+from tokverify.report.diagnosis import Command, Explanation
+from tokverify.report.fix import (
+    FINDINGS,
+    UNCONFIRMED,
+    FileRepair,
+    FixCheck,
+    FixReport,
+    OtherReference,
+    Verification,
+    fix_exit_code,
+    remaining,
+)
 from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.diagnosis import Explanation
-    from tokverify.report.fix import FileRepair, OtherReference, Verification
 
     _Line = tuple[str, Inline]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,8 +18,6 @@ from tokverify.render.column import Columns
 from tokverify.text.visible import visible, visible_message
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod, RenderableType
-
     from tokverify.render.options import RenderOptions
 
 LABEL = "cyan"

@@ -10,6 +10,7 @@ from tokverify.render.document import (
     Column,
     Document,
     Fields,
+    Inline,
     Paragraph,
     Section,
     Style,
@@ -19,14 +20,12 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
-from tokverify.report.learn import Learning, Origin, learning_exit_code
+from tokverify.report.learn import LearnedToken, Learning, Origin, learning_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
-    from tokverify.report.learn import LearnedToken
 
     _Line = tuple[str, Inline]
 

@@ -14,6 +14,7 @@ from tokverify.render.document import (
     Document,
     Fields,
     Heading,
+    Inline,
     Only,
     Paragraph,
     Section,
@@ -43,7 +44,6 @@ from tokverify.text.wording import list_items, plural
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
-    from tokverify.render.document import Inline
     from tokverify.render.options import RenderOptions
 
     _Row = list[Inline]

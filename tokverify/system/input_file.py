@@ -127,11 +127,6 @@ def read_raw(path: Path, *, stream: bool = False) -> bytes:
     return read_bytes(path, "text", MAX_TEXT_BYTES, stream=stream)
 
 
-def read_stream(stream: BinaryIO, name: str) -> str:
-    """Read a text to encode from a stream, such as stdin; errors as for `read_verbatim`."""
-    return decode_verbatim(read_raw_stream(stream, name), name)
-
-
 def read_raw_stream(stream: BinaryIO, name: str) -> bytes:
     """Read a text to encode that need not be UTF-8 from a stream; errors as for `read_raw`."""
     data = stream.read(MAX_TEXT_BYTES + 1)

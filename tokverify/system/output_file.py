@@ -67,6 +67,19 @@ def check_place(path: Path) -> None:
         )
 
 
+def check_new_file(path: Path, *, force: bool) -> None:
+    """Fail before the work is done if a file could not, or must not, be written.
+
+    Raises:
+        TokverifyError: If it exists and is not to be overwritten, or cannot be written; see `check_place`.
+    """
+    if path.exists() and not path.is_file():
+        raise TokverifyError(f"{path}: not a regular file; name another one")
+    if path.exists() and not force:
+        raise TokverifyError(f"{path}: already exists; name another file or overwrite it with --force")
+    check_place(path)
+
+
 def require_outside_git(path: Path) -> None:
     """Refuse to write into a directory of git, whose hooks and configuration are run by other commands.
 

@@ -11,7 +11,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tokverify.texts import hard_text, vocabulary_text
-from tokverify.texts.sample import Sample, Vocabulary
+from tokverify.texts.sample import Sample, Vocabulary, vocabulary_of
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.texts.stream import Generator
@@ -38,6 +39,17 @@ GENERATORS: Mapping[str, Generator] = {
     "corpus": vocabulary_text.corpus,
 }
 """Name -> generator."""
+
+
+def make_samples(tokenizer: Tokenizer, count: int, seed: int) -> list[Sample]:
+    """Return `count` samples from all generators that can make texts for a tokenizer."""
+    vocabulary = vocabulary_of(tokenizer)
+    names = select_usable(list(GENERATORS), vocabulary)
+    samples: list[Sample] = []
+    while len(samples) < count:
+        # The texts of a batch depend only on its number and the seed.
+        samples += make_batch(names, vocabulary, seed, len(samples))
+    return samples[:count]
 
 
 def select_usable(names: Sequence[str], vocabulary: Vocabulary) -> list[str]:

@@ -18,11 +18,10 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import AddedTokenListing, AlwaysParsing, ControlListing, pieces_of, why_hidden
+from tokverify.tokenizer import AddedTokenListing, AlwaysParsing, ControlListing, Tokenizer, pieces_of, why_hidden
 
 if TYPE_CHECKING:
     from tokverify.case import Case
-    from tokverify.tokenizer import Tokenizer
 
     ContainsControl = Callable[[str], bool]
 

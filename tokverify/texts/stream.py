@@ -7,13 +7,12 @@ from functools import wraps
 from math import gcd
 from typing import TYPE_CHECKING
 
-from tokverify.texts.sample import Sample
+from tokverify.texts.sample import Sample, Vocabulary
 
 if TYPE_CHECKING:
     from random import Random
 
     from tokverify.texts.alphabet import Ranges
-    from tokverify.texts.sample import Vocabulary
 
     TextGenerator = Callable[[Random, Vocabulary], Iterator[str]]
     # Arguments: random numbers, a vocabulary, and the number of samples that earlier batches took.

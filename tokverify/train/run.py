@@ -18,8 +18,8 @@ from tokverify.compare.opened import OpenedReference
 from tokverify.engine.byte_level import byte_pieces, from_byte_level
 from tokverify.errors import TokverifyError
 from tokverify.references.file import open_file
-from tokverify.repair.diagnosis import diagnose
 from tokverify.repair.repair import add_repairs
+from tokverify.repair.search import diagnose
 from tokverify.report.run import Report, count_decode_differences, run_exit_code
 from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
 from tokverify.sources.load import load_gguf
@@ -179,8 +179,6 @@ def _unpickle(data: bytes) -> Trained:
 
 def answer() -> None:
     """Run as the child: read an algorithm and a plan from stdin, write the trained tokenizer or the error to stdout."""
-    from tokverify.train import TRAINERS
-
     # An interrupt must not wait until native code returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     exit_with(os.getppid())

@@ -21,7 +21,7 @@ from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import diagnose
+from tokverify.repair.search import diagnose
 from tokverify.report.tokenizer_difference import Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf

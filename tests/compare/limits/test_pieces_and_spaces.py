@@ -15,7 +15,7 @@ from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_sp
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
-from tokverify.repair.diagnosis import diagnose
+from tokverify.repair.search import diagnose
 from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.sentencepiece.message import parse

@@ -10,7 +10,7 @@ from tokverify.case import Case
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
 from tokverify.repair.fix.repair_search import prune
 from tokverify.sources.gguf.declaration import Declaration

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.case import SuiteSource
+from tokverify.case import SHIPPED, SuiteSource
 from tokverify.commands.cli.case_options import SUITES, cases_option, selection_options
 from tokverify.commands.cli.options import (
     json_option,
@@ -53,7 +53,6 @@ def record(  # noqa: PLR0913 - one parameter for each option
     The exit code is 0 if the ids of all cases were recorded, 1 if the reference cannot encode some cases, and 2 if it
     cannot encode any, or the command could not run.
     """
-    from tokverify.case import SHIPPED
     from tokverify.commands.tasks.record import record_expectations
     from tokverify.render.recording import render
     from tokverify.report.record import recording_exit_code

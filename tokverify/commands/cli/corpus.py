@@ -28,7 +28,7 @@ from tokverify.commands.cli.options import (
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.renamed import replace_old_names
 from tokverify.commands.cli.stream import write_stderr, write_text
-from tokverify.render.corpus import describe_differences, progress_to_json
+from tokverify.render.corpus import describe_differences, describe_progress, progress_to_json
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
@@ -325,7 +325,6 @@ def _verify(options: VerifyOptions) -> int:
 def status(*, directory: Path, format_name: str | None) -> None:
     """Show the progress of the runs started with --state DIRECTORY, from the results stored there."""
     from tokverify.commands.tasks.corpus_state import corpus_status
-    from tokverify.render.corpus import describe_progress, progress_to_json
 
     progress = corpus_status(directory)
     write_text((progress_to_json(progress) if format_name == "json" else describe_progress(progress)) + "\n")

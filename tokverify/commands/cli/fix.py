@@ -23,7 +23,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
-from tokverify.render.kinds import FORMATS
+from tokverify.render.kinds import FORMATS, present
 from tokverify.text.command_line import fixed_name
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the ot
     The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
     could not run. With --dry-run, it is 1 if something differs now.
     """
-    from tokverify.render.kinds import present
-
     fixed = output if output or options["dry_run"] else _fixed_beside(options["model"])
     chosen = FixOptions(fixed=fixed, output=None, **options)
     check_reports(chosen, FORMATS["fix"], [chosen.model], [chosen.fixed])

@@ -243,10 +243,10 @@ def output_option(
     return click.option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
 
 
-def format_option(formats: Iterable[str], default: str | None = None) -> Callable[[_Command], _Command]:
+def format_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:
     """Build the option that chooses the format of the report."""
     help = "The format of the output (default: table)."
-    return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), default=default, help=help)
+    return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), help=help)
 
 
 def json_option(command: _Command) -> _Command:

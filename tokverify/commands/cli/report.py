@@ -13,7 +13,7 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.stream import write_text
-from tokverify.render.kinds import FORMATS
+from tokverify.render.kinds import FORMATS, SHOWN_KINDS, present
 from tokverify.text.visible import visible_message
 
 
@@ -49,7 +49,6 @@ def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 
 def _show(options: ShowOptions) -> int:
     from tokverify.commands.tasks.report import apply_baseline, read_presentable
-    from tokverify.render.kinds import SHOWN_KINDS, present
 
     check_reports(options, FORMATS["run"], [options.file, options.baseline], [options.baseline])
     check_baseline(options)
@@ -71,7 +70,6 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the 
     in NEW but not in OLD, 2 if the command could not run, and otherwise 0.
     """
     from tokverify.commands.tasks.report import diff_reports
-    from tokverify.render.kinds import present
 
     given = ReportOptions(**options)
     check_reports(given, FORMATS["report diff"], [old, new])

@@ -10,7 +10,7 @@ import click
 
 from tokverify.commands.cli.json_lines import ids_of, parse
 from tokverify.errors import TokverifyError
-from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_stream, read_verbatim
+from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_verbatim
 from tokverify.text.wording import short_repr
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
@@ -33,7 +33,7 @@ def read_text(argument: str | None, file: Path | None) -> str:
         return decode_verbatim(_to_bytes(argument), "the text")
     if file is not None:
         return read_verbatim(file, stream=True)
-    return read_stream(sys.stdin.buffer, "stdin")
+    return decode_verbatim(read_raw_stream(sys.stdin.buffer, "stdin"), "stdin")
 
 
 def read_raw_text(argument: str | None, file: Path | None) -> bytes:

@@ -74,10 +74,10 @@ def write_stderr(line: str) -> None:
         _discard(sys.stderr)
 
 
-def write_error(error: TokverifyError, prefix: str = "") -> None:
+def write_error(error: TokverifyError) -> None:
     """Write an error to stderr, one line for each complaint."""
     for complaint in error.complaints:
-        write_stderr(f"error: {truncate(visible_message(prefix + complaint), _MAX_COMPLAINT)}")
+        write_stderr(f"error: {truncate(visible_message(complaint), _MAX_COMPLAINT)}")
 
 
 def write_gone(reason: str) -> None:

@@ -14,9 +14,8 @@ from tokverify.errors import GoneError
 from tokverify.report.diagnosis import Repair
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect
-from tokverify.texts.generator import GENERATORS, make_batch, select_usable
+from tokverify.texts.generator import make_samples
 from tokverify.texts.mode import Modes, mode_of
-from tokverify.texts.sample import Sample, vocabulary_of
 from tokverify.tokenizer import Tokenizer
 
 TEXTS = 2000
@@ -83,13 +82,8 @@ def _without_repairs(report: Report) -> Report:
 
 
 def _generate(tokenizer: Tokenizer, count: int, seed: int) -> list[Case]:
-    vocabulary = vocabulary_of(tokenizer)
-    names = select_usable(list(GENERATORS), vocabulary)
-    samples: list[Sample] = []
-    while len(samples) < count:
-        # The texts of a batch depend only on its number and the seed.
-        samples += make_batch(names, vocabulary, seed, len(samples))
-    return [Case(id=f"text-{at}", suite=_GENERATED, **sample._asdict()) for at, sample in enumerate(samples[:count], 1)]
+    samples = make_samples(tokenizer, count, seed)
+    return [Case(id=f"text-{at}", suite=_GENERATED, **sample._asdict()) for at, sample in enumerate(samples, 1)]
 
 
 def _spread(cases: Sequence[Case], count: int) -> Sequence[Case]:

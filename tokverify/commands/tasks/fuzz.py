@@ -30,7 +30,7 @@ from tokverify.texts.generator import GENERATORS
 from tokverify.texts.sample import Sample
 
 if TYPE_CHECKING:
-    from tokverify.repair.diagnosis import TokenizerChange
+    from tokverify.repair.change import TokenizerChange
 
 _DEFAULT_SECONDS = 60.0
 
@@ -138,7 +138,7 @@ def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[
 
 def explain_results(model: OpenedModel, reference: OpenedReference, results: Sequence[CaseResult]) -> Explained:
     """Diagnose failing texts as `tokverify run` does: a change must not break the shipped cases that match."""
-    from tokverify.repair.diagnosis import diagnose
+    from tokverify.repair.search import diagnose
 
     shipped = verify_tokenizers(model.encoder, reference.tokenizer, load_cases())
     if shipped.gone:

@@ -21,11 +21,11 @@ from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.stores.location import locate
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.system.output_file import check_place, move_into_place, sync, temporary_beside
+from tokverify.system.output_file import check_new_file, move_into_place, sync, temporary_beside
 from tokverify.texts.batch import encode_all, ids_or_none
-from tokverify.texts.generator import GENERATORS, make_batch, select_usable
+from tokverify.texts.generator import make_samples
 from tokverify.texts.mode import Mode
-from tokverify.texts.sample import Sample, vocabulary_of
+from tokverify.texts.sample import Sample
 from tokverify.texts.stream import MODES
 from tokverify.tokenizer import Declaring, Tokenizer
 from tokverify.version import __version__
@@ -79,7 +79,7 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
             file cannot be written.
     """
     target = Path(target)
-    _check_target(target, force=force)
+    check_new_file(target, force=force)
     stored = read_spec(Path(vocabulary)).tokens if vocabulary else None
     found = open_location(locate(reference))
     tokenizer: Tokenizer = IdsOnly(found.tokenizer) if ids_only else found.tokenizer
@@ -107,14 +107,6 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         examples=heldout.differences[:_EXAMPLES],
         versions={"tokverify": __version__, **python_version(), **found.versions},
     )
-
-
-def _check_target(target: Path, *, force: bool) -> None:
-    if target.exists() and not target.is_file():
-        raise TokverifyError(f"{target}: not a regular file; name another one")
-    if target.exists() and not force:
-        raise TokverifyError(f"{target}: already exists; name another file or overwrite it with --force")
-    check_place(target)
 
 
 def _read_declared(found: FoundReference) -> _Learned | None:
@@ -162,20 +154,10 @@ def compare_on_generated_texts(actual: Tokenizer, expected: Tokenizer, *, count:
 
     A mode in which the reference cannot encode is left out: parsing special tokens, or adding some.
     """
-    samples = [_adapt(sample, expected) for sample in _make_samples(actual, count, seed)]
+    samples = [_adapt(sample, expected) for sample in make_samples(actual, count, seed)]
     differences = [difference for mode in MODES for difference in _compare(actual, expected, samples, Mode(*mode))]
     differences.sort(key=lambda difference: (len(difference.text), difference.text))
     return Heldout(len(samples), tuple(differences))
-
-
-def _make_samples(tokenizer: Tokenizer, count: int, seed: int) -> list[Sample]:
-    vocabulary = vocabulary_of(tokenizer)
-    names = select_usable(list(GENERATORS), vocabulary)
-    samples: list[Sample] = []
-    while len(samples) < count:
-        # The texts of a batch depend only on its number and the seed.
-        samples += make_batch(names, vocabulary, seed, len(samples))
-    return samples[:count]
 
 
 def _adapt(sample: Sample, expected: Tokenizer) -> Sample:

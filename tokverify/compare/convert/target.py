@@ -11,7 +11,7 @@ from tokverify.errors import TokverifyError
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.tokenizer_file import file_of
 from tokverify.spec import TokenizerSpec
-from tokverify.system.output_file import check_place
+from tokverify.system.output_file import check_new_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,4 @@ def check_target(path: Path, source: Path, *, force: bool) -> None:
     source = file_of(source)
     if path.exists() and source.exists() and path.samefile(source):
         raise TokverifyError(f"{path}: is IN itself, which is never changed; name another file")
-    if path.exists() and not path.is_file():
-        raise TokverifyError(f"{path}: not a regular file; name another one")
-    if path.exists() and not force:
-        raise TokverifyError(f"{path}: already exists; name another file or overwrite it with --force")
-    check_place(path)
+    check_new_file(path, force=force)

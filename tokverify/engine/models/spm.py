@@ -15,19 +15,15 @@ from functools import cached_property
 from itertools import chain
 from math import inf
 from operator import neg
-from typing import TYPE_CHECKING
 
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, in_characters, trace_word
 from tokverify.engine.models.symbol import steps
 from tokverify.engine.rewriting import unchanged
-from tokverify.engine.trace import ModelTrace
+from tokverify.engine.trace import ModelTrace, Word
 from tokverify.errors import EncodeError
 from tokverify.text.utf8 import to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.trace import Word
 
 
 class Spm:

@@ -31,15 +31,13 @@ from tokverify.engine.models.symbol import Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
 from tokverify.engine.rewriting import Rewriting, unchanged
-from tokverify.engine.trace import ModelTrace
+from tokverify.engine.trace import ModelTrace, Taken, Word
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
-    from tokverify.engine.trace import Taken, Word
-    from tokverify.spec import TokenizerSpec
 
     Token = tuple[int, float]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
@@ -14,8 +14,6 @@ from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tokverify.render.options import RenderOptions
     from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.alignment import alignment_table
@@ -14,8 +14,6 @@ from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, 
 from tokverify.text.wording import encode_options, plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tokverify.render.options import RenderOptions
     from tokverify.report.explain_decode import ExposedExplanation
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from rich.console import Group
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
 from tokverify.render.column import Columns
@@ -27,26 +27,22 @@ from tokverify.render.explain.part import (
     word_heading,
 )
 from tokverify.render.layout import DIM, exact, table
-from tokverify.report.explain import LatticeEntry
+from tokverify.report.explain import (
+    Attempt,
+    Candidate,
+    Explanation,
+    Lattice,
+    LatticeEntry,
+    LatticeRow,
+    LatticeStep,
+    LatticeTrial,
+    Merge,
+    Merging,
+    Pair,
+    Stretch,
+    Word,
+)
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from rich.console import JustifyMethod, RenderableType
-
-    from tokverify.report.explain import (
-        Attempt,
-        Candidate,
-        Explanation,
-        Lattice,
-        LatticeRow,
-        LatticeStep,
-        LatticeTrial,
-        Merge,
-        Merging,
-        Pair,
-        Stretch,
-        Word,
-    )
 
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.alignment import alignment_table
@@ -16,6 +16,8 @@ from tokverify.render.explain.part import Fold, fold_middle, indent, join_pieces
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.report.explain import (
     AddedTokenMatch,
+    CharsmapSearch,
+    CharsmapStep,
     ExplainedToken,
     Explanation,
     Fragment,
@@ -24,6 +26,7 @@ from tokverify.report.explain import (
     StageComparison,
     StageDivergence,
     StageOutcome,
+    Stretch,
     list_stretches,
 )
 from tokverify.text.utf8 import to_bytes
@@ -32,10 +35,7 @@ from tokverify.text.wording import encode_options, plural
 from tokverify.tokenizer import Token
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tokverify.render.options import RenderOptions
-    from tokverify.report.explain import CharsmapSearch, CharsmapStep, Stretch
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60

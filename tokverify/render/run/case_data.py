@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import description, headline
 from tokverify.report.difference import NO_TOKEN, Block
-from tokverify.report.run import Status, other_side
+from tokverify.report.run import CaseResult, Report, Status, other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.render.run.cause import Causes
-    from tokverify.report.run import CaseResult, Report
     from tokverify.tokenizer import Token
 
     Pairs = Mapping[int, tuple[Token, Token]]

@@ -9,14 +9,11 @@ from tokverify.render.case_text import known_text
 from tokverify.render.document import Fields, Inline, Section, Span, Style, message
 from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.finding import Severity
-from tokverify.report.run import failing_differences
-from tokverify.report.tokenizer_difference import Aspect, difference_fails
+from tokverify.report.run import Report, failing_differences
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference, difference_fails
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
-    from tokverify.report.run import Report
-    from tokverify.report.tokenizer_difference import TokenizerDifference
-
     _Line = tuple[str, Inline]
 
 _NAMES: Mapping[Aspect, str] = {

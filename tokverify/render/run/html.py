@@ -53,12 +53,7 @@ def render(report: Report) -> str:
         "undiagnosed": visible_message(report.undiagnosed),
         "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
-    return case_page("run/page.html.jinja", context)
-
-
-def case_page(template: str, context: Mapping[str, object]) -> str:
-    """Fill in a template that lists cases."""
-    return page(template, _SCRIPTS, context)
+    return page("run/page.html.jinja", _SCRIPTS, context)
 
 
 def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tuple[str, str]]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from tokverify.compare.role_name import ROLES_BY_NAME, suggest_end
 from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.repair.diagnosis import TokenizerChange
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles

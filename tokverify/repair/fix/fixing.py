@@ -12,10 +12,11 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
-from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
+from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fix import FileRepair, FixReport
 from tokverify.sources.gguf.cursor import ValueType

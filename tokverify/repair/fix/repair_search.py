@@ -20,13 +20,15 @@ from tokverify.engine.family import Ranking
 from tokverify.errors import TokverifyError
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.budget import Budget
-from tokverify.repair.diagnosis import DiagnosisResult, TokenizerChange, declared_changes, diagnose
+from tokverify.repair.change import TokenizerChange
+from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.measure import BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
+from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.run import FAILING
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec

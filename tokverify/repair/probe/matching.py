@@ -14,11 +14,10 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import EncodeError, TokverifyError
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.texts.frame import FRAMES, make_packs
+from tokverify.texts.frame import FRAMES, Frame, make_packs
 
 if TYPE_CHECKING:
     from tokverify.texts.batch import Queries
-    from tokverify.texts.frame import Frame
 
     Texts = Sequence[str | None]
 

@@ -34,9 +34,9 @@ class Sample:
     ids: Sequence[int]
 
 
-def take_samples(queries: Queries, texts: Sequence[str | None], seed: int = 0) -> list[Sample]:
+def take_samples(queries: Queries, texts: Sequence[str | None]) -> list[Sample]:
     """Encode texts that separate pre-tokenizers, parts of them, and a few tokens in a row."""
-    chosen = list(dict.fromkeys([*_make_windows(), *_repeat_blanks(), *_join_tokens(texts, seed)]))
+    chosen = list(dict.fromkeys([*_make_windows(), *_repeat_blanks(), *_join_tokens(texts)]))
     encodings = zip(chosen, queries.encode_all(chosen), strict=True)
     return [Sample(text, ids) for text, ids in encodings if ids is not None]
 
@@ -57,8 +57,8 @@ def _repeat_blanks() -> Iterator[str]:
             yield f"x{blank * length}y"
 
 
-def _join_tokens(texts: Sequence[str | None], seed: int) -> Iterator[str]:
-    rng = Random(seed)  # noqa: S311 - no secret
+def _join_tokens(texts: Sequence[str | None]) -> Iterator[str]:
+    rng = Random(0)  # noqa: S311 - no secret
     known = [text for text in texts if text]
     for _ in range(_JOINED_TEXTS if known else 0):
         yield rng.choice(("", "", " ")).join(rng.choices(known, k=rng.randint(2, 4)))
