@@ -7,7 +7,7 @@ from hypothesis import given, strategies
 
 from tokverify.chat.text_difference import Stretch, compare_texts, find_differences, to_text_difference
 from tokverify.report.chat import TextStretch
-from tokverify.text.lines import split_lines
+from tokverify.text.sequence import split_lines
 
 
 def stretches(actual: str, expected: str) -> list[tuple[str, str]]:

@@ -12,8 +12,14 @@ from tokverify.cases.suite_writer import render_suite
 from tokverify.corpus.branch import pre_tokenizer_of
 from tokverify.corpus.distill import choose, distill
 from tokverify.corpus.document import Document
-from tokverify.corpus.feature import find_features
-from tokverify.corpus.witness import FirstPlaces, Witness, WitnessRecorder, add_witnesses, group_witnesses
+from tokverify.corpus.witness import (
+    FirstPlaces,
+    Witness,
+    WitnessRecorder,
+    add_witnesses,
+    find_features,
+    group_witnesses,
+)
 from tokverify.engine.encoder import Encoder
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.mode import Mode

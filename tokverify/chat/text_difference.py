@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 
 from tokverify.report.chat import TextDifference, TextStretch
-from tokverify.text.lines import split_lines
+from tokverify.text.sequence import split_lines
 
 _WORD = re.compile(r"<[^<>\s]+>|\w+|\s|.")
 _BETWEEN_WORDS = (" ", "\t")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.case import Case
 from tokverify.corpus.branch import pre_tokenizer_of
-from tokverify.corpus.feature import find_features
+from tokverify.corpus.witness import find_features
 from tokverify.engine.encoder import Encoder
 from tokverify.text.wording import list_items, plural, quote
 

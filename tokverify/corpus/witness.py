@@ -6,18 +6,19 @@ place where it occurs. So the result does not depend on how a corpus is divided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tokverify.compare.affix import affixes_of
-from tokverify.corpus.branch import BranchRecorder
-from tokverify.corpus.feature import BRANCH, locate_script_pairs
-from tokverify.corpus.script_pair import ScriptPairs
+from tokverify.corpus.branch import BranchRecorder, find_branches
+from tokverify.corpus.script_pair import ScriptPairs, find_script_pairs
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PreTokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
     from tokverify.corpus.document import Document
     from tokverify.texts.mode import Mode
 
-
 _BLOCK = 16
 _WIDE = 64
 _WHOLE = 1 << 12
+
+BRANCH = "the pre-tokenizer's alternative "
+SCRIPTS = "the scripts "
+
+_CHARACTERS = 6
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -194,3 +199,17 @@ class Batch:
         part = self.part(found.document)
         start = found.place - (found.place - part.start) % size
         return encoder.decode(self.ids[start : min(start + size, part.stop)].tolist()).decode("utf-8", "ignore")
+
+
+def find_features(pre_tokenizer: PreTokenizer | None, text: str) -> set[str]:
+    """Return the features of a text as texts for people."""
+    branches = find_branches(pre_tokenizer, text) if pre_tokenizer else set()
+    return {*map(BRANCH.__add__, branches), *map(SCRIPTS.__add__, find_script_pairs(text))}
+
+
+def locate_script_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the features of a text that are pairs of scripts, from its beginning, each with the text around it."""
+    for index, (left, right) in enumerate(pairwise(text)):
+        if not (left.isascii() and right.isascii()):
+            for pair in find_script_pairs(left + right):
+                yield SCRIPTS + pair, text[max(0, index - _CHARACTERS) : index + _CHARACTERS]

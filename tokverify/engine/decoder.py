@@ -1,6 +1,6 @@
-"""Decode a stream of ids to text, and clean decoded text up as llama.cpp does.
+"""Turn ids back into bytes, or a stream of them into text, and clean decoded text up as llama.cpp does.
 
-Source: `llama_vocab::impl::detokenize` in llama.cpp's `src/llama-vocab.cpp`.
+Source: `token_to_piece` and `llama_vocab::impl::detokenize` in llama.cpp's `src/llama-vocab.cpp`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,121 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from tokverify.engine.batch import DecodedBatch, EncodedBatch
+from tokverify.errors import EncodeError
+
 if TYPE_CHECKING:
-    from tokverify.engine.family import PieceJoiner
-    from tokverify.engine.native import NativeStream
+    from tokverify.engine.family import PieceJoiner, Settings
+    from tokverify.engine.native import NativeEncoder, NativeStream
+
+
+class PieceDecoder:
+    """Decodes ids with the effective settings of a tokenizer.
+
+    Pieces are the stored strings, except that llama.cpp truncates them at a NUL and names empty ones `[EMPTY_<id>]`.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.pieces = settings.pieces
+        self._token_bytes: dict[int, bytes] = {}
+        self._native: NativeEncoder | None = None
+
+    def piece(self, id: int) -> str:
+        """Return the stored string of a token; empty for an id outside the vocabulary."""
+        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes that a token represents; unused and undefined tokens mostly represent none.
+
+        Raises:
+            EncodeError: If the id is outside the vocabulary.
+        """
+        known = self._token_bytes.get(id)
+        if known is None:
+            if not 0 <= id < len(self.pieces):
+                raise EncodeError(f"id {id} is outside the vocabulary of {len(self.pieces):,} tokens")
+            settings = self.settings
+            known = settings.family.token_bytes(self.pieces[id], settings.attributes[id], settings)
+            self._token_bytes[id] = known
+        return known
+
+    def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
+        """Decode ids to bytes, special tokens included.
+
+        This is what a runtime streams. With `clean_up` the result is that of `llama_detokenize`, which for some
+        pre-tokenizers also removes spaces before punctuation.
+
+        Raises:
+            EncodeError: If an id is outside the vocabulary.
+        """
+        decoded = self._native.decode(ids, clean_up) if self._native else None
+        # The Python engine reports what is wrong with the ids.
+        return self._decode_in_python(ids, clean_up=clean_up) if decoded is None else decoded
+
+    def _decode_in_python(self, ids: Sequence[int], *, clean_up: bool) -> bytes:
+        parts = [self.token_bytes(id) for id in ids]
+        joiner = self.settings.family.make_joiner()
+        if joiner is not None:
+            return join_pieces(joiner, zip(map(self.piece, ids), parts, strict=True))
+        if parts and self.settings.add_space_prefix:
+            parts[0] = parts[0].removeprefix(b" ")
+        decoded = b"".join(parts)
+        return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
+
+    def decode_batch(self, lists: Iterable[Sequence[int]], *, clean_up: bool = False, threads: int = 1) -> DecodedBatch:
+        """Decode many lists of ids, or the result of `encode_batch`, which is fastest.
+
+        The native engine uses up to `threads` threads, and other Python threads can run meanwhile. For ids in NumPy
+        arrays, see `EncodedBatch.from_buffers`.
+
+        Raises:
+            EncodeError: If an id is outside the vocabulary. It names the index of the first such list.
+        """
+        kept = lists if isinstance(lists, EncodedBatch) else list(lists)
+        if self._native is not None:
+            decoded = _decode_natively(self._native, kept, clean_up, threads)
+            if decoded is not None:
+                return decoded
+        return DecodedBatch.from_texts(self._decode_item(ids, index, clean_up) for index, ids in enumerate(kept))
+
+    def _decode_item(self, ids: Sequence[int], index: int, clean_up: bool) -> bytes:
+        try:
+            return self.decode(ids, clean_up=clean_up)
+        except EncodeError as error:
+            raise EncodeError(f"list {index}: {error}") from None
+
+    def decode_as_document(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as the decoder of an equivalent tokenizer.json does; errors as for `decode`."""
+        joiner = self.settings.family.make_document_joiner()
+        if joiner is None:
+            return self.decode(ids)
+        return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
+
+    def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
+        """Decode ids as `llama_detokenize` does; errors as for `decode`."""
+        return self.decode(ids, clean_up=True)
+
+    def decode_text(self, ids: Sequence[int]) -> str:
+        """Decode ids to text; bytes that are not UTF-8 become U+FFFD."""
+        return self.decode(ids).decode(errors="replace")
+
+    def decoder(self) -> IncrementalDecoder:
+        """Return a decoder that takes ids one by one and never splits a character."""
+        stream = self._native.stream_decoder() if self._native else None
+        return IncrementalDecoder(self, self.settings.family.make_joiner(), stream)
+
+
+def _decode_natively(
+    native: NativeEncoder, lists: Sequence[Sequence[int]], clean_up: bool, threads: int
+) -> DecodedBatch | None:
+    """Return None if something is not an id of the vocabulary."""
+    try:
+        batch = lists if isinstance(lists, EncodedBatch) else EncodedBatch.from_lists(lists)
+        data, offsets, failed = native.decode_batch(batch.ids, batch.offsets, clean_up, threads)
+    except (EncodeError, BufferError):  # an id of no vocabulary; an empty array, which can be at any address
+        return None
+    return DecodedBatch(memoryview(data), memoryview(offsets).cast("q")) if failed is None else None
 
 
 def clean_up_spaces(decoded: bytes) -> bytes:

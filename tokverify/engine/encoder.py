@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tokverify.engine.attribute import types_of
 from tokverify.engine.batch import EncodedBatch, encode_each
+from tokverify.engine.decoder import PieceDecoder
 from tokverify.engine.engine_choice import NATIVE, PYTHON, EngineChoice, available_engine
 from tokverify.engine.family import Settings
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.model import Model
 from tokverify.engine.native import NativeEncoder, build_native
-from tokverify.engine.piece_decoder import PieceDecoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.errors import EncodeError, UnsupportedError

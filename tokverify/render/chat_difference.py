@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
-from tokverify.text.lines import split_lines
+from tokverify.text.sequence import split_lines
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""Compare sequences item by item, thin them out, and split lists of texts into batches."""
+"""Compare sequences item by item, thin them out, and split lists of texts into batches, or a text into lines."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Sized
 from itertools import compress, count
@@ -10,6 +11,8 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 _Text = TypeVar("_Text", bound=Sized)
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def common_length(left: Sequence[object], right: Sequence[object]) -> int:
@@ -58,3 +61,11 @@ def find_moved(keys: Sequence[tuple[float, ...]]) -> list[int]:
         kept.add(index)
         index = before[index]
     return [index for index in range(len(keys)) if index not in kept]
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text after each line feed.
+
+    Unlike `str.splitlines`, this does not split at form feeds, U+2028 and other separators.
+    """
+    return _LINE.findall(text)
