@@ -306,7 +306,7 @@ class Window(NamedTuple):
 
 
 def find_windows(actual: Sequence[int], expected: Sequence[int]) -> Iterator[Window]:
-    """Yield the stretches that differ, from the beginning.
+    """Yield the stretches that differ, from the beginning, without aligning the lists as a whole.
 
     A stretch ends where three ids agree again, or at the end of both lists. If they do not agree again within
     `MAX_IDS` ids, it extends to the part that both lists have in common at their ends.

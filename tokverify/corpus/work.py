@@ -128,6 +128,8 @@ def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
 def shorten_examples(tally: Tally, differ: Differ) -> Tally:
     """Replace each long text by a part of it that differs for the same reason, if there is one.
 
+    So the size of a tally does not depend on the length of documents.
+
     A text none of whose halves differs is not shortened any further; if it is still long, it is left out.
     """
     causes = {

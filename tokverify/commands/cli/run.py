@@ -257,7 +257,7 @@ def _run(options: RunOptions, model: ConfiguredModel) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """A form of the command."""
+    """Another question that the command answers, with a report of its own kind."""
 
     options: tuple[str, ...]
     """The options that ask for it; one is enough."""

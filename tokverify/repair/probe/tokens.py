@@ -101,6 +101,7 @@ def probe_with(
 def find_byte_tokens(queries: Queries, vocabulary: Vocabulary) -> Mapping[int, int]:
     """Map the ids of byte tokens to their bytes; empty if each byte has only one token, as in byte-level vocabularies.
 
+    With byte tokens, some families encode characters outside the vocabulary.
     A byte token is recognized by its stored string, or because another token represents the same character.
     """
     if vocabulary.has_stored_strings:
