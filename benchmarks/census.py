@@ -145,9 +145,9 @@ and a T5 whose tokenizer.json names another unknown token than its configuration
 Somebody else tried the eighth group, and broke 33 of its files in ways that happen. `run` failed 31 of them, once with
 the true cause second, and `fix` made all 31 declare what the intact file does, key by key. One of the others states
 only what llama.cpp does anyway; `run` passed the last one, whose EOS is its padding token, at which llama.cpp ends a
-generation, too. It fails now. Of the files that llama.cpp's converter made of this group, `run` judged all
-rightly, but `fix` called three repaired in part: one beside a reference that contradicts itself about BOS, and the two
-unigram models with added tokens in normalized text and with another unknown token. They are repaired now.
+generation, too. That file fails now. The verdict of `run` was right for all files that llama.cpp's converter made of
+this group, but `fix` called three repaired in part: one beside a reference that contradicts itself about BOS, and the
+two unigram models with added tokens in normalized text and with another unknown token. They are repaired now.
 
 ## What is still open
 

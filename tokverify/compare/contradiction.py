@@ -217,7 +217,8 @@ def blame_reference(
     expected: Tokenizer,
 ) -> list[TokenizerDifference]:
     """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
-    blamed = blamed_affixes(contradictions, actual, expected)
+    around = compare_around(contradictions, actual, expected)
+    blamed = {tuple(dict.fromkeys([*ours, *theirs])): blame for ours, theirs, blame in around if blame}
     found: list[TokenizerDifference] = []
     for difference in differences:
         if difference.aspect is Aspect.AFFIXES:
@@ -253,22 +254,25 @@ def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
     return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
 
 
-def blamed_affixes(
-    contradictions: Sequence[Contradiction], actual: Tokenizer, expected: Tokenizer
-) -> dict[tuple[int, ...], Contradiction]:
-    """Map the ids of differences around a text to what explains them."""
+def compare_around(
+    contradictions: Iterable[Contradiction], actual: Tokenizer, expected: Tokenizer
+) -> list[tuple[list[int], list[int], Contradiction | None]]:
+    """Return what both add before a text, and after it, each with the contradiction in which the model is right.
+
+    The list is empty if there is no contradiction about these tokens, or they are not known.
+    """
     about = {each.subject: each for each in contradictions if each.adds is not None}
     if not about:
-        return {}
+        return []
     try:
         sides = affixes_of(actual), affixes_of(expected)
     except NotComparedError:
-        return {}
-    return {
-        tuple(dict.fromkeys([*ours, *theirs])): about[role]
-        for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True)
-        if role in about and _agrees(actual, ours, about[role])
-    }
+        return []
+    found: list[tuple[list[int], list[int], Contradiction | None]] = []
+    for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True):
+        blame = about.get(role)
+        found.append((ours, theirs, blame if blame and _agrees(actual, ours, blame) else None))
+    return found
 
 
 def _agrees(actual: Tokenizer, ids: Sequence[int], contradiction: Contradiction) -> bool:

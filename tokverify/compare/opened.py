@@ -102,28 +102,29 @@ class Opened:
         return self.spec if isinstance(self.tokenizer, Declaring) else None
 
     @cached_property
-    def _contradictions(self) -> Sequence[Contradiction]:
+    def contradictions(self) -> Sequence[Contradiction]:
+        """Where the files of the reference contradict each other."""
         from tokverify.compare.contradiction import contradictions_of
 
         return contradictions_of(self.tokenizer) if self.tokenizer else ()
 
     def is_contradicted(self, subject: str) -> bool:
         """Whether the files of the reference contradict each other about a subject, so that it confirms nothing."""
-        return any(each.subject == subject for each in self._contradictions)
+        return any(each.subject == subject for each in self.contradictions)
 
     @cached_property
     def contradicted_tokens(self) -> frozenset[int]:
         """The added tokens of which the files of the reference say both that they are special and that they are not."""
         from tokverify.compare.contradiction import ADDED_TOKENS
 
-        return frozenset(id for each in self._contradictions if each.subject == ADDED_TOKENS for id in each.ids)
+        return frozenset(id for each in self.contradictions if each.subject == ADDED_TOKENS for id in each.ids)
 
     @cached_property
     def contradicted_ends(self) -> frozenset[int]:
         """The ends of a generation that only one file of the reference names, although they end no answer."""
         from tokverify.compare.contradiction import find_false_ends
 
-        return find_false_ends(self.tokenizer, self._contradictions) if self.tokenizer else frozenset()
+        return find_false_ends(self.tokenizer, self.contradictions) if self.tokenizer else frozenset()
 
     @property
     def is_gguf(self) -> bool:

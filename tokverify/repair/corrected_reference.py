@@ -1,11 +1,10 @@
-"""Correct a reference where its files contradict each other, so that the faults of a model can be told from its own."""
+"""Correct a reference whose files contradict each other, so that only the faults of the model remain."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tokverify.compare.affix import affixes_of
-from tokverify.compare.contradiction import blamed_affixes, contradictions_of
+from tokverify.compare.contradiction import compare_around
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.tokenizer import Tokenizer
@@ -19,11 +18,8 @@ def correct_around(reference: Opened, actual: Tokenizer) -> OpenedReference | No
     tokenizer = reference.tokenizer
     if not isinstance(reference, OpenedReference) or not isinstance(tokenizer, HuggingFaceTokenizer):
         return None
-    blamed = blamed_affixes(contradictions_of(tokenizer), actual, tokenizer)
-    if not blamed:
+    around = compare_around(reference.contradictions, actual, tokenizer)
+    if not any(blame for _, _, blame in around):
         return None
-    before, after = (
-        ours if tuple(dict.fromkeys([*ours, *theirs])) in blamed else theirs
-        for ours, theirs in zip(affixes_of(actual), affixes_of(tokenizer), strict=True)
-    )
+    before, after = (ours if blame else theirs for ours, theirs, blame in around)
     return OpenedReference(replace(reference.found, tokenizer=tokenizer.with_around(before, after)))

@@ -12,6 +12,7 @@ from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
 from tokverify.compare.opened import OpenedModel, OpenedReference
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
@@ -69,8 +70,9 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         )
     _require_same_model(path, opened.spec, found)
     encodings = THOROUGH if thorough else ENCODINGS
-    corrected = _correct(found, opened)
-    plan = make_plan(path, opened.declaration, corrected or found, cases, encodings=encodings)
+    encoder = _open_encoder(opened)
+    corrected = correct_around(found, encoder) if encoder else None
+    plan = make_plan(path, opened.declaration, corrected or found, cases, encoder=encoder, encodings=encodings)
     _require_sound_reference(path, plan, found)
     original, left = plan.before.encoder if plan.change else None, plan.after.encoder
     at_hand = list(find_others(opened.file, opened.spec, found.found)) if left else []
@@ -93,11 +95,11 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     )
 
 
-def _correct(reference: OpenedReference, model: OpenedModel) -> OpenedReference | None:
+def _open_encoder(model: OpenedModel) -> Encoder | None:
+    """Return the tokenizer of a file; None if llama.cpp refuses it, which a repair may change."""
     try:
-        return correct_around(reference, model.encoder)
+        return model.encoder
     except (BrokenFileError, UnsupportedError):
-        # A file that llama.cpp refuses adds no tokens that could agree with anything.
         return None
 
 

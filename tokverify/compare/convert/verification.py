@@ -68,10 +68,10 @@ def verify_conversion(
     if report.gone:
         raise GoneError(report.gone)
     differing = [result for result in report.results if result.status in _DIFFERING]
-    explained = [result for result in differing if result.explained_by]
-    fuzzed = _try_generated_texts(actual, expected, sides, plan) if plan.count else None
-    if fuzzed is None:
-        return Verification(report, len(differing), len(differing) - len(explained))
+    unexplained = [result for result in differing if not result.explained_by]
+    if not plan.count:
+        return Verification(report, len(differing), len(unexplained))
+    fuzzed = _try_generated_texts(actual, expected, sides, plan)
     return Verification(
         replace(
             report,
@@ -79,7 +79,7 @@ def verify_conversion(
             limits=_add_limits(report.limits, fuzzed.report.limits),
         ),
         len(differing) + fuzzed.failing + fuzzed.explained,
-        len(differing) - len(explained) + fuzzed.failing,
+        len(unexplained) + fuzzed.failing,
     )
 
 

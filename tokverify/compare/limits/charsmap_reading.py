@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.no_normalizer import splits_at_white_space, unify_spaces
 from tokverify.compare.limits.sides import Sides
-from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
-from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
-from tokverify.engine.normalizer import escape_spaces
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.huggingface.document import Document
-from tokverify.sources.huggingface.stage import normalizer_of
 
 
 @limit(code="TL019", name="charsmap-reading", origin=Origin.RUNTIME, severity=INFO)
@@ -43,10 +38,10 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
     document, deviation = sides.facts.document, deviate_in_normalizer(sides)
     if document is None or deviation is None:
         return
-    splits, is_read_alike = splits_at_white_space(document), charsmap_comparison(sides, document)
+    splits = splits_at_white_space(document)
 
     def applies(target: Text) -> bool:
-        return not target.text.isascii() if splits else not is_read_alike(target.text)
+        return not target.text.isascii() if splits else not sides.replaces_alike(target.text)
 
     yield Counterfactual(
         reason="llama.cpp reads a charsmap as sentencepiece does, and the reference in another way",
@@ -54,14 +49,6 @@ def charsmap_reading(sides: Sides) -> Iterator[Counterfactual]:
         deviation=deviation,
         applies=applies,
     )
-
-
-def charsmap_comparison(sides: Sides, document: Document) -> Callable[[str], bool]:
-    """Return a function that tells whether the charsmap makes the same of a text on both sides, spaces aside."""
-    tables = [stage for stage in document.normalizer if stage["type"] == "Precompiled"]
-    read = normalizer_of(tables).normalize_str
-    own = UnigramNormalizer(Charsmap(sides.spec.charsmap or b""), (), merges_spaces=False, prefixes_space=False)
-    return lambda text: own.normalize(text) == escape_spaces(read(text))
 
 
 def deviate_in_normalizer(sides: Sides) -> Deviation | None:

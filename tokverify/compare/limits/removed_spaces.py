@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.limits.charsmap_reading import charsmap_comparison, deviate_in_normalizer
+from tokverify.compare.limits.charsmap_reading import deviate_in_normalizer
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.no_normalizer import splits_at_white_space
 from tokverify.compare.limits.sides import Sides
@@ -35,11 +35,10 @@ def removed_spaces(sides: Sides) -> Iterator[Counterfactual]:
     document, deviation = sides.facts.document, deviate_in_normalizer(sides)
     if document is None or deviation is None or splits_at_white_space(document):
         return
-    is_read_alike = charsmap_comparison(sides, document)
     yield Counterfactual(
         reason="llama.cpp removes the spaces around a text, and the reference only merges them",
         sentence="keeping the spaces around a text as the reference does",
         deviation=deviation,
         # In any other text, the charsmap makes the difference.
-        applies=lambda target: is_read_alike(target.text),
+        applies=lambda target: sides.replaces_alike(target.text),
     )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
+from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
+from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.sources.huggingface.stage import normalizer_of
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.tiktoken.reader import count_unmerged
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
@@ -81,6 +85,16 @@ class Sides:
         ours = [id for id, token in own.items() if not token.special or id in declared]
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
         return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []
+
+    @cached_property
+    def replaces_alike(self) -> Callable[[str], bool]:
+        """Whether the file's charsmap and the reference's replace the same in a text; what happens to spaces aside."""
+        document = self.facts.document
+        stages = [stage for stage in document.normalizer if stage["type"] == "Precompiled"] if document else []
+        replace_by_reference = normalizer_of(stages).normalize_str
+        own = UnigramNormalizer(Charsmap(self.spec.charsmap or b""), (), merges_spaces=False, prefixes_space=False)
+        # Two limits ask about each text, one after the other.
+        return lru_cache(maxsize=1)(lambda text: own.normalize(text) == escape_spaces(replace_by_reference(text)))
 
     @cached_property
     def split(self) -> Callable[[str], list[str]] | None:
