@@ -17,7 +17,8 @@ from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, Unsup
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
-from tokverify.sources.sentencepiece.reader import read_spec, require_few_pieces, tokens_beside
+from tokverify.sources.sentencepiece.numbering import caveat_of, is_xlm_roberta
+from tokverify.sources.sentencepiece.reader import numbered_model, read_spec, require_few_pieces, tokens_beside
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, StageStretch, TokenizerStages
@@ -86,6 +87,8 @@ class SentencePieceTokenizer:
 
     def _declared_around(self, path: Path) -> tuple[list[int], list[int]] | None:
         """Return the ids to add before and after a text; None if no file beside the model declares them."""
+        if is_xlm_roberta(path):
+            return ([self.special_ids["bos"]], [self.special_ids["eos"]])
         config = read_config(path)
         if not any(isinstance(config.get(f"add_{role}_token"), bool) for role in ("bos", "eos")):
             return None
@@ -229,9 +232,10 @@ def load(place: os.PathLike[str]) -> FoundReference:
     path = Path(place)
     data = read_file(path)
     require_few_pieces(path, data)
+    model = numbered_model(path, data)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
         # subtle: with an empty model_proto the library creates an unusable processor.
-        processor = sentencepiece.SentencePieceProcessor(model_proto=data or b"\0")
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
     return FoundReference(
@@ -240,4 +244,5 @@ def load(place: os.PathLike[str]) -> FoundReference:
         path=path,
         sha256=hashlib.sha256(data).hexdigest(),
         versions={"sentencepiece": sentencepiece.__version__},
+        caveat=caveat_of(path),
     )

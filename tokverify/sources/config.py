@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 """The roles that both a GGUF file and a tokenizer_config.json can contain."""
 ROLES = (*GGUF_ROLES, "cls")
 
+_ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
+"""The classes that transformers names if it knows no other."""
+
 _TOKENIZERS = (
     "tokenizer.json",
     "tokenizer.model",
     "spiece.model",
+    "sentencepiece.bpe.model",
     "tiktoken.model",
     "tekken.json",
     "qwen.tiktoken",
@@ -40,6 +45,19 @@ def read_config(tokenizer_file: Path) -> dict[str, Any]:
         TokverifyError: If it cannot be read.
     """
     return _read_beside(tokenizer_file, "tokenizer_config.json")
+
+
+def tokenizer_class(config: Mapping[str, Any]) -> str:
+    """Return the name of the tokenizer's class without `Fast`; an empty string if the configuration names none."""
+    name = config.get("tokenizer_class")
+    known = name.removesuffix("Fast") if isinstance(name, str) else ""
+    return "" if known in _ANY_CLASS else known
+
+
+def model_type(tokenizer_file: Path) -> str:
+    """Return the `model_type` of the config.json next to a tokenizer, or an empty string; errors as `read_config`."""
+    value = _read_beside(tokenizer_file, "config.json").get("model_type")
+    return value if isinstance(value, str) else ""
 
 
 def special_texts(tokenizer_file: Path) -> dict[str, str]:

@@ -16,6 +16,7 @@ FILE_NAMES = (
     "tokenizer.json",
     "tokenizer.model",
     "spiece.model",
+    "sentencepiece.bpe.model",
     "tekken.json",
     "qwen.tiktoken",
     "tiktoken.model",

@@ -19,6 +19,7 @@ from tokverify.sources.config import (
     read_extra_tokens,
     read_special_tokens_map,
     token_text,
+    tokenizer_class,
 )
 from tokverify.sources.location import read_file
 from tokverify.sources.original_pattern import ORIGINALS
@@ -35,8 +36,6 @@ _CLASSES: Mapping[str, frozenset[str]] = {
     "vocab.json": frozenset(["GPT2Tokenizer", "CodeGenTokenizer", "Qwen2Tokenizer", *_ROBERTA]),
     "vocab.txt": frozenset(["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"]),
 }
-_ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
-"""The classes that transformers names if it knows no other."""
 _ASSUMED = {
     "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",
     "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
@@ -47,13 +46,7 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
-    return "" if _class_of(read_config(path)) else _ASSUMED[path.name]
-
-
-def _class_of(config: Mapping[str, Any]) -> str:
-    name = config.get("tokenizer_class")
-    known = name.removesuffix("Fast") if isinstance(name, str) else ""
-    return "" if known in _ANY_CLASS else known
+    return "" if tokenizer_class(read_config(path)) else _ASSUMED[path.name]
 
 
 def build_document(path: Path) -> bytes:
@@ -64,7 +57,7 @@ def build_document(path: Path) -> bytes:
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
     config = {**read_special_tokens_map(path), **read_config(path)}
-    name = _class_of(config)
+    name = tokenizer_class(config)
     if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
@@ -92,7 +85,7 @@ def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     ]
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     has_prefix = config.get("add_prefix_space") is True
-    if _class_of(config) == "Qwen2Tokenizer":
+    if tokenizer_class(config) == "Qwen2Tokenizer":
         tokenizer.normalizer = normalizers.NFC()
         split = pre_tokenizers.Split(Regex(ORIGINALS["qwen2"]), "isolated")
         byte_level = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix, use_regex=False)
@@ -167,7 +160,7 @@ def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
     """Let byte-level BPE add the tokens around a text that its class or the configuration names."""
     from tokenizers import processors
 
-    if _class_of(config) in _ROBERTA:
+    if tokenizer_class(config) in _ROBERTA:
         before, after = token_text(config.get("cls_token")) or "<s>", token_text(config.get("sep_token")) or "</s>"
     else:
         before, after = (

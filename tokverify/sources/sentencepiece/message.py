@@ -8,7 +8,7 @@ Source: `sentencepiece_model.proto` in sentencepiece's repository.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Protocol, cast
 
@@ -19,6 +19,18 @@ class Piece(Protocol):
     piece: bytes
     score: float
     type: int
+
+
+class Pieces(Protocol):
+    """The tokens by id, as the library stores a repeated field."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Piece]: ...
+    def __getitem__(self, id: int, /) -> Piece: ...
+    def __delitem__(self, ids: slice, /) -> None: ...
+
+    def add(self, *, piece: bytes, score: float, type: int) -> Piece:
+        """Append a token."""
 
 
 class TrainerSpec(Protocol):
@@ -45,7 +57,7 @@ class NormalizerSpec(Protocol):
 class Message(Protocol):
     """A whole .model file."""
 
-    pieces: Sequence[Piece]
+    pieces: Pieces
     trainer_spec: TrainerSpec
     normalizer_spec: NormalizerSpec
 

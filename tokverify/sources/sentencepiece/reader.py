@@ -27,6 +27,7 @@ from tokverify.sources.config import (
 )
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
+from tokverify.sources.sentencepiece.numbering import is_xlm_roberta, renumber
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
 
@@ -59,7 +60,7 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
     scores = array("f", [piece.score for piece in message.pieces])
     _require_valid(path, types, scores)
     tokens = [_token(piece.piece, type) for piece, type in zip(message.pieces, types, strict=True)]
-    config = read_config(path)
+    config = dict.fromkeys(("add_bos_token", "add_eos_token"), True) if is_xlm_roberta(path) else read_config(path)
     return TokenizerSpec(
         model=GGUF_MODELS[message.trainer_spec.model_type],
         tokens=tokens,
@@ -119,6 +120,11 @@ def tokens_beside(path: Path) -> dict[int, tuple[str, TokenType]]:
     return {id: (text, type_of(id, text)) for text, id in configured_tokens(path).items()}
 
 
+def numbered_model(path: Path, data: bytes) -> bytes:
+    """Return a .model whose pieces have the ids that the tokenizer gives them; errors as for `read_spec`."""
+    return _parse(path, data).SerializeToString() if is_xlm_roberta(path) else data
+
+
 def require_few_pieces(path: Path, data: bytes) -> None:
     """Refuse a model before it is parsed if it may contain so many pieces that they would fill the memory.
 
@@ -143,6 +149,8 @@ def _parse(path: Path, data: bytes) -> Message:
     for part in ("trainer_spec", "normalizer_spec"):
         if not message.HasField(part):
             raise BrokenFileError(f"{path}: a sentencepiece model without {part}: truncated; download it again")
+    if is_xlm_roberta(path):
+        renumber(path, message)
     return message
 
 

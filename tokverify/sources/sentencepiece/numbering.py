@@ -1,0 +1,97 @@
+"""Number the pieces of a .model as the class of its tokenizer does.
+
+Models that were trained with fairseq have other ids than the .model file that they were published with: XLM-RoBERTa
+has `<s>`, `<pad>`, `</s>` and `<unk>` first and `<mask>` last. The class of the tokenizer, which the files beside the
+.model name, does this. Sources: transformers' `XLMRobertaTokenizer` and `_xlmroberta_set_vocab` in llama.cpp's
+conversion/bert.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokverify.errors import UnsupportedError
+from tokverify.sources.config import model_type, read_config, tokenizer_class
+from tokverify.sources.sentencepiece.message import Message
+from tokverify.spec import TokenType
+
+_XLM_ROBERTA = frozenset(["XLMRobertaTokenizer", "LayoutXLMTokenizer"])
+_OTHERS = frozenset(
+    [
+        "BarthezTokenizer",
+        "CamembertTokenizer",
+        "ErnieMTokenizer",
+        "M2M100Tokenizer",
+        "MarianTokenizer",
+        "MBartTokenizer",
+        "MBart50Tokenizer",
+        "NllbTokenizer",
+        "PegasusTokenizer",
+        "PLBartTokenizer",
+        "SeamlessM4TTokenizer",
+        "Speech2TextTokenizer",
+        "XGLMTokenizer",
+        "XLMProphetNetTokenizer",
+    ]
+)
+"""The classes that number the pieces in ways of their own; llama.cpp has no model with them."""
+_CLASS_OF_MODEL = {"xlm-roberta": "XLMRobertaTokenizer"}
+"""`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
+
+_FAIRSEQ_NAME = "sentencepiece.bpe.model"
+_ASSUMED = (
+    "no file beside it names the class of the tokenizer; the ids of the file itself were taken, which those of "
+    "XLM-RoBERTa are not"
+)
+
+_FIRST = (
+    (b"<s>", TokenType.CONTROL),
+    (b"<pad>", TokenType.CONTROL),
+    (b"</s>", TokenType.CONTROL),
+    (b"<unk>", TokenType.UNKNOWN),
+)
+_LAST = ((b"<mask>", TokenType.CONTROL),)
+_REPLACED = [b"<unk>", b"<s>", b"</s>"]
+"""The first pieces of the file, which become those of `_FIRST`."""
+
+
+def is_xlm_roberta(path: Path) -> bool:
+    """Whether the files beside a .model name a class that numbers its pieces as XLM-RoBERTa, and adds `<s>` and `</s>`.
+
+    Raises:
+        UnsupportedError: If they name a class that numbers the pieces in another way.
+        BrokenFileError: If one of the files is not a JSON object.
+    """
+    name = tokenizer_class(read_config(path)) or _CLASS_OF_MODEL.get(model_type(path))
+    if name in _OTHERS:
+        raise UnsupportedError(
+            f"{path}: the tokenizer is a {name}, which does not use the ids of its .model file; name its tokenizer.json"
+        )
+    return name in _XLM_ROBERTA
+
+
+def caveat_of(path: Path) -> str:
+    """Say what was assumed about a file whose name is that of the models that a class can number anew."""
+    is_known = tokenizer_class(read_config(path)) or model_type(path)
+    return _ASSUMED if path.name.endswith(_FAIRSEQ_NAME) and not is_known else ""
+
+
+def renumber(path: Path, message: Message) -> None:
+    """Give a model the pieces that XLM-RoBERTa's tokenizer makes of it.
+
+    Raises:
+        UnsupportedError: If it begins with other pieces, or contains one of those to be added.
+    """
+    texts = [piece.piece for piece in message.pieces]
+    added = {text for text, _ in (*_FIRST, *_LAST)}
+    if texts[: len(_REPLACED)] != _REPLACED or added.intersection(texts[len(_REPLACED) :]):
+        raise UnsupportedError(
+            f"{path}: its pieces do not fit XLM-RoBERTa's tokenizer, which the files beside it name; "
+            "name its tokenizer.json"
+        )
+    kept = [(piece.piece, piece.score, piece.type) for piece in message.pieces][len(_REPLACED) :]
+    first = [(text, 0.0, int(type)) for text, type in _FIRST]
+    last = [(text, 0.0, int(type)) for text, type in _LAST]
+    del message.pieces[:]
+    for text, score, type in [*first, *kept, *last]:
+        message.pieces.add(piece=text, score=score, type=type)
