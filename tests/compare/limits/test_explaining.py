@@ -492,6 +492,21 @@ def test_bytes_without_pieces_are_a_limit_unless_merges_are_lost(tmp_path: Path)
     assert_different(verify(replace(spec, merges=[]), path, texts))
 
 
+def test_a_limit_that_only_a_normalized_text_meets_explains_it_together_with_the_normalizer(tmp_path: Path):
+    # Nothing is split differently before `x` becomes `1`.
+    spec = bpe_spec(["1 1", "11 1"], {}, pre="llama-bpe")
+    document = bpe_document(
+        spec,
+        pre_tokenizer=split_by(LLAMA_3.replace("{1,3}", "{1,2}")),
+        normalizer={"type": "Replace", "pattern": {"String": "x"}, "content": "1"},
+        model={"ignore_merges": True},
+    )
+    path = write_json(tmp_path / "tokenizer.json", document)
+    report = verify(spec, path, ("xxxx",))
+    assert_limit(report, "TL003", "TL012")
+    assert_different(verify(replace(spec, merges=[]), path, ("xxxx",)))
+
+
 def test_a_byte_that_becomes_unknown_is_a_limit_unless_merges_are_lost(tmp_path: Path):
     missing = to_byte_level("é")[1]
     spec = bpe_spec(["a b"], {"<unk>": CONTROL})

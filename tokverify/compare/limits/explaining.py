@@ -110,11 +110,23 @@ class Explainer:
 
     def _explain(self, target: Text) -> tuple[_Candidate, ...]:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
-        applicable = [each for each in self._candidates if _applies(each, target)]
+        applicable = self._find_applicable(target)
         for chosen in _combine(applicable, 1 if len(target.text) > _LONG else _LARGEST):
             if self._leads_to(chosen, target):
                 return self._prune(chosen, target)
         return ()
+
+    def _find_applicable(self, target: Text) -> list[_Candidate]:
+        """Return the limits that can change the ids of a text, or of what the reference's normalizers make of it."""
+        applicable = [each for each in self._candidates if _applies(each, target)]
+        for candidate in applicable:
+            normalized = target.text
+            for normalize in candidate.counterfactual.deviation.normalizers:
+                normalized = normalize(normalized)
+            if normalized != target.text:
+                other = target._replace(text=normalized)
+                return [each for each in self._candidates if each in applicable or _applies(each, other)]
+        return applicable
 
     def _prune(self, chosen: tuple[_Candidate, ...], target: Text) -> tuple[_Candidate, ...]:
         """Drop each limit without which the others still lead to the expected ids, the least specific first."""
