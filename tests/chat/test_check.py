@@ -54,6 +54,31 @@ def without_injections(report: ChatReport) -> list[ChatFinding]:
     return [finding for finding in report.findings if finding.kind != "injection"]
 
 
+def test_a_template_that_refuses_everything_is_an_error():
+    report = try_templates(encoder("{{ raise_exception('no chats') }}"), CONVERSATIONS)
+    assert [f.message for f in report.findings if f.severity is Severity.ERROR] == [
+        "refuses every conversation: no chats"
+    ]
+    assert chat_exit_code(report) == 1
+    [one] = without_injections(try_templates(encoder("{{ raise_exception('x') }}"), [ASKED]))
+    assert one.severity is Severity.INFO
+
+
+@pytest.mark.parametrize("change", ["m.content | e", "m.content | tojson", "m.content | upper"])
+def test_a_content_that_is_only_written_otherwise_is_not_lost(change):
+    asked = replace(ASKED, messages=[{"role": "user", "content": "Hi <there>\nyou"}])
+    lost = [f for f in found(encoder(GOOD.replace("m.content", change)), None, [asked]) if f[1] == "lost-content"]
+    assert [(severity, message.split(",")[0]) for severity, _, _, message in lost] == [
+        ("INFO", "changes the content of the user message")
+    ]
+
+
+def test_a_template_that_writes_the_date_changes_the_prompt_every_day():
+    dated = "{{ strftime_now('%d %b %Y') }}" + GOOD
+    assert any("today's date" in f[3] for f in found(encoder(dated)) if f[:2] == ("INFO", "cache"))
+    assert not any("today's date" in f[3] for f in found(encoder("2026" + GOOD)))
+
+
 def test_nothing_is_found_in_a_good_template():
     report = try_templates(encoder(), CONVERSATIONS, reference())
     assert without_injections(report) == []

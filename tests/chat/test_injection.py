@@ -46,6 +46,12 @@ def test_a_template_that_escapes_contents_is_closed():
         # What the template removes can be put into the middle of a marker, also the marker itself.
         ("m.content | replace('<|im_end|>', '')", '"<<|im_end|>|im_end|>" becomes 258'),
         ("m.content.replace('~', '')", '"<~|im_end|>" becomes 258'),
+        (
+            "m.content | replace('<|im_end|>', '') | replace('<|im_end|>', '')",
+            '"<<<|im_end|>|im_end|>|im_end|>" becomes 258',
+        ),
+        ("m.content.encode('ascii', 'ignore').decode()", '"<\xe9|im_end|>" becomes 258'),
+        ("m.content.replace('\\u200b', '')", 'im_end|>" becomes 258'),
         ("m.content | lower", '"<|IM_END|>" becomes 258'),
         ("m.content | replace('&lt;', '<')", '"&lt;|im_end|>" becomes 258'),
         ("m.content | striptags", '"&lt;|im_end|&gt;" becomes 258'),
@@ -84,6 +90,27 @@ def test_a_marker_split_over_messages_is_a_warning_and_over_parts_a_hint():
     split = [each for each in found(encoder(parts)) if "split over" in each[1]]
     assert [severity for severity, _ in split] == ["INFO"]
     assert "parts" in split[0][1]
+
+
+@pytest.mark.parametrize("change", ["m.content | capitalize", "m.content[:12]"])
+def test_a_template_that_changes_contents_is_tried_with_the_markers_as_they_are(change):
+    report = try_templates(encoder(GOOD.replace("m.content", change)), [ASKED])
+    injections = [each.message for each in report.findings if each.kind == "injection"]
+    assert [message for message in injections if '"<|im_start|>" becomes 257' in message or "so do 2" in message]
+    [gap] = [each for each in report.not_checked if "the template changes what a user writes" in each]
+    assert gap.startswith("the template default: ")
+
+
+def test_a_template_that_cuts_contents_off_at_a_marker_lets_the_others_through():
+    cut = GOOD.replace("m.content", "m.content.split('<think>')[-1]")
+    [message] = [message for _, message in found(encoder(cut)) if "a user can write" in message]
+    assert "so do 2 others" in message
+
+
+def test_a_template_without_a_chat_of_a_user_alone_is_named():
+    tools = "{% if not tools %}{{ raise_exception('tools') }}{% endif %}" + GOOD
+    report = try_templates(encoder(tools), [ASKED])
+    assert any("does not render a user's message alone" in each for each in report.not_checked)
 
 
 def test_a_turn_marker_that_is_always_matched_is_a_warning():

@@ -5,6 +5,7 @@ To add a check, write a function, add it to `CHECKS`, and describe it in `tokver
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _MAX_CONTEXT = 30
+_YEAR = "2026"
+"""That of the day that the worker gives every template."""
+_WORD = re.compile(r"[^\W_]+")
 ANSWER = "tokverifyanswer"
 """The assistant's message in `Probes.answered`."""
 THOUGHT = "tokverifythought"
@@ -173,18 +177,20 @@ def _generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
 
 
 def _lost_content(subject: ChatSubject) -> Iterator[Problem]:
-    """Find messages and tools that are missing from the text."""
+    """Find messages and tools that are missing from the text, and messages that are changed, as by escaping."""
     conversation = subject.conversation
     if subject.rendered.actual.text is None:
         return
-    lost = [
-        f"the content of the {role} message"
-        for role, content in _trimmed_texts(conversation.messages)
-        if content not in subject.text
-    ]
+    lost: list[str] = []
+    changed: list[str] = []
+    for role, content in _trimmed_texts(conversation.messages):
+        if content not in subject.text:
+            (changed if _contains_words(subject.text, content) else lost).append(f"the content of the {role} message")
     lost += [f"the tool `{name}`" for name in map(_tool_name, conversation.tools or ()) if name not in subject.text]
     for what in dict.fromkeys(lost):
         yield Problem(INFO if conversation.needs or subject.as_in_reference else WARNING, f"drops {what}")
+    for what in dict.fromkeys(changed):
+        yield Problem(INFO, f"changes {what}, all of whose words are in the text")
 
 
 def _cache(subject: ChatSubject) -> Iterator[Problem]:
@@ -209,6 +215,8 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
         end = _text_after(text, _trimmed_texts(subject.conversation.messages)) or ""
         is_harmless = at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
         yield Problem(INFO if is_harmless else WARNING, message, cause)
+    if "strftime_now" in subject.markers.template and _YEAR in subject.text:
+        yield Problem(INFO, "writes today's date, so that its prompts begin differently the next day")
     thinking = subject.probes.thinking
     if thinking and ANSWER in (thinking.text or "") and THOUGHT not in (thinking.text or ""):
         yield Problem(INFO, "drops what the assistant thought from earlier turns, so their answers are encoded anew")
@@ -228,6 +236,17 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "cache": _cache,
 }
 """Kind of finding -> the function that looks for it in one conversation."""
+
+
+def _contains_words(text: str, content: str) -> bool:
+    """Check whether a text contains the words of a content in this order, in upper or lower case."""
+    folded, at = text.casefold(), 0
+    for word in _WORD.findall(content.casefold()):
+        at = folded.find(word, at)
+        if at < 0:
+            return False
+        at += len(word)
+    return True
 
 
 def _differ_only_in_white_space(subject: ChatSubject) -> bool:
@@ -366,6 +385,12 @@ class ChatSubject:
     def text(self) -> str:
         """The text that our template writes; empty if it fails."""
         return self.rendered.actual.text or ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether our template itself refuses the conversation, and no reference's template does the same."""
+        actual, expected = self.rendered.actual, self.rendered.expected
+        return actual.text is None and actual.deliberate and (expected is None or expected.text is not None)
 
     @property
     def as_in_reference(self) -> bool:

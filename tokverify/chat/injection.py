@@ -36,10 +36,14 @@ _SHAPES: Mapping[str, Sequence[str]] = {
 _WORDS = ("tokverifyfirst", "tokverifysecond", "tokverifythird")
 """Contents that no template changes."""
 _REPLACED = re.compile(r"""replace\(\s*(['"])(.+?)\1\s*,\s*(['"])(.*?)\3""")
-_REMOVED = (" ", "\n", "\t")
+_REMOVED = (" ", "\n", "\t", "\xe9", "\u200b")
 """What a template may remove, besides the texts that it names."""
 _MAX_MARKERS = 4
 """How many markers are disguised; a template treats all alike."""
+_MAX_LITERAL_MARKERS = 64
+"""How many markers are tried alone; the others are tried in one content, of which a template may cut off a part."""
+_MAX_ROUNDS = 4
+"""How often a template may remove the same text."""
 _MAX_LITERALS = 10
 _TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _CLOSED = "encode contents separately with parse_special off"
@@ -68,9 +72,10 @@ class InjectionSearch:
 
     def search(self) -> Iterator[tuple[Severity, str]]:
         """Yield each way in which a content becomes a control token, with the shortest content that shows it."""
-        if "user" not in self._before_and_after:
+        if "user" not in self._texts:
             return
-        literal = [_Attempt("user", (text,), id, (text,)) for id, text in self._turn_markers.items()]
+        markers = self._turn_markers | self._markers
+        literal = [_Attempt("user", (text,), id, (text,)) for id, text in markers.items()][:_MAX_LITERAL_MARKERS]
         every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
         made, completed = list(self._disguise()), list(self._complete())
         split = [*self._split()]
@@ -79,7 +84,7 @@ class InjectionSearch:
         written = self._count(texts[every])
         is_open = {
             id: text
-            for id, text in (self._turn_markers | self._markers).items()
+            for id, text in markers.items()
             if any(attempt.id == id and self._is_proven(attempt, texts) for attempt in literal)
             or written[id] > self._baseline("user")[id]
         }
@@ -87,7 +92,9 @@ class InjectionSearch:
         made = [one for one in made if one.id not in is_open or self._markers[one.id] not in one.contents[0]]
         proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
         if proven:
-            yield WARNING, f"the template makes control tokens: {self._describe(proven)}; {_CLOSED}"
+            are_all = len({one.id for one in made}) == len(markers)
+            description = self._describe(proven, least="" if are_all else "at least ")
+            yield WARNING, f"the template makes control tokens: {description}; {_CLOSED}"
         folded = [one for one in made if one not in proven and self._is_folded(one, texts)]
         if folded:
             codes = " ".join(f"U+{ord(each):04X}" for each in folded[0].contents[0])
@@ -101,6 +108,15 @@ class InjectionSearch:
             if proven:
                 message = f"control tokens can be split over {where}: {self._describe(proven)}; {_CLOSED}"
                 yield INFO if is_parts else WARNING, message
+
+    @property
+    def left_out(self) -> str:
+        """What is not searched for because of how the template treats contents; empty if everything is."""
+        if "user" not in self._texts:
+            return "contents that become control tokens: the template does not render a user's message alone"
+        if "user" not in self._before_and_after:
+            return "contents that complete or split control tokens, because the template changes what a user writes"
+        return ""
 
     def search_content(self, conversation: Conversation, ids: Sequence[int]) -> Iterator[tuple[Severity, str]]:
         """Yield what the contents of a conversation become, whose prompt has these ids."""
@@ -156,6 +172,8 @@ class InjectionSearch:
     @cached_property
     def _turn_markers(self) -> dict[int, str]:
         """The markers that end a turn and begin the next one, with which a user can forge turns."""
+        if "user" not in self._before_and_after:
+            return {id: text for id, text in self._markers.items() if text in self.template.strong}
         _, answer, question, _ = self._before_and_after.get("turns", [""] * 4)
         found = self._marker_ids(question)
         found += [id for id in self._marker_ids(answer) if self._markers[id] in self.template.strong]
@@ -172,6 +190,8 @@ class InjectionSearch:
         for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
             removed = [*_REMOVED, *(before for before, after in replaced if not after), text]
             contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
+            rounds = min(replaced.count((text, "")), _MAX_ROUNDS)
+            contents += [text[:1] * count + text + text[1:] * count for count in range(2, rounds + 1)]
             contents += [text.replace(after, before) for before, after in replaced if after]
             contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
             contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
@@ -181,7 +201,7 @@ class InjectionSearch:
 
     def _complete(self) -> Iterator[_Attempt]:
         """Yield the contents that are the rest of a marker whose other part the template writes around them."""
-        before, after = self._before_and_after["user"]
+        before, after = self._before_and_after.get("user", ["", ""])
         for id, text in (self._turn_markers | self._markers).items():
             start = next((end for end in range(len(text) - 1, 0, -1) if before.endswith(text[:end])), 0)
             end = next((at for at in range(start + 1, len(text)) if after.startswith(text[at:])), len(text))
@@ -223,11 +243,11 @@ class InjectionSearch:
     def _count(self, text: str | None) -> Counter[int]:
         return Counter(_encode(self.encoder, text or "", parse_special=True))
 
-    def _describe(self, proven: Sequence[_Attempt]) -> str:
+    def _describe(self, proven: Sequence[_Attempt], least: str = "") -> str:
         first = proven[0]
         become = "becomes" if len(first.written) == 1 else "become"
         found = f"{' and '.join(map(quote, first.written))} {become} {first.id} {quote(self._markers[first.id])}"
-        return found + _describe_others(len({attempt.id for attempt in proven}) - 1)
+        return found + _describe_others(len({attempt.id for attempt in proven}) - 1, least)
 
     def _describe_literal(self, is_open: Mapping[int, str]) -> Iterator[tuple[Severity, str]]:
         """Describe the markers that are control tokens if a user writes them, and those that no encoding makes text."""
@@ -268,8 +288,8 @@ def _converse(shape: str, contents: Sequence[str]) -> Conversation:
     return Conversation(id=shape, messages=messages, add_generation_prompt=True)
 
 
-def _describe_others(count: int) -> str:
-    return f" (so {'does' if count == 1 else 'do'} {plural(count, 'other')})" if count else ""
+def _describe_others(count: int, least: str = "") -> str:
+    return f" (so {'does' if count == 1 else 'do'} {least}{plural(count, 'other')})" if count else ""
 
 
 def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> Sequence[int]:

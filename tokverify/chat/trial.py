@@ -82,6 +82,7 @@ def try_templates(
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
     findings = [*_find_missing(templates)] if theirs and not only_contents else []
+    left_out: list[str] = []
     with Renderer() as renderer:
         for name, source in ours.items():
             if name in plain:
@@ -96,7 +97,9 @@ def try_templates(
                 findings += trial.content_injections(subjects)
             else:
                 findings += trial.findings(subjects, CHECKS)
+                findings += trial.refusals(subjects)
                 findings += trial.template_findings()
+                left_out += trial.left_out()
     untried = ours.keys() - plain - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
@@ -104,6 +107,7 @@ def try_templates(
         findings=tuple(sorted(findings, key=lambda finding: finding.severity, reverse=True)),
         not_checked=(
             *_explain_not_checked(ours, reference),
+            *left_out,
             *map(_explain_untried, sorted(untried)),
             *_explain_left_out(len(found) - len(ours)),
         ),
@@ -316,6 +320,18 @@ class _Trial:
             return self.renderer.render(self._tasks(conversations))
 
         return InjectionSearch(self.encoder, read_template(self.source), render_here, self._comparable)
+
+    def refusals(self, subjects: Sequence[ChatSubject]) -> Iterator[ChatFinding]:
+        """Report a template that refuses everything, of which each refusal alone would be as its author wanted."""
+        asked = [subject for subject in subjects if not subject.conversation.needs]
+        if len(asked) > 1 and all(subject.is_refused for subject in asked):
+            message = f"refuses every conversation: {truncate(asked[0].rendered.actual.error)}"
+            yield ChatFinding(ERROR, "failing", self.name, message)
+
+    def left_out(self) -> Iterator[str]:
+        """Yield what cannot be searched for in this template."""
+        if self._injection_search.left_out:
+            yield f"the template {self.name}: {self._injection_search.left_out}"
 
     def template_findings(self) -> Iterator[ChatFinding]:
         """Check the template as a whole."""

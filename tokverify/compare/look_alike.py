@@ -41,6 +41,7 @@ def find_meant(text: str, added: Sequence[AddedToken]) -> str:
     folded = fold(text)
     near = [token for token in added if fold(token.text) == folded]
     near = near or [token for token in added if _differ_in_one_character(fold(token.text), folded)]
+    near = near or [token for token in added if _differ_in_order(fold(token.text), folded)]
     if len(near) != 1:
         return ""
     odd = name_characters(text, near[0].text)
@@ -56,6 +57,15 @@ def _differ_in_one_character(one: str, other: str) -> bool:
     if (one[at : at + 1] + other[at : at + 1]).isdigit():
         return False
     return one[at + (len(one) >= len(other)) :] == other[at + (len(other) >= len(one)) :]
+
+
+def _differ_in_order(one: str, other: str) -> bool:
+    """Check whether two adjacent characters, not both digits, are exchanged."""
+    differing = [at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right]
+    if len(one) != len(other) or len(differing) != 2 or differing[1] != differing[0] + 1:  # noqa: PLR2004 - a pair
+        return False
+    pair = one[differing[0] : differing[1] + 1]
+    return pair == other[differing[0] : differing[1] + 1][::-1] and not pair.isdigit()
 
 
 def name_characters(text: str, expected: str = "") -> str:
