@@ -107,6 +107,22 @@ def test_a_template_that_cuts_contents_off_at_a_marker_lets_the_others_through()
     assert "so do 2 others" in message
 
 
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("not loop.last", "in an earlier message: "),
+        ("m.content | length > 12", "in a longer content, "),
+        ("m.content | length < 12", '"<|im_end|>" becomes 258'),
+    ],
+)
+def test_where_a_marker_passes_is_said(condition, words):
+    content = "m.content if " + condition + " else m.content.replace('<', '(')"
+    [message] = [
+        message for _, message in found(encoder(GOOD.replace("m.content", content))) if "a user can" in message
+    ]
+    assert words in message
+
+
 def test_a_template_without_a_chat_of_a_user_alone_is_named():
     tools = "{% if not tools %}{{ raise_exception('tools') }}{% endif %}" + GOOD
     report = try_templates(encoder(tools), [ASKED])

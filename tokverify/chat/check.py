@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
-from tokverify.compare.look_alike import find_meant
+from tokverify.compare.look_alike import find_meant, letters_of
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
@@ -125,9 +125,10 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
         return
     found = {subject.actual.piece(id) for id in set(subject.rendered.actual_ids)}
     literal = subject.markers.strong
-    given = list(_all_strings(subject.conversation))
+    # Also a marker of a user that the template breaks up is not the template's.
+    given = [letters_of(text) for text in _all_strings(subject.conversation) if not text.isalnum()]
     for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
-        if marker not in subject.text or marker in found or any(marker in text for text in given):
+        if marker not in subject.text or marker in found or any(letters_of(marker) in text for text in given):
             continue
         alike = subject.expected is not None and _is_plain(subject.expected, marker)
         # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.

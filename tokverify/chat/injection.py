@@ -79,16 +79,21 @@ class InjectionSearch:
         every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
         made, completed = list(self._disguise()), list(self._complete())
         split = [*self._split()]
-        attempts = [every, *literal, *made, *completed, *split]
+        earlier = [_Attempt("turns", (text, *_WORDS[1:]), id, (text,)) for id, text in self._turn_markers.items()]
+        attempts = [every, *literal, *earlier, *made, *completed, *split]
         texts = dict(zip(attempts, self._render(attempts), strict=True))
         written = self._count(texts[every])
         is_open = {
             id: text
             for id, text in markers.items()
             if any(attempt.id == id and self._is_proven(attempt, texts) for attempt in literal)
-            or written[id] > self._baseline("user")[id]
         }
-        yield from self._describe_literal(is_open)
+        alone = len(is_open)
+        is_open |= {id: text for id, text in markers.items() if written[id] > self._baseline("user")[id]}
+        yield from self._describe_literal(is_open, "" if alone else "in a longer content, ")
+        proven = [one for one in earlier if one.id not in is_open and self._is_proven(one, texts)]
+        if proven:
+            yield INFO, f"a user can write control tokens in an earlier message: {self._describe(proven)}; {_CLOSED}"
         made = [one for one in made if one.id not in is_open or self._markers[one.id] not in one.contents[0]]
         proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
         if proven:
@@ -249,12 +254,12 @@ class InjectionSearch:
         found = f"{' and '.join(map(quote, first.written))} {become} {first.id} {quote(self._markers[first.id])}"
         return found + _describe_others(len({attempt.id for attempt in proven}) - 1, least)
 
-    def _describe_literal(self, is_open: Mapping[int, str]) -> Iterator[tuple[Severity, str]]:
+    def _describe_literal(self, is_open: Mapping[int, str], where: str) -> Iterator[tuple[Severity, str]]:
         """Describe the markers that are control tokens if a user writes them, and those that no encoding makes text."""
         if not is_open:
             return
         id, text = next(iter(is_open.items()))
-        found = f"{quote(text)} becomes {id} {quote(text)}{_describe_others(len(is_open) - 1)}"
+        found = f"{where}{quote(text)} becomes {id} {quote(text)}{_describe_others(len(is_open) - 1)}"
         when = "where the whole prompt is encoded with parse_special, as llama-server does"
         yield INFO, f"a user can write control tokens: {found} {when}; {_CLOSED}, or refuse contents with markers"
         always: dict[tuple[Severity, str], list[int]] = {}

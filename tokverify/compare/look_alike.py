@@ -11,13 +11,22 @@ from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, WARNING, Severity
 from tokverify.spec import AddedToken
 from tokverify.text.wording import quote
+from tokverify.texts.token_text import is_filler
 
 _ROLES = frozenset(["assistant", "developer", "function", "model", "system", "tool", "user"])
-_STRING = re.compile(r"""(['"])([^'"<>|\s]{3,20})\1""")
+_WORD = re.compile(r"[^\W\d_]{3,20}")
 _LETTERS = str.maketrans("асԁеһіјӏорԛѕуѵԝхαονρτυχı│ǀ∣¦▁", "acdehijlopqsyvwxaovptuxi||||_")
 """Letters of other scripts and signs -> what they look like, as far as compatibility forms do not say so."""
 _MARKS = ("Mn", "Me")
 _SHORTEST = 3
+_LONG = 9
+"""In letters; a shorter text between fewer signs than `_MANY_SIGNS` may be a word of its own."""
+_MANY_SIGNS = 4
+_MOST_LOST = 2
+_SIGNS = re.compile(r"([\W_]+)\w.*\w([\W_]+)", re.DOTALL)
+_TURN = re.compile("start|end|turn")
+_JOINING = frozenset("_-/")
+"""What makes a longer word, or another tag, of letters."""
 
 
 def fold(text: str) -> str:
@@ -75,33 +84,107 @@ def name_characters(text: str, expected: str = "") -> str:
 
 
 def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tuple[Severity, str]]:
-    """Find what looks like an added token or a role in a template, but is none."""
+    """Find what looks like an added token or a role in a template, or is one but for a few signs."""
     source = template.template
-    folded, places = [], []
-    for place, character in enumerate(source):
-        looks = _fold(character)
-        folded.append(looks)
-        places += [place] * len(looks)
-    text, known = "".join(folded), encoder.settings.ids
+    letters = _Letters(source)
     for token in encoder.settings.added_tokens:
-        wanted = fold(token.text)
-        start = text.find(wanted) if len(wanted) >= _SHORTEST and not wanted.isalnum() else -1
+        found = None if is_filler(token.text) else _find_near(letters, token.text, template.strong)
+        if found is None or source[found] in encoder.settings.ids:
+            continue
+        odd = name_characters(source[found], token.text)
+        because = f" because of {odd}" if odd else ""
+        line = source.count("\n", 0, found.start) + 1
+        meant = f"{token.id} {quote(token.text)}"
+        yield ERROR, f"{quote(source[found])} in line {line} looks like {meant}, but is none{because}"
+    for word in dict.fromkeys(_WORD.findall(source)):
+        if not word.isascii() and fold(word) in _ROLES:
+            yield ERROR, f"the role {quote(word)} looks like {quote(fold(word))}, but has {name_characters(word)}"
+
+
+class _Letters:
+    """The letters and digits of a template, folded, with their places."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._places: list[int] = []
+        letters: list[str] = []
+        for place, character in enumerate(source):
+            kept = _keep_letters(_fold(character))
+            letters.append(kept)
+            self._places += [place] * len(kept)
+        self._text = "".join(letters)
+
+    def find_all(self, letters: str) -> Iterator[tuple[int, int]]:
+        """Yield where a stretch with these letters starts and ends."""
+        start = self._text.find(letters)
         while start >= 0:
-            place = places[start]
-            found = source[place : places[start + len(wanted) - 1] + 1]
-            start = text.find(wanted, start + 1)
-            if found not in known and (not found.isascii() or found in template.strong):
-                line = source.count("\n", 0, place) + 1
-                odd = name_characters(found, token.text)
-                because = f" because of {odd}" if odd else ""
-                message = (
-                    f"{quote(found)} in line {line} looks like {token.id} {quote(token.text)}, but is none{because}"
-                )
-                yield ERROR, message
-                break
-    for found in dict.fromkeys(each[2] for each in _STRING.finditer(source)):
-        if not found.isascii() and fold(found) in _ROLES:
-            yield ERROR, f"the role {quote(found)} looks like {quote(fold(found))}, but has {name_characters(found)}"
+            yield self._places[start], self._places[start + len(letters) - 1] + 1
+            start = self._text.find(letters, start + 1)
+
+
+def _find_near(template: _Letters, text: str, strong: Sequence[str]) -> slice | None:
+    """Return the first place with the letters of a token between almost the same signs; None if there is none."""
+    letters, signs = letters_of(text), _SIGNS.fullmatch(text)
+    if signs is None or len(letters) < _SHORTEST or letters.isdigit():
+        return None
+    for start, end in template.find_all(letters):
+        found = _compare_signs(template.source, start, end, signs[1], signs[2])
+        if found is None or template.source[found[0]] == text:
+            continue
+        place, lost = found
+        near = template.source[place]
+        count = len(signs[1] + signs[2])
+        is_long = count >= _MANY_SIGNS or len(letters) >= _LONG
+        if not lost and fold(near) == fold(text) and "".join(near.split()) == near:
+            is_near = not near.isascii() or near in strong
+        elif lost <= 1:
+            is_near = is_long
+        else:
+            # Without two signs, it may be a tag of its own, such as `<think>` beside `<|think|>`.
+            is_rare = text not in template.source and _TURN.search(letters) is not None
+            is_near = lost == _MOST_LOST <= count // 2 and is_rare
+        if is_near:
+            return place
+    return None
+
+
+def _compare_signs(source: str, start: int, end: int, before: str, after: str) -> tuple[slice, int] | None:
+    """Return what surrounds letters and is most like these signs, and how many of them it lacks or has in addition.
+
+    None if the letters are a part of a longer word, or it is an end tag and the signs are those of a start tag.
+    """
+    previous, following = source[start - 1 : start], source[end : end + 1]
+    for beside, own in ((previous, before[-1]), (following, after[0])):
+        # What a format fills in can complete the marker.
+        if beside in {"{", "}"}:
+            return None
+        is_joining = {beside, own} & _JOINING
+        if beside.isalnum() or (is_joining and beside != own):
+            return None
+    starts = range(max(0, start - len(before) - 1), start + 1)
+    lost_before, length = min((_distance(before, fold(source[at:start])), start - at) for at in starts)
+    ends = range(end, end + len(after) + 2)
+    lost_after, stop = min((_distance(after, fold(source[end:at])), at) for at in ends)
+    return slice(start - length, stop), lost_before + lost_after
+
+
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text, folded."""
+    return _keep_letters(fold(text))
+
+
+def _keep_letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _distance(one: str, other: str) -> int:
+    """Count the characters to insert, delete or replace to make a text of the other (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for at, left in enumerate(one, 1):
+        previous, row = row, [at]
+        for to, right in enumerate(other, 1):
+            row.append(min(previous[to] + 1, row[-1] + 1, previous[to - 1] + (left != right)))
+    return row[-1]
 
 
 def find_invisible(encoder: Encoder, source: str) -> Iterator[tuple[Severity, str]]:
