@@ -50,6 +50,8 @@ def test_a_template_that_escapes_contents_is_closed():
             "m.content | replace('<|im_end|>', '') | replace('<|im_end|>', '')",
             '"<<<|im_end|>|im_end|>|im_end|>" becomes 258',
         ),
+        ("m.content | replace('<|', '') | replace('|>', '')", '"<<||im_end||>>" becomes 258'),
+        ("m.content | replace('<|', '') | replace('{', '<') | replace('}', '>')", '"{|im_end|}" becomes 258'),
         ("m.content.encode('ascii', 'ignore').decode()", '"<\xe9|im_end|>" becomes 258'),
         ("m.content.replace('\\u200b', '')", 'im_end|>" becomes 258'),
         ("m.content | lower", '"<|IM_END|>" becomes 258'),

@@ -42,8 +42,6 @@ _MAX_MARKERS = 4
 """How many markers are disguised; a template treats all alike."""
 _MAX_LITERAL_MARKERS = 64
 """How many markers are tried alone; the others are tried in one content, of which a template may cut off a part."""
-_MAX_ROUNDS = 4
-"""How often a template may remove the same text."""
 _MAX_LITERALS = 10
 _TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _CLOSED = "encode contents separately with parse_special off"
@@ -195,8 +193,7 @@ class InjectionSearch:
         for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
             removed = [*_REMOVED, *(before for before, after in replaced if not after), text]
             contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
-            rounds = min(replaced.count((text, "")), _MAX_ROUNDS)
-            contents += [text[:1] * count + text + text[1:] * count for count in range(2, rounds + 1)]
+            contents.append(_undo(text, replaced))
             contents += [text.replace(after, before) for before, after in replaced if after]
             contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
             contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
@@ -282,6 +279,15 @@ class InjectionSearch:
         is_same = any(token.text == text and not token.special for token in theirs.values())
         why = "its type is USER_DEFINED"
         return (WARNING, why) if id in self._turn_markers and not is_same else (INFO, why)
+
+
+def _undo(text: str, replaced: Sequence[tuple[str, str]]) -> str:
+    """Return a content of which replacements, one after the other, make a text."""
+    for before, after in reversed(replaced):
+        # What is removed is put into the middle of itself, and only the inner one is removed.
+        wrapped = before[:1] + before + before[1:]
+        text = text.replace(after, before) if after else text.replace(before, wrapped)
+    return text
 
 
 def _converse(shape: str, contents: Sequence[str]) -> Conversation:

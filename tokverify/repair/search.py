@@ -201,7 +201,10 @@ class _Search(Generic[_Goal]):
         if self._encoder is None or not shares_model(self._encoder, encoder.spec, encoder.settings):
             self._budget.spend_on_model(encoder.vocab_size)
         distances = self._distances(encoder)
-        if sum(distances) >= (before.distance if before else sum(self._distances(self._encoder))):
+        earlier, reached = (before.distance, before.reached) if before else (sum(self._distances(self._encoder)), 0)
+        # A few long texts may get much worse by what is right for nearly all others.
+        is_better = distances.count(0) - reached > len(distances) // BROKEN_WEIGHT
+        if sum(distances) >= earlier and not is_better:
             return None
         explained = {goal.name for goal, left in zip(self._sample, distances, strict=True) if not left}
         if explained and len(self._sample) < len(self._failing):
@@ -209,7 +212,9 @@ class _Search(Generic[_Goal]):
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
         limited = self._limited(encoder, explained)
         broken = self._broken(encoder, len(explained) + len(limited))
-        return None if broken is None else Trial(parts, encoder, frozenset(explained), limited, broken, sum(distances))
+        if broken is None:
+            return None
+        return Trial(parts, encoder, frozenset(explained), limited, broken, sum(distances), distances.count(0))
 
     def _limited(self, encoder: Encoder, explained: Collection[str]) -> frozenset[str]:
         """Return the names of the few cases that still fail, if limits of llama.cpp explain all of them."""
@@ -308,6 +313,8 @@ class Trial:
     """The names of the matching cases that fail with them."""
     distance: int
     """How much the results of the sample still differ from the expected ones."""
+    reached: int
+    """How many of them do not."""
 
     @property
     def change(self) -> TokenizerChange:

@@ -77,6 +77,13 @@ def test_a_file_with_the_same_tokenizer_is_still_another_file(certificate: Path,
     assert "what determines ids is the same" in " ".join(result.stdout.split())
 
 
+def test_a_file_with_the_same_header_is_still_another_file(certificate: Path, tmp_path: Path):
+    (tmp_path / "longer.gguf").write_bytes(Path(MODEL).read_bytes() + b"\0" * 32)
+    result = invoke("report", "verify", certificate, tmp_path / "longer.gguf")
+    assert result.exit_code == 1
+    assert "(sha256 differs; what determines ids is the same" in " ".join(result.stdout.split())
+
+
 def test_a_failing_run_is_certified_as_failed(tmp_path: Path):
     content = certify(tmp_path / "failed.json", BROKEN)
     assert content["predicate"]["result"] == "FAILED"

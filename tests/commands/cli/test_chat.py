@@ -36,6 +36,12 @@ TABLE = [
         ['257 "<|im_end|>" (line 2), 256', "1 warning"],
         [],
     ),
+    (
+        ["{tmp}/name.gguf", "--content", "{tmp}/forged.txt"],
+        2,
+        [],
+        ["the content was not checked, because no template of the model renders it: is the name"],
+    ),
     (["{tmp}/good.gguf", "--content", "{tmp}/absent.txt"], 2, [], ["absent.txt: cannot read the content"]),
     (
         ["{tmp}/good.gguf", "--content", "{tmp}/plain.txt", "--conversations", "{tmp}/own.yaml"],
@@ -58,6 +64,7 @@ TABLE = [
 def tmp(tmp_path_factory):
     directory = tmp_path_factory.mktemp("chat")
     write(directory / "good.gguf", TEMPLATE)
+    write(directory / "name.gguf", "chatml")
     write(directory / "none.gguf", None)
     write(directory / "hostile.gguf", HOSTILE)
     (directory / "own.yaml").write_text(OWN)

@@ -97,15 +97,16 @@ def test_user_defined_runs_of_spaces_are_a_limit_unless_they_have_other_scores(t
     assert_different(verify(replace(spec, scores=lost), path, texts))
 
 
-def test_the_space_that_a_unigram_model_adds_where_it_merges_spaces_is_a_limit_unless_a_score_is_wrong(tmp_path: Path):
+def test_spaces_that_a_unigram_model_without_a_prefix_cannot_merge_are_a_limit_unless_it_adds_a_space(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     # The library treats a user-defined `▁` like a piece, and llama.cpp would split texts at all spaces.
     spec = train(path, model_type="unigram", vocab_size=90, add_dummy_prefix=False, user_defined_symbols=["▁"])
     assert USER_DEFINED not in spec.types
+    assert spec.remove_extra_whitespaces is False
     texts = ("the boat", " the  boat ", "\tfish", "777", "   ")
     assert_limit(verify(spec, path, texts), "TL016")
-    # The library keeps it, and llama.cpp makes it a space, which it merges.
-    assert_limit(verify(spec, path, ("the▁▁boat", "the ▁boat")), "TL005", "TL016")
+    # llama.cpp then adds a space before each text.
+    assert_different(verify(replace(spec, remove_extra_whitespaces=True), path, texts))
     lost = [-99.0 if len(piece) > 1 else score for piece, score in zip(spec.tokens, spec.scores, strict=True)]
     assert_different(verify(replace(spec, scores=lost), path, texts))
 

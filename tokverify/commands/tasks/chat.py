@@ -60,8 +60,14 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
             f"{opened.file.location}: nothing to check: the model has no chat template, and no reference provides one;"
             " with -r, name a reference that has a template"
         )
+    report = try_templates(opened.encoder, tried, chat_reference, only_contents=content is not None)
+    if content is not None and not report.results:
+        raise TokverifyError(
+            f"{opened.file.location}: the content was not checked, because no template of the model renders it: "
+            f"{'; '.join(finding.message for finding in report.findings) or 'it has none'}"
+        )
     return replace(
-        try_templates(opened.encoder, tried, chat_reference, only_contents=content is not None),
+        report,
         actual=opened.description,
         expected=found.description if found else None,
         fail_on=fail_on,

@@ -233,11 +233,7 @@ def _judge_sizes(pair: Pair) -> _Judgment:
 
 def _judge_texts(pair: Pair, effect: str) -> _Judgment | None:
     """Judge a pair with the same tokens by the texts that get other ids; None if there is none."""
-    encoded = pair.encoded()
-    other = sum(one != another for one, another in encoded)
-    if not other:
+    ids = next(each for each in pair.report.consequences if each.level is Level.IDS)
+    if ids.outcome is not Outcome.BROKEN:
         return None
-    return (
-        Fit.LOSSY,
-        f"every id is the same token, but {other:,} of {plural(len(encoded), 'text')} get other ids: {effect}",
-    )
+    return Fit.LOSSY, f"every id is the same token, but {ids.reason}: {effect}"

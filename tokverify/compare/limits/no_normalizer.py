@@ -15,7 +15,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE, WHITE_SPACE, unescape_spa
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.huggingface.document import Document
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import Staged
 
 Normalize = Callable[[str], str]
@@ -53,7 +53,7 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
         if facts.spec is None:
             yield from (_counterfactual(name, normalize, is_guess=True) for name, normalize in FORMS.items())
         elif family.ranking is Ranking.SCORE and isinstance(facts.tokenizer, Staged):
-            yield from _of_sentencepiece(facts.spec, facts.tokenizer)
+            yield from _of_sentencepiece(facts.spec, normalize_like(facts.spec, facts.tokenizer))
         return
     # With byte-level BPE, nothing of a normalizer can be expressed.
     is_byte_level = family.is_bpe and not sides.settings.escape_whitespaces
@@ -74,22 +74,31 @@ def unify_spaces(normalize: Normalize) -> Normalize:
     return lambda text: WHITE_SPACE.sub(" ", normalize(text))
 
 
-def _of_sentencepiece(spec: TokenizerSpec, tokenizer: Staged) -> Iterator[Counterfactual]:
-    """Normalize texts as a sentencepiece model does, which llama.cpp's model `llama` does not."""
-    names = ["charsmap"] if spec.charsmap else []
-    names += ["removal of extra spaces"] if spec.remove_extra_whitespaces else []
+def normalize_like(spec: TokenizerSpec, tokenizer: Staged) -> Normalize:
+    """Return the normalizer of a sentencepiece model, without the space that it adds before a text."""
 
     def normalize(text: str) -> str:
         stretches = tokenizer.stages(text, parse_special=False).stretches or ()
         normalized = "".join(stretch.normalized for stretch in stretches)
         return unescape_spaces(normalized.removeprefix(ESCAPED_SPACE) if spec.add_space_prefix else normalized)
 
+    return normalize
+
+
+def _of_sentencepiece(spec: TokenizerSpec, normalize: Normalize) -> Iterator[Counterfactual]:
+    """Normalize texts as a sentencepiece model does, which llama.cpp's model `llama` does not."""
+    names = ["charsmap"] if spec.charsmap else []
+    names += ["removal of extra spaces"] if spec.remove_extra_whitespaces else []
+    # The library normalizes the whole text, in which it then finds user-defined pieces.
+    is_whole = any(ids_of_type(spec.types, TokenType.USER_DEFINED))
+
     def has_space(stretch: str, is_first: bool) -> bool:
         return is_first and bool(stretch and spec.add_space_prefix)
 
     if names:
         found = _counterfactual(f"the reference's {' and '.join(names)}", normalize)
-        yield replace(found, deviation=Deviation(normalizers=(normalize,), prefix=has_space))
+        how = Deviation(rewrite=normalize) if is_whole else Deviation(normalizers=(normalize,))
+        yield replace(found, deviation=replace(how, prefix=has_space))
 
 
 def _counterfactual(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
+from tokverify.compare.limits.no_normalizer import normalize_like
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.tokenizer import Staged
 
 _ALWAYS, _FIRST = "always", "first"
 
@@ -23,7 +25,8 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         If a file says `add_space_prefix`, it adds a space before the text and after each added token in it, also where
         there is one already. The pre-tokenizer `Metaspace` adds none before another space and, with `prepend_scheme`
         `first`, none after an added token. For byte-level BPE, llama.cpp never adds one, whereas `ByteLevel` does with
-        `add_prefix_space`; and its unigram model always does if it also merges spaces.
+        `add_prefix_space`. Its unigram model always does if it also merges spaces, so that a file for a model
+        that adds none must leave them unmerged, although the model merges them.
 
     Which models:
         Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; unigram
@@ -31,10 +34,11 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
 
     How to live with it:
         Only texts that begin with a space, and texts after an added token, are affected: a prompt has one more space
-        after each marker. With byte-level BPE, all texts are affected: write the space yourself.
+        after each marker. With byte-level BPE, all texts are affected: write the space yourself. For a unigram model
+        that merges spaces, write single ones, and none around a text.
 
     What it does not explain:
-        A file that adds a space where the reference never does, or none where it does.
+        A file that adds a space where the reference never does, also because it merges spaces, or none where it does.
     """
     document, settings = sides.facts.document, sides.settings
     if document and settings.family.is_bpe and any(stage.get("add_prefix_space") for stage in document.pre_tokenizer):
@@ -48,13 +52,15 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM
     declared = sides.facts.spec
     if is_unigram and document is None and declared and not declared.add_space_prefix and not settings.add_space_prefix:
-        if settings.remove_extra_whitespaces:
-            yield Counterfactual(
-                reason="llama.cpp's unigram model adds a space before a text if it merges spaces, declared or not",
-                sentence="adding no space before a text",
-                deviation=Deviation(prefix=lambda *_: False),
-                applies=lambda _: True,
-            )
+        if not settings.remove_extra_whitespaces and isinstance(sides.facts.tokenizer, Staged):
+            normalize = normalize_like(declared, sides.facts.tokenizer)
+            if normalize("a  b") == "a b":
+                yield Counterfactual(
+                    reason="llama.cpp's unigram model cannot merge spaces without adding one before each text",
+                    sentence="merging spaces, and removing those around a text",
+                    deviation=Deviation(rewrite=normalize, ignore_charsmap=True),
+                    applies=lambda target: normalize(target.text) != target.text,
+                )
         return
     if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
         return

@@ -71,7 +71,7 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
         add_bos=_flag(config, "add_bos_token"),
         add_eos=_flag(config, "add_eos_token"),
         add_space_prefix=message.normalizer_spec.add_dummy_prefix,
-        remove_extra_whitespaces=message.normalizer_spec.remove_extra_whitespaces,
+        remove_extra_whitespaces=_merges_spaces(message),
         charsmap=message.normalizer_spec.precompiled_charsmap or None,
         **template_fields(path),
     )
@@ -203,6 +203,14 @@ def _special_ids(
     # The library finds the unknown token by its type only.
     unknown = ids_of_type(types, TokenType.UNKNOWN)
     return {**roles, "unk": unknown[0]} if unknown else roles
+
+
+def _merges_spaces(message: Message) -> bool:
+    # subtle: llama.cpp's unigram model adds a space before each text if it merges spaces, whatever a file says. Without
+    # it, only texts with several spaces, or with some around them, are wrong.
+    is_unigram = GGUF_MODELS[message.trainer_spec.model_type] == "t5"
+    normalizer = message.normalizer_spec
+    return normalizer.remove_extra_whitespaces and (normalizer.add_dummy_prefix or not is_unigram)
 
 
 def _flag(config: Mapping[str, Any], name: str) -> bool | None:
