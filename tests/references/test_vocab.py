@@ -163,6 +163,22 @@ CLASSES = {
 }
 
 
+def test_without_a_class_the_model_type_names_it(bpe):
+    transformers = pytest.importorskip("transformers")
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        (bpe / name).unlink(missing_ok=True)
+    vocabulary = json.loads((bpe / "vocab.json").read_text())
+    tokens = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+    vocabulary |= {text: len(vocabulary) + at for at, text in enumerate(tokens)}
+    (bpe / "vocab.json").write_text(json.dumps(vocabulary))
+    (bpe / "config.json").write_text('{"model_type": "roberta"}')
+    found = open_reference(bpe)
+    theirs = transformers.AutoTokenizer.from_pretrained(bpe)
+    for text in (*TEXTS, "a</s>b<mask>"):
+        assert encode(found.tokenizer, text, add_special=True) == theirs.encode(text)
+    assert found.caveat == ""
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes_of_byte_level_bpe_split_and_surround_texts_as_in_transformers(bpe, name):
     transformers = pytest.importorskip("transformers")

@@ -9,7 +9,7 @@ from pathlib import Path
 from tokverify.references.huggingface import from_json
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, special_texts
-from tokverify.sources.huggingface.vocabulary_files import build_document, caveat_of
+from tokverify.sources.huggingface.vocabulary_files import build_document, caveat_of, knows_special_tokens
 
 _NO_SPECIAL = "nothing next to the files, such as a tokenizer_config.json, says which tokens are special"
 
@@ -31,6 +31,6 @@ def load(place: os.PathLike[str]) -> FoundReference:
         is_file=True,
         path=path,
     )
-    has_special = bool(special) or path.name == "vocab.txt"
+    has_special = bool(special) or knows_special_tokens(path)
     caveats = [caveat_of(path), "" if has_special else _NO_SPECIAL]
     return replace(found, path=path, caveat="; ".join(filter(None, caveats)))

@@ -66,8 +66,11 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
             yield _in_normalized_text(sides, found, document)
     if differing:
         count = plural(len(differing), "added token")
+        is_stripped = all(sides.added[id].lstrip or sides.added[id].rstrip for id in differing)
+        ignores = f"llama.cpp ignores lstrip, rstrip or single_word of {count}"
+        strips_by_name = f"llama.cpp strips spaces around {count}, because general.name names a model such as Phi-3"
         yield Counterfactual(
-            reason=f"llama.cpp ignores lstrip, rstrip or single_word of {count}",
+            reason=strips_by_name if is_stripped else ignores,
             sentence=f"stripping spaces around {count} as the reference's lstrip and rstrip specify",
             deviation=Deviation(flags=flags),
             applies=contains_token(sides, differing),

@@ -8,7 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
-from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.normalizer import ESCAPED_SPACE, WHITE_SPACE
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.text.wording import plural
@@ -46,5 +46,6 @@ def unsplit_spaces(sides: Sides) -> Iterator[Counterfactual]:
             reason=f"llama.cpp does not split texts at spaces, and so uses {count} with a space inside",
             sentence=f"not using {count} with a space inside, as {sides.facts.name} splits there",
             deviation=Deviation(usable=dict.fromkeys(unmatched, False)),
-            applies=lambda target: " " in target.text,
+            # A charsmap makes spaces of other characters.
+            applies=lambda target: not target.text.isascii() or WHITE_SPACE.search(target.text) is not None,
         )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import (
     added_tokens,
+    model_type,
     read_config,
     read_extra_tokens,
     read_special_tokens_map,
@@ -40,13 +41,39 @@ _ASSUMED = {
     "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",
     "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
 }
-_DEFAULTS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+_OF_MODEL = {
+    "bart": "BartTokenizer",
+    "bert": "BertTokenizer",
+    "codegen": "CodeGenTokenizer",
+    "distilbert": "DistilBertTokenizer",
+    "electra": "ElectraTokenizer",
+    "gpt2": "GPT2Tokenizer",
+    "led": "LEDTokenizer",
+    "longformer": "LongformerTokenizer",
+    "mobilebert": "MobileBertTokenizer",
+    "opt": "GPT2Tokenizer",
+    "qwen2": "Qwen2Tokenizer",
+    "qwen3": "Qwen2Tokenizer",
+    "roberta": "RobertaTokenizer",
+}
+"""`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
+_BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
+_ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
-    return "" if tokenizer_class(read_config(path)) else _ASSUMED[path.name]
+    return "" if _class_of(path) else _ASSUMED[path.name]
+
+
+def knows_special_tokens(path: Path) -> bool:
+    """Whether the special tokens of a vocabulary are known without a file beside it that names them."""
+    return path.name == "vocab.txt" or _class_of(path) in _ROBERTA
+
+
+def _class_of(path: Path) -> str:
+    return tokenizer_class(read_config(path)) or _OF_MODEL.get(model_type(path), "")
 
 
 def build_document(path: Path) -> bytes:
@@ -57,22 +84,21 @@ def build_document(path: Path) -> bytes:
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
     config = {**read_special_tokens_map(path), **read_config(path)}
-    name = tokenizer_class(config)
+    name = _class_of(path)
     if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
             "name its tokenizer.json"
         )
-    make = _make_wordpiece if path.name == "vocab.txt" else _make_bpe
     with raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True):
-        tokenizer = make(path, config)
-    _add_tokens(tokenizer, path, config)
+        tokenizer = _make_wordpiece(path, config) if path.name == "vocab.txt" else _make_bpe(path, config, name)
+    _add_tokens(tokenizer, path, config, name)
     if path.name == "vocab.json":
-        _add_around(tokenizer, config)
+        _add_around(tokenizer, config, name)
     return tokenizer.to_str().encode()
 
 
-def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
+def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = _read_vocabulary(path)
@@ -85,7 +111,7 @@ def _make_bpe(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     ]
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     has_prefix = config.get("add_prefix_space") is True
-    if tokenizer_class(config) == "Qwen2Tokenizer":
+    if name == "Qwen2Tokenizer":
         tokenizer.normalizer = normalizers.NFC()
         split = pre_tokenizers.Split(Regex(ORIGINALS["qwen2"]), "isolated")
         byte_level = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix, use_regex=False)
@@ -119,9 +145,9 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     return tokenizer
 
 
-def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> None:
+def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], name: str) -> None:
     """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
-    special = _special_entries(path, config)
+    special = _special_entries(path, config, name)
     extra = {id: {"content": text, "special": text in special} for text, id in read_extra_tokens(path).items()}
     declared = {**extra, **added_tokens(path)}
     for id, entry in sorted(declared.items()):
@@ -138,12 +164,13 @@ def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> 
     tokenizer.add_special_tokens([_to_added_token(entry) for text, entry in known.items() if text not in texts])
 
 
-def _special_entries(path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Map the texts of the tokens that are special because they have a role to what the files say of them."""
+def _special_entries(path: Path, config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Map the texts of the tokens that are special because they have a role to what is known of them."""
     listed = config.get("additional_special_tokens")
     entries = [value for key, value in config.items() if key.endswith("_token")]
     entries += listed if isinstance(listed, list) else []
-    entries += _DEFAULTS if path.name == "vocab.txt" else ()
+    entries += _BERT_TOKENS if path.name == "vocab.txt" else ()
+    entries += _ROBERTA_TOKENS if name in _ROBERTA else ()
     return {text: entry for entry in reversed(entries) if (text := token_text(entry))}
 
 
@@ -156,11 +183,11 @@ def _to_added_token(entry: object) -> AddedToken:
     return AddedToken(token_text(entry) or "", **flags)
 
 
-def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
+def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any], name: str) -> None:
     """Let byte-level BPE add the tokens around a text that its class or the configuration names."""
     from tokenizers import processors
 
-    if tokenizer_class(config) in _ROBERTA:
+    if name in _ROBERTA:
         before, after = token_text(config.get("cls_token")) or "<s>", token_text(config.get("sep_token")) or "</s>"
     else:
         before, after = (
