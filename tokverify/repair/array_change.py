@@ -142,6 +142,9 @@ def _kept_flags(evidence: Evidence, settings: Settings, special_ids: Mapping[str
     if evidence.spec.add_space_prefix is None and evidence.facts.is_contradicted(SPACE_PREFIX):
         kept["add_space_prefix"] = settings.add_space_prefix
     expected = evidence.facts.tokenizer
+    if settings.add_eos and evidence.spec.add_eos is None:
+        # Only the wrong model adds it by default.
+        return kept
     added = {role for role in ("bos", "eos") if getattr(settings, f"add_{role}")}
     # A model without BOS must not add it: llama.cpp would abort.
     if (expected is None or not expected.adds_special) and added <= special_ids.keys():

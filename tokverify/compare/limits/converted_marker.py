@@ -8,7 +8,6 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
-from tokverify.engine.special_text import is_converted_control
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType
@@ -41,21 +40,14 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
     reference = sides.reference_matching
     if reference is None:
         return
-    # What a tokenizer_config.json calls special is converted as such, even if a sentencepiece model does not.
-    contradicted = sides.facts.contradicted_tokens
-    found = {
-        id: False
-        for id, token in sides.added.items()
-        if token.special and sides.declared_matching(id) and reference(id) is False
-        if is_converted_control(token.text) or id in contradicted
-    }
+    found = sides.converted_markers
     if found:
         names = name_tokens(sides, found)
         contains = contains_token(sides, found)
         yield Counterfactual(
             reason=f"llama.cpp's converter makes control tokens of {names}",
             sentence=f"matching {names} even where control tokens are not parsed, as {sides.facts.name} does",
-            deviation=Deviation(specials=found),
+            deviation=Deviation(specials=dict.fromkeys(found, False)),
             applies=lambda target: not target.parse_special and contains(target),
         )
     unknown = sides.settings.special_ids.get("unk")

@@ -93,7 +93,8 @@ def _of_sentencepiece(spec: TokenizerSpec, normalize: Normalize) -> Iterator[Cou
     is_whole = any(ids_of_type(spec.types, TokenType.USER_DEFINED))
 
     def has_space(stretch: str, is_first: bool) -> bool:
-        return is_first and bool(stretch and spec.add_space_prefix)
+        # The library also adds one before a user-defined piece that begins the text.
+        return is_first and bool((stretch or is_whole) and spec.add_space_prefix)
 
     if names:
         found = _counterfactual(f"the reference's {' and '.join(names)}", normalize)

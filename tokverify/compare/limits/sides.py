@@ -15,6 +15,7 @@ from tokverify.engine.family import Settings
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
+from tokverify.engine.special_text import is_converted_control
 from tokverify.sources.huggingface.stage import normalizer_of
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.tiktoken.reader import count_unmerged
@@ -72,6 +73,19 @@ class Sides:
         types = self.spec.types
         return matching_of_type(types[id]) if types is not None and id < len(types) else None
 
+    @cached_property
+    def converted_markers(self) -> set[int]:
+        """The tokens that llama.cpp's converter makes control tokens, although the reference always matches them."""
+        reference = self.reference_matching
+        # What a tokenizer_config.json calls special is converted as such, even if a sentencepiece model does not.
+        contradicted = self.facts.contradicted_tokens
+        return {
+            id
+            for id, token in self.added.items()
+            if token.special and self.declared_matching(id) and reference is not None and reference(id) is False
+            if is_converted_control(token.text) or id in contradicted
+        }
+
     @property
     def always_matched(self) -> list[int]:
         """The tokens that are matched in every text as the file declares them; none unless the reference does the same.
@@ -82,8 +96,9 @@ class Sides:
         declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
         # Those that only the files beside the reference declare are matched before it sees a text.
         own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
-        ours = [id for id, token in own.items() if not token.special or id in declared]
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
+        converted = self.converted_markers
+        ours = [id for id, token in own.items() if not token.special or id in declared or id in converted]
         return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []
 
     @cached_property

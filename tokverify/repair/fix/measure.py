@@ -388,10 +388,15 @@ class Measuring:
 
     @cached_property
     def _shared_errors(self) -> frozenset[tuple[str, str]]:
-        """The errors that the reference has as well, if it declares everything as a GGUF file does."""
-        if self.token_list.settings is None or self._facts.spec is None:
+        """The errors that the reference has as well, as far as it declares what they are about."""
+        if self._facts.spec is None:
             return frozenset()
-        return frozenset((error.code, error.message) for error in self._errors(self._facts.spec))
+        declares, is_complete = self.token_list.declares, self.token_list.settings is not None
+        return frozenset(
+            (error.code, error.message)
+            for error in self._errors(self._facts.spec)
+            if is_complete or (error.keys and all(map(declares, error.keys)))
+        )
 
     def _errors(self, spec: TokenizerSpec) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
