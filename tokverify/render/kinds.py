@@ -2,7 +2,7 @@
 
 Every kind is written in every format. What differs between kinds is a `Document` for people and a list of issues for
 CI systems; a few kinds have a page or JUnit suites of their own. All of this is imported when it is used, so that the
-command line starts quickly.
+command line starts quickly: templates alone take a tenth of a second.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokverify.render.options import RenderOptions
@@ -17,8 +18,6 @@ from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.render.document import Document
-    from tokverify.render.issue import CiReport
-    from tokverify.report.run import Report
 
 Format: TypeAlias = Callable[[Any, RenderOptions], str]
 """Writes a report in one format."""
@@ -36,151 +35,45 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
 }
 """Suffix of a file name -> the formats that such a file can hold, the one that it holds by default first."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What the formats need to know about a kind of report."""
-
-    describe: Callable[[Any, RenderOptions], Document]
-    to_ci_report: Callable[[Any], CiReport]
-    page: Callable[[Any], str] | None = None
-    """Writes a page that shows more than the document."""
-    junit: Callable[[Any], str] | None = None
-    """Writes suites with more tests than one for each issue."""
-
-
-def _run() -> _Kind:
-    from tokverify.render.run import describe, issue
-
-    return _Kind(describe.describe, issue.to_ci_report, _run_page, _run_junit)
-
-
-def _run_page(report: Report) -> str:
-    # Templates take a tenth of a second to import, and most runs write no page.
-    from tokverify.render.run.html import render
-
-    return render(report)
-
-
-def _run_junit(report: Report) -> str:
-    from tokverify.render.run.junit import render
-
-    return render(report)
-
-
-def _check() -> _Kind:
-    from tokverify.render import check
-
-    return _Kind(check.describe, check.to_ci_report, junit=check.render)
-
-
-def _chat() -> _Kind:
-    from tokverify.render import chat
-
-    return _Kind(chat.describe, chat.to_ci_report, junit=chat.render)
-
-
-def _fuzz() -> _Kind:
-    from tokverify.render import fuzz
-
-    return _Kind(fuzz.describe, fuzz.to_ci_report)
-
-
-def _diff() -> _Kind:
-    from tokverify.render import diff
-
-    return _Kind(diff.describe, diff.to_ci_report)
-
-
-def _audit() -> _Kind:
-    from tokverify.render import audit
-
-    return _Kind(audit.describe, audit.to_ci_report)
-
-
-def _stats() -> _Kind:
-    from tokverify.render import stats
-
-    return _Kind(stats.describe, stats.to_ci_report)
-
-
-def _stream() -> _Kind:
-    from tokverify.render import stream
-
-    return _Kind(stream.describe, stream.to_ci_report)
-
-
-def _canonical() -> _Kind:
-    from tokverify.render import canonical
-
-    return _Kind(canonical.describe, canonical.to_ci_report)
-
-
-def _corpus() -> _Kind:
-    from tokverify.render import corpus
-
-    return _Kind(corpus.describe, corpus.to_ci_report)
-
-
-def _fix() -> _Kind:
-    from tokverify.render import fix
-
-    return _Kind(fix.describe, fix.to_ci_report)
-
-
-def _convert() -> _Kind:
-    from tokverify.render import convert
-
-    return _Kind(convert.describe, convert.to_ci_report)
-
-
-def _learn() -> _Kind:
-    from tokverify.render import learn
-
-    return _Kind(learn.describe, learn.to_ci_report)
-
-
-def _versions() -> _Kind:
-    from tokverify.render import versions
-
-    return _Kind(versions.describe, versions.to_ci_report)
-
-
-def _report_diff() -> _Kind:
-    from tokverify.render import report_diff
-
-    return _Kind(report_diff.describe, report_diff.to_ci_report)
-
-
-_KINDS: Mapping[str, Callable[[], _Kind]] = {
-    "run": _run,
-    "check": _check,
-    "fuzz": _fuzz,
-    "diff": _diff,
-    "audit": _audit,
-    "chat": _chat,
-    "stats": _stats,
-    "stream": _stream,
-    "canonical": _canonical,
-    "corpus": _corpus,
-    "fix": _fix,
-    "convert": _convert,
-    "learn": _learn,
-    "versions": _versions,
-    "report diff": _report_diff,
+_MODULES: Mapping[str, str] = {
+    "run": "run.describe",
+    "check": "check",
+    "fuzz": "fuzz",
+    "diff": "diff",
+    "audit": "audit",
+    "chat": "chat",
+    "stats": "stats",
+    "stream": "stream",
+    "canonical": "canonical",
+    "corpus": "corpus",
+    "fix": "fix",
+    "convert": "convert",
+    "learn": "learn",
+    "versions": "versions",
+    "report diff": "report_diff",
 }
-"""Name of a kind -> a function that imports what writes it."""
+"""Name of a kind -> the module whose `describe` returns its `Document`."""
+
+_ISSUES: Mapping[str, str] = {**_MODULES, "run": "run.issue"}
+"""Name of a kind -> the module whose `to_ci_report` returns its issues."""
+
+_SUITES: Mapping[str, str] = {"run": "run.junit", "check": "check", "chat": "chat"}
+"""Name of a kind -> the module whose `render` writes suites with more tests than one for each issue, if any does."""
+
+
+def _call(module: str, function: str, *arguments: Any) -> Any:  # noqa: ANN401 - those of any function
+    """Call a function of a module in this package, which is imported when it is used."""
+    return getattr(import_module(f"tokverify.render.{module}"), function)(*arguments)
 
 
 def describe(kind: str, report: object, options: RenderOptions) -> Document:
     """Describe a report of a kind for people."""
-    return _KINDS[kind]().describe(report, options)
+    document: Document = _call(_MODULES[kind], "describe", report, options)
+    return document
 
 
 def _write_table(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_table import draw_table
-
-    return draw_table(describe(kind, report, options), options)
+    return str(_call("draw_table", "draw_table", describe(kind, report, options), options))
 
 
 def _write_json(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
@@ -190,46 +83,27 @@ def _write_json(kind: str, report: object, options: RenderOptions) -> str:  # no
 
 
 def _write_markdown(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_markdown import draw_markdown
-
-    return draw_markdown(describe(kind, report, options), options)
+    return str(_call("draw_markdown", "draw_markdown", describe(kind, report, options), options))
 
 
 def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     """Write a page; it folds what few people read, so it leaves out nothing."""
-    from tokverify.render.draw_html import draw_html
-
-    found = _KINDS[kind]()
-    return found.page(report) if found.page else draw_html(found.describe(report, RenderOptions(verbose=True)))
+    if kind == "run":
+        return str(_call("run.html", "render", report))
+    return str(_call("draw_html", "draw_html", describe(kind, report, RenderOptions(verbose=True))))
 
 
 def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
-    from tokverify.render.draw_junit import draw_junit
-
-    found = _KINDS[kind]()
-    return found.junit(report) if found.junit else draw_junit(kind, found.to_ci_report(report))
-
-
-def _write_github(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_issues import draw_github
-    from tokverify.render.issue import place_issues
-
-    return draw_github(place_issues(_KINDS[kind]().to_ci_report(report), options.root, ""))
+    if kind in _SUITES:
+        return str(_call(_SUITES[kind], "render", report))
+    return str(_call("draw_junit", "draw_junit", kind, _call(_ISSUES[kind], "to_ci_report", report)))
 
 
-# GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
-def _write_gitlab(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_issues import draw_gitlab
-    from tokverify.render.issue import place_issues
-
-    return draw_gitlab(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
-
-
-def _write_sarif(kind: str, report: object, options: RenderOptions) -> str:
-    from tokverify.render.draw_issues import draw_sarif
-    from tokverify.render.issue import place_issues
-
-    return draw_sarif(place_issues(_KINDS[kind]().to_ci_report(report), options.root, options.stand_in))
+def _write_issues(format: str, kind: str, report: object, options: RenderOptions) -> str:
+    # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
+    stand_in = "" if format == "github" else options.stand_in
+    placed = _call("issue", "place_issues", _call(_ISSUES[kind], "to_ci_report", report), options.root, stand_in)
+    return str(_call("draw_issues", f"draw_{format}", placed))
 
 
 _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
@@ -238,14 +112,12 @@ _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
     "markdown": _write_markdown,
     "html": _write_html,
     "junit": _write_junit,
-    "github": _write_github,
-    "gitlab": _write_gitlab,
-    "sarif": _write_sarif,
+    **{format: partial(_write_issues, format) for format in CI_FORMATS},
 }
 """Name of a format -> the function that writes a report of a kind in it."""
 
 FORMATS: Mapping[str, Mapping[str, Format]] = {
-    kind: {name: partial(write, kind) for name, write in _WRITERS.items()} for kind in _KINDS
+    kind: {name: partial(write, kind) for name, write in _WRITERS.items()} for kind in _MODULES
 }
 """Kind of a report -> name of a format -> the function that writes a report in it."""
 
