@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, zip_longest
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from rich.console import JustifyMethod
 from rich.text import Text
 
 from tokverify.render.column import Columns
@@ -17,9 +17,6 @@ from tokverify.report.difference import NO_TOKEN, Block, Difference
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
-
-if TYPE_CHECKING:
-    from rich.console import JustifyMethod
 
 _CONTEXT = 2
 _MIN_REPEATS = 4

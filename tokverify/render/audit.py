@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import (
     Block,
@@ -13,7 +12,7 @@ from tokverify.render.document import (
     Details,
     Document,
     Fields,
-    Inline,
+    Line,
     Only,
     Paragraph,
     Section,
@@ -25,15 +24,13 @@ from tokverify.render.document import (
     with_code,
 )
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue
+from tokverify.render.options import RenderOptions
 from tokverify.render.severity import NOUNS, SEVERITY_STYLES
 from tokverify.report.audit import AuditReport, RuleManual, WaivedFinding, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import Repair, command_line
 from tokverify.report.finding import Finding, Severity
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {0: "Passed", 1: "Failed"}
 _MAX_RANGES = 12
@@ -90,7 +87,7 @@ def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Sectio
         yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
 
 
-def _describe_sides(report: AuditReport) -> Iterator[tuple[str, Inline]]:
+def _describe_sides(report: AuditReport) -> Iterator[Line]:
     yield "model", message(report.source, Style.STRONG)
     if report.fingerprint:
         yield "", Span(f"fingerprint {report.fingerprint}", Style.DIM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import alignment_lines, headline
 from tokverify.render.document import (
@@ -20,6 +19,7 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.junit import properties_of
 from tokverify.render.run.sections import sides_section
@@ -27,9 +27,6 @@ from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCou
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Canonical", "all sequences are the encoding of their own text"),

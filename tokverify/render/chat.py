@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
@@ -19,6 +19,7 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Line,
     Only,
     Paragraph,
     Section,
@@ -29,6 +30,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
+from tokverify.render.options import RenderOptions
 from tokverify.render.severity import NOUNS, SEVERITY_STYLES
 from tokverify.report.chat import (
     CHAT_KINDS,
@@ -48,16 +50,9 @@ from tokverify.report.chat import (
     repair_of,
 )
 from tokverify.report.finding import Severity
+from tokverify.report.run import Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
-    from tokverify.render.options import RenderOptions
-    from tokverify.report.run import Side
-
-    _Line = tuple[str, Inline]
 
 _LINE_STYLES = {ACTUAL: Style.ACTUAL, EXPECTED: Style.EXPECTED}
 _OUTCOMES = {
@@ -106,7 +101,7 @@ def _describe_sections(report: ChatReport, options: RenderOptions) -> Iterator[S
     yield from _describe_texts_for_markdown(report, verbose=options.verbose)
 
 
-def _describe_sides(report: ChatReport) -> Iterator[_Line]:
+def _describe_sides(report: ChatReport) -> Iterator[Line]:
     yield from _describe_side("model", report.actual)
     if report.expected:
         yield from _describe_side("reference", report.expected)
@@ -118,7 +113,7 @@ def _describe_sides(report: ChatReport) -> Iterator[_Line]:
         yield "templates", "none"
 
 
-def _describe_side(role: str, side: Side) -> Iterator[_Line]:
+def _describe_side(role: str, side: Side) -> Iterator[Line]:
     yield role, code(side.source, Style.STRONG)
     if side.caveat:
         yield "", message(f"caveat: {side.caveat}", Style.CAVEAT)
@@ -129,7 +124,7 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         Span(f"{finding.severity.name} ", SEVERITY_STYLES[finding.severity]),
         message(finding.kind, Style.STRONG),
     ]
-    lines: list[_Line] = [("template", message(finding.template))] if several else []
+    lines: list[Line] = [("template", message(finding.template))] if several else []
     lines.append(("found", message(finding.message)))
     if finding.conversations:
         count = plural(len(finding.conversations), "conversation")
@@ -137,7 +132,7 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
     about = CHAT_KINDS[finding.kind]
     if finding.severity > Severity.INFO:
         lines.append(("repair", message(repair_of(finding, report))))
-    hint: list[_Line] = (
+    hint: list[Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in _WITH_TEXTS and not verbose else []
     )
     return Section(
@@ -171,7 +166,7 @@ def _describe_title(result: RenderedConversation, report: ChatReport) -> list[Sp
 
 def _describe_result(result: RenderedConversation, report: ChatReport, width: int) -> Iterator[Block]:
     note = _conversation_of(result, report).note
-    lines: list[_Line] = [("catches", message(note))] if note else []
+    lines: list[Line] = [("catches", message(note))] if note else []
     if result.text_difference and result.expected:
         counts = [("tokens", _describe_counts(result))] if result.actual_ids is not None else []
         yield Fields([*lines, *counts])
@@ -192,7 +187,7 @@ def _describe_counts(result: RenderedConversation) -> str:
     return ", ".join(f"{len(ids):,} in {role}" for role, ids in counts.items() if ids is not None)
 
 
-def _describe_rendering(side: str, rendering: Rendering, ids: tuple[int, ...] | None, refusal: str) -> Iterator[_Line]:
+def _describe_rendering(side: str, rendering: Rendering, ids: tuple[int, ...] | None, refusal: str) -> Iterator[Line]:
     if rendering.text is None:
         yield side, message(rendering.error, Style.CAVEAT)
         return
@@ -254,7 +249,7 @@ def _fold_away(result: RenderedConversation, report: ChatReport, *, verbose: boo
 def _describe_for_page(result: RenderedConversation, report: ChatReport) -> Details:
     """Show a conversation, what was found in it, and what both sides write."""
     conversation = _conversation_of(result, report)
-    lines: list[_Line] = [("catches", message(conversation.note))] if conversation.note else []
+    lines: list[Line] = [("catches", message(conversation.note))] if conversation.note else []
     for role, text in message_texts(conversation.messages):
         lines.append((visible_message(role), Span(shortened(text), is_code=True)))
     if result.actual_ids is not None or result.expected_ids is not None:

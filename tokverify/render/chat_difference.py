@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
+from tokverify.report.chat import TextDifference
 from tokverify.text.sequence import split_lines
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.chat import TextDifference
-
 
 ACTUAL, EXPECTED, BOTH = "-", "+", "="
 _CONTEXT = 2

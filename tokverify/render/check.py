@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from tokverify.render.audit import WITHOUT_REFERENCE
 from tokverify.render.audit import describe as describe_audit
@@ -34,6 +34,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.draw_junit import document, not_passed, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.describe import describe as describe_run
 from tokverify.render.run.issue import to_ci_report as run_issues
 from tokverify.render.run.junit import suites_of as run_suites
@@ -43,11 +44,6 @@ from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_cod
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Passed", "everything that was checked agrees or is accepted"),

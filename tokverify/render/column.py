@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 
 GAP = 2
 _HEADING_STYLE = "bold"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import (
     Bullets,
     Document,
     Fields,
-    Inline,
+    Line,
     Paragraph,
     Section,
     Style,
@@ -19,6 +18,7 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.issue import case_issue
 from tokverify.render.run.sections import limit_sections, vocabulary_sections
@@ -26,11 +26,6 @@ from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_
 from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import overrides_title, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-
-    _Line = tuple[str, Inline]
 
 _KINDS = {
     "gguf": "GGUF",
@@ -98,13 +93,13 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
         yield Section([Paragraph(message("WARNING: check the special tokens", Style.CAVEAT)), Bullets(warnings)])
 
 
-def _describe_files(conversion: Conversion) -> Iterator[_Line]:
+def _describe_files(conversion: Conversion) -> Iterator[Line]:
     for role, path, kind in zip(("from", "to"), (conversion.source, conversion.target), conversion.kinds, strict=True):
         yield role, code(f"{path} ({_KINDS[kind]})", Style.STRONG)
     yield "tokenizer", message(f"GGUF model {conversion.model}, {plural(conversion.size, 'token')}")
 
 
-def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Iterator[_Line]:
+def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Iterator[Line]:
     yield "pre-tokenizer", message(choice.name, Style.STRONG)
     probes = plural(len(choice.texts), "probe")
     yield "", message(f"it splits {probes} like the source, into {choice.pre_tokens:,} pre-tokens")
@@ -133,7 +128,7 @@ def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[
         yield Section([Fields(lines)])
 
 
-def _list_left_out(names: Sequence[str], causes: int, *, verbose: bool) -> Iterator[_Line]:
+def _list_left_out(names: Sequence[str], causes: int, *, verbose: bool) -> Iterator[Line]:
     """Name what is not drawn: failing cases, and the number of causes."""
     if names:
         listed = names if verbose or len(names) <= _NAMED + 1 else names[:_NAMED]

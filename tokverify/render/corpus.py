@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +13,7 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Line,
     Only,
     Section,
     Style,
@@ -22,6 +22,7 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
 from tokverify.render.run.junit import properties_of
@@ -40,9 +41,6 @@ from tokverify.report.corpus import (
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, percentage, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: (
@@ -102,7 +100,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
         yield Section([Only("table", [notes])])
 
 
-def _count_lines(verified: CorpusReport) -> Iterator[tuple[str, Inline]]:
+def _count_lines(verified: CorpusReport) -> Iterator[Line]:
     yield "compared", f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}"
     yield "tokens", f"{verified.actual_tokens:,} in actual, {verified.expected_tokens:,} in expected"
     for index, (name, share) in enumerate(_list_coverage(verified)):
@@ -157,7 +155,7 @@ def _count(count: int) -> Inline:
     return message(f"{count:,}", Style.ACTUAL) if count else message("-", Style.DIM)
 
 
-def _example_lines(example: CorpusExample) -> Iterator[tuple[str, Inline]]:
+def _example_lines(example: CorpusExample) -> Iterator[Line]:
     verb = "shrunk from" if example.shrunk else "found in"
     yield "document", message(f"{verb} {example.place}")
     if example.judgment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from tokverify.render.document import (
     Block,
@@ -16,6 +16,7 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Line,
     Names,
     Only,
     Paragraph,
@@ -30,6 +31,7 @@ from tokverify.render.document import (
 from tokverify.render.fuzz import CASE_CHECKS, FINDING_CHECKS, cause_sections, finding_issues, tried_sections
 from tokverify.render.fuzz import verdict as fuzz_verdict
 from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
 from tokverify.render.run.junit import case_suites
@@ -53,11 +55,6 @@ from tokverify.report.pairing import Fit, pairing_exit_code
 from tokverify.report.run import FAILING, Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, percentage, plural
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Nothing changed", "no text was found that the two encode differently, and no part differs that must not"),
@@ -137,7 +134,7 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
         yield from case_sections(report.fuzzed.report, verbose=verbose, heading="generated text")
 
 
-def _side_lines(role: str, side: Side) -> Iterator[tuple[str, Inline]]:
+def _side_lines(role: str, side: Side) -> Iterator[Line]:
     encoder = "tokverify, as llama.cpp would" if side.family else side.name
     yield role, [message(side.source, Style.STRONG), message(f"  encoded by {encoder}", Style.DIM)]
     if side.fingerprint:
@@ -206,7 +203,7 @@ def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section
         yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
 
 
-def _cause_fields(example: Example) -> Iterator[tuple[str, Inline]]:
+def _cause_fields(example: Example) -> Iterator[Line]:
     if example.parts:
         yield "cause", Span(describe_cause(example))
     if example.others:
@@ -247,7 +244,7 @@ def _describe_row(consequence: Consequence) -> list[Inline]:
     return [str(consequence.level), _WHAT[consequence.level], outcome, message(consequence.action)]
 
 
-def _list_evidence(report: ChangeReport) -> Iterator[tuple[str, Inline]]:
+def _list_evidence(report: ChangeReport) -> Iterator[Line]:
     for consequence in report.consequences:
         yield str(consequence.level), message(consequence.reason)
         witness = consequence.witness

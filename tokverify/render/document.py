@@ -54,6 +54,9 @@ class Span:
 Inline: TypeAlias = "str | Span | Sequence[str | Span]"
 """A text within a line: spans, and strings that need no escaping."""
 
+Line: TypeAlias = tuple[str, Inline]
+"""A label, which has passed `visible`, and its text; an empty label continues the one above."""
+
 
 def message(text: str, style: Style = Style.PLAIN) -> Span:
     """Show a name or a sentence; texts that it quotes were escaped when it was written."""
@@ -139,8 +142,7 @@ class Items:
 class Fields:
     """Labels with lines of text; a label may have several lines."""
 
-    lines: Sequence[tuple[str, Inline]]
-    """The label, which has passed `visible`, and the text of each line; an empty label continues the one above."""
+    lines: Sequence[Line]
 
 
 @dataclass(frozen=True, slots=True)

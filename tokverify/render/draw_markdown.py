@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.render import markdown_text
 from tokverify.render.case_text import alignment_lines
@@ -31,12 +31,10 @@ from tokverify.render.document import (
     spans,
 )
 from tokverify.render.markdown_text import escaped, mark
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Command, command_line
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _STRONG = frozenset({Style.STRONG, Style.BAD, Style.WARNING, Style.CAVEAT})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -33,11 +33,9 @@ from tokverify.render.document import (
     verdict_style,
 )
 from tokverify.render.layout import DIM, LABEL, bulleted, draw, labeled, table, words
+from tokverify.render.options import RenderOptions
 from tokverify.render.pasteable import Pasteable
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 STYLES: Mapping[Style, str] = {
     Style.PLAIN: "",

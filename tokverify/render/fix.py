@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from tokverify.render.document import CommandLine, Document, Fields, Inline, Section, Style, code, message
+from tokverify.render.document import CommandLine, Document, Fields, Line, Section, Style, code, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.verdict import effect
 from tokverify.report.diagnosis import Command, Explanation
 from tokverify.report.fix import (
@@ -24,11 +24,6 @@ from tokverify.report.fix import (
 from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-
-    _Line = tuple[str, Inline]
 
 _OUTCOMES = {
     0: ("Repaired", "every comparison with the reference agrees, apart from limits of llama.cpp"),
@@ -72,7 +67,7 @@ def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]
         yield Section([Fields(list(_describe_result(report, report.after, verbose=verbose)))])
 
 
-def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[_Line]:
+def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[Line]:
     yield "before", _format_counts(report.before)
     if report.before.refusal:
         yield "", message(f"cannot be verified: {report.before.refusal}")
@@ -100,7 +95,7 @@ def _how_to_raise_it(report: FixReport) -> str:
     return ", even with --thorough" if report.is_thorough else "; --thorough raises it"
 
 
-def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[_Line]:
+def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[Line]:
     keys = f"writes {', '.join(repair.keys)}"
     lines = [keys] if is_cause else [repair.sentence, keys]
     if repair.changed_tokens:
@@ -150,13 +145,13 @@ def _type_command(repair: FileRepair, model: str | None, output: str | None) -> 
     return "cp", source, target, "&&", "python", "-c", shlex.quote(program)
 
 
-def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -> Iterator[_Line]:
+def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -> Iterator[Line]:
     yield "after", _format_counts(after)
     yield from _format_checks({check.name: check.after for check in report.checks}, verbose=verbose)
     yield "written", code(report.target)
 
 
-def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[_Line]:
+def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[Line]:
     for name, count in counts.items():
         if count or verbose:
             noun = "error" if name in {FINDINGS, UNCONFIRMED} else "difference"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from tokverify.render.document import (
     Column,
     Document,
     Fields,
     Inline,
+    Line,
     Only,
     Section,
     Style,
@@ -21,6 +22,7 @@ from tokverify.render.document import (
     shorten,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import count_effects, difference_sections
 from tokverify.render.run.issue import (
@@ -38,11 +40,6 @@ from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count
 from tokverify.report.run import Report, Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Nothing found", "no text was found on which the two sides differ"),
@@ -107,7 +104,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
 
 def tried_sections(fuzzed: FuzzReport) -> Iterator[Section]:
     """Describe which texts were tried."""
-    tried: list[tuple[str, Inline]] = [
+    tried: list[Line] = [
         ("tried", _describe_tried(fuzzed)),
         ("coverage", ", ".join(_coverage_shares(fuzzed))),
     ]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
 from tokverify.render.layout import DIM, bulleted, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.options import RenderOptions
+from tokverify.report.inspect import CategorySummary, Inspection, TokenDetails, TokenList, TokenRun
 from tokverify.text.visible import visible
 from tokverify.text.wording import overrides_title, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-    from tokverify.report.inspect import CategorySummary, Inspection, TokenDetails, TokenList, TokenRun
-
 
 _MAX_RUNS = 15
 _MAX_TOKENS = 1000

@@ -17,7 +17,6 @@ from tokverify.text.wording import plural
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-
 _MOST_LINES = 40
 _MOST_EXAMPLES = 10
 

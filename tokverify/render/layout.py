@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from tokverify.render.column import Columns
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 LABEL = "cyan"
 DIM = "dim"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import (
     Bullets,
@@ -11,6 +10,7 @@ from tokverify.render.document import (
     Document,
     Fields,
     Inline,
+    Line,
     Paragraph,
     Section,
     Style,
@@ -20,14 +20,10 @@ from tokverify.render.document import (
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.report.learn import LearnedToken, Learning, Origin, learning_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-
-    _Line = tuple[str, Inline]
 
 _ORIGINS = {
     Origin.DECLARED: "declared by the reference",
@@ -77,7 +73,7 @@ def _describe_sections(learning: Learning, *, verbose: bool) -> Iterator[Section
         yield Section([_tabulate_examples(learning)])
 
 
-def _describe_reference(learning: Learning) -> Iterator[_Line]:
+def _describe_reference(learning: Learning) -> Iterator[Line]:
     yield "reference", code(learning.reference.source, Style.STRONG)
     if learning.encodings:
         yield "asked for", message(f"the ids of {plural(learning.encodings, 'text')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,15 +10,13 @@ from rich.text import Text
 
 from tokverify.render.column import GAP
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.options import RenderOptions
+from tokverify.report.run import Case
 from tokverify.text.wording import plural
+from tokverify.tokenizer import Token
 
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-    from tokverify.report.run import Case
-    from tokverify.tokenizer import Token
-
-    Row = tuple[Text, Text, Text]
-    """The name, the tags and the text of a case."""
+Row = tuple[Text, Text, Text]
+"""The name, the tags and the text of a case."""
 
 _INDENT = 2
 

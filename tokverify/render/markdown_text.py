@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from string import punctuation
-from typing import TYPE_CHECKING
 
+from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#$@]|(?<=www)\.|:(?=/)")
 _BACKTICKS = re.compile("`+")

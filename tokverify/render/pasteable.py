@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
 from rich.text import Text
 
 from tokverify.render.layout import draw
+from tokverify.render.options import RenderOptions
 from tokverify.report.diagnosis import Command
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions
-
-    from tokverify.render.options import RenderOptions
 
 _MORE = " \\"
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from tokverify.render.document import Document, Fields, Inline, Names, Section, Style, message
+from tokverify.render.document import Document, Fields, Line, Names, Section, Style, message
 from tokverify.render.draw_table import draw_table
+from tokverify.render.options import RenderOptions
 from tokverify.report.record import RecordedChange, Recording, count_recorded, recording_exit_code
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 
 def render(recording: Recording, options: RenderOptions) -> str:
@@ -27,7 +24,7 @@ def render(recording: Recording, options: RenderOptions) -> str:
     return draw_table(document, options)
 
 
-def _lines(recording: Recording) -> Iterator[tuple[str, Inline]]:
+def _lines(recording: Recording) -> Iterator[Line]:
     expected = recording.expected
     yield "ids of", message(f"{expected.name}, {expected.source}", Style.STRONG)
     yield "", message(f"why this one: {expected.reason}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import describe_divergence
-from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Style, message
+from tokverify.render.document import Document, Fields, Inline, Item, Items, Line, Section, Style, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.differences import difference_line
 from tokverify.report.report_diff import (
     CaseChange,
@@ -23,10 +23,6 @@ from tokverify.report.report_diff import (
 from tokverify.report.run import Side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-
 
 _MAX_IDS = 12
 _COUNTED = {
@@ -125,7 +121,7 @@ def _sections(diff: ReportDiff) -> Iterator[Section]:
             yield Section([items], _HEADINGS[kind], _STYLES.get(kind, Style.STRONG))
 
 
-def _side_lines(role: str, change: SideChange) -> Iterator[tuple[str, Inline]]:
+def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
     """Yield who was compared before and now, and whether that is the same."""
     yield role, message(f"{_name(change.new)}: {'the same' if change.same else 'changed'}")
     if not change.same:
@@ -133,12 +129,12 @@ def _side_lines(role: str, change: SideChange) -> Iterator[tuple[str, Inline]]:
         yield "", message(f"now: {_name(change.new)}, {_identity(change.new)}")
 
 
-def _version_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
+def _version_lines(diff: ReportDiff) -> Iterator[Line]:
     for library, change in diff.versions.items():
         yield visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now")
 
 
-def _difference_lines(diff: ReportDiff) -> Iterator[tuple[str, Inline]]:
+def _difference_lines(diff: ReportDiff) -> Iterator[Line]:
     for change in diff.differences:
         yield str(change.kind), message(difference_line(change.difference), _DIFFERENCE_STYLES[change.kind])
     yield from (("not compared", message(reason, Style.WARNING)) for reason in diff.not_compared)

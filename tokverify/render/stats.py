@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.render.column import GAP
 from tokverify.render.document import (
@@ -15,6 +14,7 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Line,
     Only,
     Paragraph,
     Section,
@@ -27,6 +27,7 @@ from tokverify.render.document import (
     spans,
 )
 from tokverify.render.issue import Check, CiReport, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.report.stats import (
     LONG_TOKEN,
     SHORT_NUMBERS,
@@ -43,10 +44,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
 from tokverify.tokenizer import Token
 
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-
-    _Row = list[Inline]
+_Row = list[Inline]
 
 _SIZES = (
     Column("kind"),
@@ -103,7 +101,7 @@ def _head(heading: str) -> Section:
     return Section([Only("html", [Heading(heading)])])
 
 
-def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[Line]:
     for measured in stats.tokenizers:
         yield visible_message(measured.name), code(measured.source, Style.STRONG)
         yield "", _format_vocabulary(measured)

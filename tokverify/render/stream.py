@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Span, Style, message
 from tokverify.render.issue import Check, CiReport, Issue, Level
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.sections import side_lines
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamReport, stream_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Passed", "all texts decoded id by id equal those decoded at once"),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.run import Report, count_decode_differences, run_exit_code
+from tokverify.report.train import ChecklistPoint, Training, TrainingStep
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from tokverify.report.train import ChecklistPoint, Training, TrainingStep
 
 _MAX_TOKENS = 24
 

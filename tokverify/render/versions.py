@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import Column, Document, Inline, Section, Span, Style, Table, code, exact, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.run import failing_differences, has_failing_case, run_exit_code
 from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport, find_disputes, versions_exit_code
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural, truncate
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _OUTCOMES = {
     0: ("Passed", "the model agrees with every version"),

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.options import RenderOptions
+from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-    from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
 
 _MAX_ROWS = 40
 

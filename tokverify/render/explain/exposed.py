@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,11 +10,9 @@ from rich.text import Text
 from tokverify.render.alignment import alignment_table
 from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.options import RenderOptions
+from tokverify.report.explain_decode import ExposedExplanation
 from tokverify.text.wording import encode_options, plural
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
-    from tokverify.report.explain_decode import ExposedExplanation
 
 _MAX_ROWS = 40
 

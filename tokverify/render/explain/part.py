@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from tokverify.render.layout import DIM, exact, exact_or_folded
+from tokverify.report.explain import Stretch, Word
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from tokverify.report.explain import Stretch, Word
 
 _MIN_RUN = 3
 """Runs of at least this many single-token words are left out; for shorter ones the note would not be shorter."""

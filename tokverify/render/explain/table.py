@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,6 +13,7 @@ from tokverify.render.column import Columns
 from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import Fold, fold_middle, indent, join_pieces, note, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.options import RenderOptions
 from tokverify.report.explain import (
     AddedTokenMatch,
     CharsmapSearch,
@@ -33,9 +33,6 @@ from tokverify.text.utf8 import to_bytes
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
 from tokverify.tokenizer import Token
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 _MAX_ROWS = 40
 _MAX_PARTS = 60

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import description, headline
+from tokverify.render.run.cause import Causes
 from tokverify.report.difference import NO_TOKEN, Block
 from tokverify.report.run import CaseResult, Report, Status, other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
+from tokverify.tokenizer import Token
 
-if TYPE_CHECKING:
-    from tokverify.render.run.cause import Causes
-    from tokverify.tokenizer import Token
-
-    Pairs = Mapping[int, tuple[Token, Token]]
-    Column = int | tuple[int, list[int], list[int], str | None]
+Pairs = Mapping[int, tuple[Token, Token]]
+Column = int | tuple[int, list[int], list[int], str | None]
 
 _CODE_POINTS = 4
 

@@ -13,6 +13,7 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
+    Line,
     Names,
     Only,
     Section,
@@ -74,7 +75,7 @@ def _failing_sections(failing: Sequence[CaseResult], heading: str, most: int, *,
         yield Section([Names(label, "shown with -v", names, fold=True)])
 
 
-def case_details(result: CaseResult, *, verbose: bool, more: Sequence[tuple[str, Inline]] = ()) -> Details:
+def case_details(result: CaseResult, *, verbose: bool, more: Sequence[Line] = ()) -> Details:
     """Describe a failing case in full; `more` are labeled lines to put first."""
     lines = [*more, *_case_lines(result, verbose=verbose)]
     blocks: list[Block] = [Fields(lines)]
@@ -90,7 +91,7 @@ def _title(result: CaseResult) -> Inline:
     return [status, message(result.case.name, Style.STRONG), message(place, Style.DIM)]
 
 
-def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[Line]:
     case = result.case
     if result.status is Status.ERROR:
         yield "error", message(result.message or "")
@@ -113,7 +114,7 @@ def _list_tokens(expect: Expect) -> str:
     return f"[{', '.join(items)}]"
 
 
-def _divergence_lines(difference: Difference, other: str) -> Iterator[tuple[str, Inline]]:
+def _divergence_lines(difference: Difference, other: str) -> Iterator[Line]:
     first, around = difference.first, difference.excerpt
     following = around.expected or around.actual
     if not around.before and not following:
@@ -161,7 +162,7 @@ def _decoding_effect(report: Report) -> str:
     return "" if fails else "; this does not change the verdict"
 
 
-def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[tuple[str, Inline]]:
+def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[Line]:
     difference = result.decode_difference
     if difference is None:
         return

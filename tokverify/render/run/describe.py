@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.render.document import Document, Paragraph, Section, Style, message, only
+from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.differences import difference_sections
 from tokverify.render.run.sections import (
@@ -18,9 +18,6 @@ from tokverify.render.run.verdict import blame, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.run import Report, run_exit_code, vocabularies_differ
 from tokverify.report.tokenizer_difference import Aspect
-
-if TYPE_CHECKING:
-    from tokverify.render.options import RenderOptions
 
 
 def describe(report: Report, options: RenderOptions) -> Document:

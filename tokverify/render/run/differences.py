@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.render.case_text import known_text
-from tokverify.render.document import Fields, Inline, Section, Span, Style, message
+from tokverify.render.document import Fields, Line, Section, Span, Style, message
 from tokverify.render.severity import SEVERITY_STYLES
 from tokverify.report.finding import Severity
 from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference, difference_fails
 from tokverify.text.wording import plural
-
-if TYPE_CHECKING:
-    _Line = tuple[str, Inline]
 
 _NAMES: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "tokens around a text",
@@ -49,7 +45,7 @@ def difference_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
         yield Section([Fields(lines)], "Tokenizers")
 
 
-def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterator[_Line]:
+def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterator[Line]:
     effect = effect_of(difference, report)
     severity = Span(f"{difference.severity.name} ", SEVERITY_STYLES[difference.severity])
     aspect = message(f"{name_aspect(difference.aspect)}: ", Style.STRONG)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
@@ -12,9 +12,6 @@ from tokverify.render.run.verdict import explanation_lines, verdict
 from tokverify.report.run import CaseResult, Report, Status, compares_nothing, other_side
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 _TOKENIZERS = "tokenizers"
 _TAGS = {Status.MATCH: "", Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped"}

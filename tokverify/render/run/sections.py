@@ -12,6 +12,7 @@ from tokverify.render.document import (
     Inline,
     Item,
     Items,
+    Line,
     Section,
     Span,
     Style,
@@ -60,13 +61,13 @@ def sides_section(report: Report, *, verbose: bool) -> Section:
     return Section([Fields([*lines, *_engine_lines(report.versions.get("engine", ""), verbose=verbose)])])
 
 
-def _engine_lines(engine: str, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+def _engine_lines(engine: str, *, verbose: bool) -> Iterator[Line]:
     """Name the engine if it is not the fast one, for which there is a reason."""
     if engine and (verbose or "(" in engine):
         yield "engine", message(engine, Style.DIM)
 
 
-def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[tuple[str, Inline]]:
+def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[Line]:
     """Yield the labeled lines that describe a side."""
     yield role, message(side.name if side.source == side.name else f"{side.name}, {side.source}", Style.STRONG)
     if side.reason and (verbose or side.reason != _REQUESTED):
