@@ -13,9 +13,10 @@ from tokverify.render.options import RenderOptions
 from tokverify.render.report_diff import verdict
 from tokverify.report.finding import ERROR as ERROR_SEVERITY
 from tokverify.report.finding import INFO
+from tokverify.report.known_difference import KnownDifference
 from tokverify.report.report_diff import CaseChangeKind as Kind
 from tokverify.report.report_diff import report_diff_exit_code
-from tokverify.report.run import CaseResult, KnownDifference, Report, Side, Status
+from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Token

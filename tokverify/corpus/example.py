@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.case import Case
 from tokverify.compare.fuzz.case_result import make_case_result
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.limits.explaining import Explainer
@@ -17,7 +18,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.corpus import CorpusCause
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import Case, CaseResult, Side, Status
+from tokverify.report.run import CaseResult, Side, Status
 from tokverify.texts.alignment import compare
 from tokverify.texts.mode import Mode
 from tokverify.texts.sample import Sample

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from tokverify.render.alignment import Cell, Fold, Row, rows
 from tokverify.report.difference import NO_TOKEN, Difference, Divergence
-from tokverify.report.run import CaseResult, KnownDifference, other_side
+from tokverify.report.known_difference import KnownDifference
+from tokverify.report.run import CaseResult, other_side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, plural
 from tokverify.tokenizer import Token

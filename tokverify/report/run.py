@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tokverify.case import Case as Case  # noqa: PLC0414 - render/ imports it from here
-from tokverify.case import Expect as Expect  # noqa: PLC0414
+from tokverify.case import Case, Expect
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest, RuleCode, RuleName
 from tokverify.report.finding import Severity
-from tokverify.report.known_difference import BaselineOutcome as BaselineOutcome  # noqa: PLC0414 - as above
-from tokverify.report.known_difference import KnownDifference as KnownDifference  # noqa: PLC0414
+from tokverify.report.known_difference import BaselineOutcome, KnownDifference
 from tokverify.report.tokenizer_difference import (
     FAIL_ON,
     NOT_COMPARED,

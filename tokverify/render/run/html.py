@@ -15,11 +15,9 @@ from tokverify.render.run.differences import effect_of, name_aspect
 from tokverify.render.run.sections import vocabulary_lines
 from tokverify.render.run.verdict import effect, verdict
 from tokverify.report.diagnosis import Diagnosis, command_line
-from tokverify.report.known_difference import subject_of
+from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import (
-    BaselineOutcome,
     CaseResult,
-    KnownDifference,
     PieceDifference,
     Report,
     Side,
