@@ -17,12 +17,12 @@ from tokverify.engine.models.merge_trace import trace_merge
 from tokverify.engine.pre_token import alternatives, trace_pre_tokens
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import Lattice, Matching, Merging, Stretch, Whole
+from tokverify.engine.trace import Merging, Stretch, Whole
 from tokverify.errors import EncodeError
 from tokverify.explain.explanation import explain
 from tokverify.references import load_reference
 from tokverify.report import explain as report
-from tokverify.report.explain import Replacement, StageOutcome
+from tokverify.report.explain import Lattice, Matching, Replacement, StageOutcome
 from tokverify.spec import TokenizerSpec
 
 VOCABULARIES = (
@@ -111,12 +111,12 @@ class TestUnigram:
 
     def test_lattice(self):
         rows = [row for word in words(Encoder(self.SPEC), "abc") for row in word.how.rows]
-        assert [(row.best.piece, row.best.start, row.best.end, row.best.total) for row in rows] == [
-            ("a", 0, 1, -1),
-            ("ab", 0, 2, -2.5),
-            ("bc", 1, 3, -2),
+        assert [(row.best.piece, row.best.span, row.best.total) for row in rows] == [
+            ("a", (0, 1), -1),
+            ("ab", (0, 2), -2.5),
+            ("bc", (1, 3), -2),
         ]
-        assert [[(rival.piece, rival.total) for rival in row.rivals] for row in rows] == [
+        assert [[(other.piece, other.total) for other in row.competitors] for row in rows] == [
             [],
             [("b", -3)],
             [("c", -2.5 - 19)],
@@ -137,8 +137,8 @@ def test_wordpiece_attempts():
     encoder = Encoder(spec)
     known, unknown = words(encoder, "Unknown unx")
     assert isinstance(known.how, Matching)
-    assert [attempt.found for attempt in known.how.attempts] == ["▁un".encode(), b"known"]
-    assert unknown.how.spelled is False
+    assert [attempt.found for attempt in known.how.attempts] == ["▁un", "known"]
+    assert unknown.how.complete is False
     assert unknown.how.attempts[-1].found is None
     assert [t.span for t in explain(encoder, "Unknown unx").tokens] == [(0, 2), (2, 7), (8, 11)]
 
@@ -146,7 +146,7 @@ def test_wordpiece_attempts():
 def test_rwkv_attempts():
     spec = TokenizerSpec(model="rwkv", tokens=["<s>", "a", "ab", "abcd", r"\n"], types=[3, 1, 1, 1, 1])
     (first, *_) = words(Encoder(spec), "abc\n")
-    assert first.how.attempts[0].found == b"ab"
+    assert first.how.attempts[0].found == "ab"
 
 
 def test_plamo2_is_summed_from_the_end():
@@ -160,7 +160,7 @@ def test_plamo2_is_summed_from_the_end():
     lattice = words(Encoder(spec), "ab")[0].how
     assert isinstance(lattice, Lattice)
     assert [(row.best.piece, row.best.total) for row in lattice.rows] == [("b", 10_000), ("a", 20_000)]
-    assert lattice.rows[1].rivals[0].piece == "ab"
+    assert lattice.rows[1].competitors[0].piece == "ab"
 
 
 class TestStages:
@@ -217,7 +217,7 @@ class TestPreTokens:
 
     def test_each_pre_token_names_its_pattern_and_alternative(self):
         cut = trace_pre_tokens(PRE_TOKENIZERS["starcoder"], "ab 12!")
-        recorded = [(text, token.hit.pattern_index, token.hit.alternative) for text, token in cut]
+        recorded = [(text, token.made_by.pattern_index, token.made_by.alternative) for text, token in cut]
         assert recorded == [
             ("ab", 1, r" ?\p{L}+"),
             (" ", 1, r"\s+(?!\S)"),
@@ -228,7 +228,7 @@ class TestPreTokens:
 
     def test_a_chunk_between_matches(self):
         cut = trace_pre_tokens(PRE_TOKENIZERS["viking"], "a1(")
-        assert [(text, token.hit.pattern_index, token.hit.alternative_index) for text, token in cut] == [
+        assert [(text, token.made_by.pattern_index, token.made_by.alternative_index) for text, token in cut] == [
             ("a", 1, None),
             ("1", 1, 0),
             ("(", 0, None),
@@ -301,7 +301,7 @@ class TestSeeds:
 
     def test_the_lattice_of_seed_001(self, encoder_of):
         rows = [row for word in words(encoder_of("t5"), "What is LoRA?") for row in word.how.rows]
-        recorded = [(row.best.end, row.best.id, row.best.start) for row in rows]
+        recorded = [(row.best.span[1], row.best.id, row.best.span[0]) for row in rows]
         assert recorded == [
             (3, 3, 0), (4, 549, 0), (5, 107, 4), (6, 1024, 4), (7, 363, 0), (10, 3, 7), (11, 23, 10), (12, 19, 7),
             (15, 3, 12), (16, 301, 12), (17, 1815, 12), (18, 448, 17), (19, 4763, 17), (20, 58, 19),

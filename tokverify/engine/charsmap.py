@@ -14,6 +14,8 @@ import struct
 from dataclasses import dataclass
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
+from tokverify.report.explain import CharsmapStep
+from tokverify.text.utf8 import to_text
 
 KEY = "tokenizer.ggml.precompiled_charsmap"
 MAX_REPLACEMENT = 1 << 10
@@ -30,21 +32,6 @@ LEADS = (0xC0, 0xE0, 0xF0)
 
 
 @dataclass(frozen=True, slots=True)
-class WalkStep:
-    """One byte of a search: the entry that it leads to."""
-
-    byte: int
-    node: int
-    """The index of the entry: the base of the node before it, XOR the byte."""
-    label: int
-    """The byte that the entry belongs to; if it is another one, the search ends."""
-    base: int | None
-    """The base of the entry's own children; None if the search ends here."""
-    replacement: bytes | None
-    """The replacement, if a string of the map ends here."""
-
-
-@dataclass(frozen=True, slots=True)
 class CharsmapWalk:
     """The search for the longest string of the map at one position of a text."""
 
@@ -52,7 +39,7 @@ class CharsmapWalk:
     """The position in the text, in bytes."""
     root: int
     """The base of the first byte's entry."""
-    steps: tuple[WalkStep, ...]
+    steps: tuple[CharsmapStep, ...]
 
 
 class Charsmap:
@@ -113,7 +100,7 @@ class Charsmap:
         if not self._entries:
             return None
         root = base = _step(self._entries[0])
-        steps: list[WalkStep] = []
+        steps: list[CharsmapStep] = []
         for end in range(start, len(data)):
             byte = data[end]
             if not byte:
@@ -121,11 +108,11 @@ class Charsmap:
             node = base ^ byte
             entry = self._entry(node)
             if entry & LABEL != byte:
-                steps.append(WalkStep(byte, node, entry & BYTE, None, None))
+                steps.append(CharsmapStep(byte, node, entry & BYTE, None, None))
                 break
             base = node ^ _step(entry)
-            replacement = self._replacement(self._entry(base) & OFFSET) if entry & ENDS else None
-            steps.append(WalkStep(byte, node, byte, base, replacement))
+            replacement = to_text(self._replacement(self._entry(base) & OFFSET)) if entry & ENDS else None
+            steps.append(CharsmapStep(byte, node, byte, base, replacement))
         return CharsmapWalk(start, root, tuple(steps))
 
     def _entry(self, index: int) -> int:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from tokverify.engine import pre_pattern
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PreTokenizer, Splitter, fold_spaces, split_digit_groups
-from tokverify.engine.trace import Hit, PreToken
+from tokverify.engine.trace import PreToken
 from tokverify.engine.unicode_version import blank_unassigned, has_unassigned
+from tokverify.report.explain import PatternMatch
 
-Chunk = tuple[str, Hit | None]
+Chunk = tuple[str, PatternMatch | None]
 
 
 def trace_pre_tokens(pre_tokenizer: PreTokenizer, text: str) -> list[tuple[str, PreToken]]:
@@ -39,7 +40,7 @@ class AlternativeMatch(NamedTuple):
     """A match of an alternative of a pattern, or text that no pattern matches."""
 
     alternative: str
-    """As in `Hit`; empty if no pattern matches."""
+    """As in `PatternMatch`; empty if no pattern matches."""
     start: int
     """Where it is in the text, in characters."""
     end: int
@@ -74,28 +75,28 @@ def _split(chunk: Chunk, index: int, rule: str | Splitter, careful: bool) -> lis
     return [(parts[0][0], hit)] if len(parts) == 1 and _is_unmatched(parts[0][1]) else parts
 
 
-def _is_unmatched(hit: Hit | None) -> bool:
+def _is_unmatched(hit: PatternMatch | None) -> bool:
     return hit is None or hit.alternative_index is None
 
 
-def _split_text(text: str, index: int, rule: str | Splitter, careful: bool) -> Iterator[tuple[str, Hit]]:
+def _split_text(text: str, index: int, rule: str | Splitter, careful: bool) -> Iterator[tuple[str, PatternMatch]]:
     if not isinstance(rule, str):
         yield from _split_by_function(text, index, rule, careful)
         return
-    between = Hit(index, rule)
+    between = PatternMatch(index, rule, None, "")
     done = 0
     for match in _compile(rule).finditer(_view(text, rule, careful)):
         if done < match.start():
             yield text[done : match.start()], between
         if match.end() > match.start():
             number = int(match.lastgroup.removeprefix("a"))
-            yield text[match.start() : match.end()], Hit(index, rule, number, alternatives(rule)[number])
+            yield text[match.start() : match.end()], PatternMatch(index, rule, number, alternatives(rule)[number])
         done = match.end()
     if done < len(text):
         yield text[done:], between
 
 
-def _split_by_function(text: str, index: int, rule: Splitter, careful: bool) -> Iterator[tuple[str, Hit]]:
+def _split_by_function(text: str, index: int, rule: Splitter, careful: bool) -> Iterator[tuple[str, PatternMatch]]:
     name = function_name(rule)
     # Only the function for numbers depends on Unicode categories.
     parts = rule(blank_unassigned(text)) if careful and rule is split_digit_groups else rule(text)
@@ -103,7 +104,8 @@ def _split_by_function(text: str, index: int, rule: Splitter, careful: bool) -> 
     covers_text = sum(map(len, parts)) == len(text)
     for part in parts:
         end = start + len(part)
-        yield text[start:end] if covers_text else part, Hit(index, name, *((0, name) if len(parts) > 1 else ()))
+        match = PatternMatch(index, name, 0, name) if len(parts) > 1 else PatternMatch(index, name, None, "")
+        yield text[start:end] if covers_text else part, match
         start = end
 
 

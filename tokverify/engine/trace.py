@@ -1,5 +1,7 @@
 """Define the traces that models record: words, and how each of them became tokens.
 
+What a report shows as it was recorded is a record of `tokverify.report.explain`.
+
 All spans are byte offsets in the normalized text, unless stated otherwise.
 """
 
@@ -7,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from tokverify.report.explain import Lattice, Matching, Pair, PatternMatch
 
 if TYPE_CHECKING:
     from tokverify.engine.charsmap import CharsmapWalk
@@ -17,21 +21,6 @@ RIVALS = 8
 
 STEPS = 40
 """The steps of a search are recorded only for words of at most this many symbols, because each lists all entries."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two adjacent symbols that can be merged, at `places` positions; `weight` is a rank, or the score of `joined`."""
-
-    left: str
-    right: str
-    weight: float
-    places: int = 1
-
-    @property
-    def joined(self) -> str:
-        """The symbol that results from the merge."""
-        return self.left + self.right
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,78 +54,6 @@ class Merging:
     spelled: tuple[Spelled, ...] = ()
     ids: tuple[int | None, ...] = ()
     """The ids of `symbols`; None for one that is not a piece."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A piece from `start` to `end`, its score or cost, and the total of the best segmentation that uses it."""
-
-    start: int
-    end: int
-    id: int
-    piece: str
-    weight: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a lattice knows about the text up to `end`: the best last piece, where it starts, and the best sum."""
-
-    end: int
-    id: int
-    start: int
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a search from the left: the pieces that start at one position, and all known entries after it."""
-
-    start: int
-    candidates: tuple[Candidate, ...]
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The decision at one position of a lattice: the best candidate, and the others, best first."""
-
-    best: Candidate
-    rivals: tuple[Candidate, ...]
-    left_out: int
-    on_path: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Lattice:
-    """How the best segmentation was found; `by` is `score`, summed from the left, or `cost`, summed from the right.
-
-    Rows are in order of decision: by the end of the pieces for scores, by their start for costs.
-    """
-
-    by: str
-    rows: tuple[Row, ...]
-    steps: tuple[Step, ...] = ()
-    """Only for scores, and only for words of at most `STEPS` symbols."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The search for the longest piece at one position: strings that are not pieces, longest first, then the piece."""
-
-    start: int
-    missed: tuple[bytes, ...]
-    left_out: int
-    found: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """How the longest piece was taken at each position; if not `spelled`, the whole word became the unknown token."""
-
-    attempts: tuple[Attempt, ...]
-    spelled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +95,12 @@ def shift(word: Word, bytes_before: int, pre_tokens_before: int) -> Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """The pattern that produced a pre-token, and which of its alternatives matched."""
-
-    pattern_index: int
-    """The position of the pattern in the sequence of patterns."""
-    pattern: str
-    """The regular expression, or the name of a function in words."""
-    alternative_index: int | None = None
-    """None if the pre-token is the text between two matches."""
-    alternative: str = ""
-    """The alternative, in the same form as `pattern`."""
-
-
-@dataclass(frozen=True, slots=True)
 class PreToken:
-    """A chunk produced by a pre-tokenizer; without a hit, no pattern split or matched it."""
+    """A chunk produced by a pre-tokenizer; `made_by` is None if no pattern split or matched it."""
 
     start: int
     end: int
-    hit: Hit | None = None
+    made_by: PatternMatch | None = None
 
 
 def shift_pre_token(pre_token: PreToken, bytes_before: int) -> PreToken:

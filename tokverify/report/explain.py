@@ -62,6 +62,11 @@ class Pair:
     reference_rank: int | None = None
     """The rank of this merge in the reference; None if it does not list the pair, or lists no merges."""
 
+    @property
+    def joined(self) -> str:
+        """The symbol that results from the merge."""
+        return self.left + self.right
+
 
 @dataclass(frozen=True, slots=True)
 class Merge:

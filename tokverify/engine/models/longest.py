@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from tokverify.engine.trace import RIVALS, Attempt
+from tokverify.engine.trace import RIVALS
+from tokverify.report.explain import Attempt
+from tokverify.text.utf8 import to_text
 
 T = TypeVar("T", int, str)
 
@@ -44,9 +46,11 @@ class LongestPiece:
         found = self.at(text, start)
         end = start if found is None else found[1]
         ends = (start + length for length in self._lengths.get(text[start], ()))
-        missed = [text[start:tried] for tried in ends if end < tried <= len(text) and _is_boundary(text, tried)]
-        left_out = max(0, len(missed) - RIVALS)
-        return Attempt(start, tuple(missed[:RIVALS]), left_out, None if found is None else text[start:end])
+        missing = [
+            to_text(text[start:tried]) for tried in ends if end < tried <= len(text) and _is_boundary(text, tried)
+        ]
+        piece = None if found is None else to_text(text[start:end])
+        return Attempt(start, piece, tuple(missing[:RIVALS]), max(0, len(missing) - RIVALS))
 
 
 def _is_boundary(text: bytes, place: int) -> bool:

@@ -10,7 +10,8 @@ from itertools import islice, pairwise, takewhile
 from math import inf
 from typing import TYPE_CHECKING
 
-from tokverify.engine.trace import RIVALS, Join, Merging, Pair, Spelled, Taken, Word
+from tokverify.engine.trace import RIVALS, Join, Merging, Spelled, Taken, Word
+from tokverify.report.explain import Pair
 from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.longest import lengths_by_first
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.engine.trace import RIVALS, Candidate, Lattice, ModelTrace, Row, Taken, Word
+from tokverify.engine.trace import RIVALS, ModelTrace, Taken, Word
 from tokverify.errors import BrokenFileError
+from tokverify.report.explain import Candidate, Lattice, LatticeRow
 from tokverify.text.utf8 import decode_leniently, encode_leniently, to_bytes
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -114,16 +115,23 @@ class Plamo2:
     def _trace_part(self, part: str, shift: int, reaches: Sequence[int]) -> Word:
         places = list(accumulate((len(character.encode()) for character in part), initial=shift))
         costs = [0] * (len(part) + 1)
-        rows: list[Row] = []
+        rows: list[LatticeRow] = []
         for start in range(len(part) - 1, -1, -1):
             candidates = [
-                Candidate(places[start], places[start + length], id, self._display(part, start, id, length), *weights)
+                Candidate(
+                    (places[start], places[start + length]),
+                    id,
+                    self._display(part, start, id, length),
+                    *weights,
+                    # Such a character is encoded byte by byte.
+                    is_unknown=False,
+                )
                 for id, length, weights in self._candidates(part, start, reaches[start], costs)
             ]
             # If totals are equal, the first and longest one is taken.
             best, *rivals = sorted(candidates, key=lambda candidate: candidate.total)
             costs[start] = int(best.total)
-            rows.append(Row(best, tuple(rivals[:RIVALS]), max(0, len(rivals) - RIVALS), on_path=False))
+            rows.append(LatticeRow(best, tuple(rivals[:RIVALS]), max(0, len(rivals) - RIVALS), on_path=False))
         return _follow(rows, shift, places[-1], self._byte_ids)
 
     def _display(self, part: str, start: int, id: int, length: int) -> str:
@@ -213,25 +221,26 @@ def _finder(pieces: Collection[str]) -> Callable[[str], bool]:
     return find
 
 
-def _follow(rows: Sequence[Row], start: int, end: int, byte_ids: Sequence[int]) -> Word:
+def _follow(rows: Sequence[LatticeRow], start: int, end: int, byte_ids: Sequence[int]) -> Word:
     """Take the best pieces from the beginning on; `rows` are in reverse order of their positions."""
     tokens: list[Taken] = []
-    followed: list[Row] = []
+    followed: list[LatticeRow] = []
     place = start
     for row in reversed(rows):
         best = row.best
-        on_path = best.start == place
+        first, last = best.span
+        on_path = first == place
         followed.append(replace(row, on_path=on_path))
         if on_path and best.id != SPELLED:
-            tokens.append(Taken(best.id, best.start, best.end))
+            tokens.append(Taken(best.id, first, last))
         elif on_path:
             values = (int(value, 16) for value in re.findall("<0x(..)>", best.piece))
             tokens += (
-                Taken(byte_ids[value], best.start + index, best.start + index + 1, spells=True)
+                Taken(byte_ids[value], first + index, first + index + 1, spells=True)
                 for index, value in enumerate(values)
             )
-        place = best.end if on_path else place
-    return Word(start, end, tuple(tokens), Lattice("cost", tuple(reversed(followed))))
+        place = last if on_path else place
+    return Word(start, end, tuple(tokens), Lattice("cost", tuple(reversed(followed)), None, ()))
 
 
 def _cost(score: float) -> int:

@@ -15,8 +15,9 @@ from itertools import chain, product
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.rewriting import unchanged
-from tokverify.engine.trace import Matching, ModelTrace, Taken, Word
+from tokverify.engine.trace import ModelTrace, Taken, Word
 from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.report.explain import Matching
 from tokverify.text.utf8 import from_utf8, to_bytes
 
 ASCII = range(0x80)
@@ -81,7 +82,7 @@ class Rwkv:
             id, end = self._longest.at(part, start) or self._unknown(part, start)
             tokens.append(Taken(id, shift + start, shift + end))
             start = end
-        return Word(shift, shift + len(part), tuple(tokens), Matching(tuple(attempts)))
+        return Word(shift, shift + len(part), tuple(tokens), Matching(tuple(attempts), complete=True))
 
     def _unknown(self, rest: bytes, start: int) -> tuple[int, int]:
         # subtle: if tokens begin like the text but none matches, llama.cpp goes back to the beginning of the text,

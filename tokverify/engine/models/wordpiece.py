@@ -14,7 +14,8 @@ from itertools import chain
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import Matching, ModelTrace, PreToken, Taken, Word
+from tokverify.engine.trace import ModelTrace, PreToken, Taken, Word
+from tokverify.report.explain import Matching
 from tokverify.text.utf8 import encode_leniently
 
 WORD_START = "▁".encode()
@@ -78,10 +79,11 @@ class WordPiece:
             attempts.append(self._longest.attempt(data, place))
             piece = self._longest.at(data, place)
             if piece is None:
-                return Word(start, end, (Taken(self._unknown_id, start, end),), Matching(tuple(attempts), False), index)
+                matching = Matching(tuple(attempts), complete=False)
+                return Word(start, end, (Taken(self._unknown_id, start, end),), matching, index)
             tokens.append(Taken(piece[0], max(start, shift + place), max(start, shift + piece[1])))
             place = piece[1]
-        return Word(start, end, tuple(tokens), Matching(tuple(attempts)), index)
+        return Word(start, end, tuple(tokens), Matching(tuple(attempts), complete=True), index)
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         rest = WORD_START + encode_leniently(word)

@@ -21,7 +21,8 @@ from tokverify.engine.models.merge import merge
 from tokverify.engine.models.merge_trace import MergeRules, trace_word
 from tokverify.engine.normalizer import split_at_spaces
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import Join, Merging, ModelTrace, Pair, PreToken, Taken, Whole, Word
+from tokverify.engine.trace import Join, Merging, ModelTrace, PreToken, Taken, Whole, Word
+from tokverify.report.explain import Pair
 
 _FIRST = 0xE000
 """Added to the character of the byte-level alphabet that begins a word; the result is a private-use character."""
