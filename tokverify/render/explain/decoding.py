@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
+from tokverify.render.explain.part import add_rows, indent, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
@@ -36,8 +36,7 @@ def _sections(explained: DecodingExplanation, *, full: bool) -> Iterator[Rendera
 def _draw_tokens(explained: DecodingExplanation, full: bool) -> RenderableType:
     columns = ("piece", "type", "represents", "bytes", "how", "adds", "")
     drawn = table(("id", "right"), *((column, "left") for column in columns))
-    for item in fold_middle(explained.tokens, "tokens", len(explained.tokens) if full else _MAX_ROWS):
-        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1])))
+    add_rows(drawn, explained.tokens, "tokens", None if full else _MAX_ROWS, _draw_token)
     return drawn
 
 
@@ -61,8 +60,7 @@ def _draw_merges(tokens: Sequence[DecodedToken], full: bool) -> Iterator[Rendera
     if not merges:
         return
     drawn = table(("id", "right"), ("=", "left"), ("bytes", "left"))
-    for item in fold_middle(list(merges.values()), "merges", len(merges) if full else _MAX_ROWS):
-        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_merge(item[1])))
+    add_rows(drawn, list(merges.values()), "merges", None if full else _MAX_ROWS, _draw_merge)
     summary = "each token that a merge builds represents the bytes of two others, down to single bytes"
     yield Group(title(2, "merges", summary), indent(drawn))
 

@@ -8,11 +8,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.alignment import alignment_table
-from tokverify.render.explain.part import Fold, fold_middle, indent, note, title
+from tokverify.render.explain.part import add_rows, indent, join, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain_decode import ExposedExplanation
 from tokverify.text.wording import encode_options, plural
+from tokverify.tokenizer import Token
 
 _MAX_ROWS = 40
 
@@ -60,19 +61,18 @@ def _stretches(explained: ExposedExplanation, *, full: bool) -> Iterator[Rendera
 
 
 def _join(parts: Sequence[str], *, full: bool) -> Text:
-    shown = fold_middle(parts, "parts", len(parts) if full else _MAX_ROWS)
-    return Text(" | ", DIM).join(note(item) if isinstance(item, Fold) else exact(item[1]) for item in shown)
+    return join(list(map(exact, parts)), "parts", None if full else _MAX_ROWS, Text(" | ", DIM))
 
 
 def _result(explained: ExposedExplanation, *, full: bool) -> RenderableType:
     drawn = table(("id", "right"), ("piece", "left"), ("stands for", "left"))
-    for item in fold_middle(explained.tokens, "tokens", len(explained.tokens) if full else _MAX_ROWS):
-        if isinstance(item, Fold):
-            drawn.add_row(Text(), note(item))
-        else:
-            drawn.add_row(str(item[1].id), exact(item[1].piece), exact(item[1].token_bytes))
+    add_rows(drawn, explained.tokens, "tokens", None if full else _MAX_ROWS, _draw_token)
     ids = Text(str([token.id for token in explained.tokens]), overflow="fold")
     return Group(title(4, "result", plural(len(explained.tokens), "token")), indent(drawn), indent(ids))
+
+
+def _draw_token(token: Token) -> list[Text]:
+    return [Text(str(token.id)), exact(token.piece), exact(token.token_bytes)]
 
 
 def _reference(explained: ExposedExplanation, *, full: bool) -> RenderableType:

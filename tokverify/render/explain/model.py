@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Protocol
 
@@ -12,16 +13,17 @@ from rich.text import Text
 
 from tokverify.render.column import Columns
 from tokverify.render.explain.part import (
-    MAX_COMPETITORS,
     Detail,
     Fold,
     WordGroup,
+    add_rows,
     fold_middle,
     fold_words,
     format_weight,
     indent,
+    join,
     join_pieces,
-    list_parts,
+    list_alternatives,
     note,
     spread,
     word_heading,
@@ -35,12 +37,10 @@ from tokverify.report.explain import (
     LatticeEntry,
     LatticeRow,
     LatticeStep,
-    LatticeTrial,
     Merge,
     Merging,
     Pair,
     Stretch,
-    Word,
 )
 from tokverify.text.wording import plural
 
@@ -81,15 +81,12 @@ def legends(explained: Explanation) -> Iterator[Text]:
     lattice = next((word.lattice for word in words if word.lattice), None)
     merging = next((word.merging for word in words if word.merging and word.merging.merges), None)
     if lattice:
-        unknown = _UNKNOWN if any(map(_has_unknown, words)) else ""
+        rows = [row for word in words if word.lattice for row in word.lattice.rows]
+        unknown = _UNKNOWN if any(row.best.is_unknown for row in rows) else ""
         yield Text(_SUMS + unknown if lattice.by == "score" else _COSTS, DIM, overflow="fold")
     elif merging:
         has_ranks = explained.reference is not None and explained.reference.has_merge_ranks
         yield Text(_MERGES.format(by=merging.by) + (_RANKS if has_ranks else ""), DIM, overflow="fold")
-
-
-def _has_unknown(word: Word) -> bool:
-    return word.lattice is not None and any(row.best.is_unknown for row in word.lattice.rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,11 +182,8 @@ def _draw_attempts_of(group: WordGroup, full: bool) -> RenderableType:
     if not any(attempt.missing for attempt in attempts) and len(attempts) == 1:
         return heading
     drawn = table(("takes", "left"), ("longer, but not a piece", "left"))
-    for item in fold_middle(attempts, "pieces", _MAX_ROWS_FULL if full else _MAX_ROWS):
-        if isinstance(item, Fold):
-            drawn.add_row(note(item))
-        else:
-            drawn.add_row(_draw_found(item[1]), _draw_missing(item[1], full))
+    limit = _MAX_ROWS_FULL if full else _MAX_ROWS
+    add_rows(drawn, attempts, "pieces", limit, partial(_draw_attempt, full=full), indent=0)
     parts: list[RenderableType] = [heading, indent(drawn, 2)]
     if not all(matching.complete for matching in matchings):
         reason = Text("a position where no piece fits makes the whole word unknown", DIM)
@@ -197,14 +191,9 @@ def _draw_attempts_of(group: WordGroup, full: bool) -> RenderableType:
     return Group(*parts)
 
 
-def _draw_found(attempt: Attempt) -> Text:
-    return Text("(nothing)", DIM) if attempt.found is None else exact(attempt.found, "bold")
-
-
-def _draw_missing(attempt: Attempt, full: bool) -> Text:
-    limit = len(attempt.missing) if full else MAX_COMPETITORS
-    parts = [exact(candidate) for candidate in attempt.missing[:limit]]
-    return list_parts(parts, max(0, len(attempt.missing) - limit) + attempt.missing_left_out)
+def _draw_attempt(attempt: Attempt, *, full: bool) -> list[Text]:
+    found = Text("(nothing)", DIM) if attempt.found is None else exact(attempt.found, "bold")
+    return [found, list_alternatives(list(map(exact, attempt.missing)), attempt.missing_left_out, full=full)]
 
 
 def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
@@ -220,7 +209,9 @@ def draw_lattice(stretch: Stretch, items: Sequence[WordGroup | Fold], detail: De
             drawn.add_row(Text(), Text(), note(item))
             continue
         own = [word.lattice for word in item.words if word.lattice]
-        _add_rows(drawn, [row for lattice in own for row in lattice.rows], by_score, full)
+        rows = [row for lattice in own for row in lattice.rows]
+        limit = _MAX_POSITIONS_FULL if full else _MAX_POSITIONS
+        add_rows(drawn, rows, "positions", limit, partial(_draw_position, by_score=by_score, full=full), indent=2)
     path = [row.best for lattice in lattices for row in lattice.rows if row.on_path]
     steps = _draw_steps(stretch, items) if detail.steps and by_score else []
     return Group(drawn, Text(), _draw_path(path, by_score, full), *steps)
@@ -235,24 +226,19 @@ def _start_table(by_score: bool) -> Columns:
     return table(*((column, "left" if column in left else "right") for column in columns))
 
 
-def _add_rows(drawn: Columns, rows: Sequence[LatticeRow], by_score: bool, full: bool) -> None:
-    for item in fold_middle(rows, "positions", _MAX_POSITIONS_FULL if full else _MAX_POSITIONS):
-        if isinstance(item, Fold):
-            drawn.add_row(Text(), Text(), note(item))
-            continue
-        row, best = item[1], item[1].best
-        style = "bold" if row.on_path else ""
-        far, near = best.span if by_score else reversed(best.span)
-        drawn.add_row(
-            Text(_ON_PATH if row.on_path else "", style),
-            Text(str(near), style),
-            _draw_piece(best, style),
-            Text("" if best.id == _NO_ID else str(best.id), style),
-            str(far),
-            format_weight(best.weight),
-            format_weight(best.total),
-            _draw_competitors(row, by_score, full),
-        )
+def _draw_position(row: LatticeRow, *, by_score: bool, full: bool) -> list[RenderableType]:
+    best, style = row.best, "bold" if row.on_path else ""
+    far, near = best.span if by_score else reversed(best.span)
+    return [
+        Text(_ON_PATH if row.on_path else "", style),
+        Text(str(near), style),
+        _draw_piece(best, style),
+        Text("" if best.id == _NO_ID else str(best.id), style),
+        str(far),
+        format_weight(best.weight),
+        format_weight(best.total),
+        _draw_competitors(row, by_score, full),
+    ]
 
 
 def _draw_piece(candidate: Candidate, style: str) -> Text:
@@ -262,9 +248,8 @@ def _draw_piece(candidate: Candidate, style: str) -> Text:
 
 
 def _draw_competitors(row: LatticeRow, by_score: bool, full: bool) -> Text:
-    limit = len(row.competitors) if full else MAX_COMPETITORS
-    parts = [_draw_competitor(competitor, by_score) for competitor in row.competitors[:limit]]
-    return list_parts(parts, max(0, len(row.competitors) - limit) + row.competitors_left_out)
+    parts = [_draw_competitor(competitor, by_score) for competitor in row.competitors]
+    return list_alternatives(parts, row.competitors_left_out, full=full)
 
 
 def _draw_competitor(competitor: Candidate, by_score: bool) -> Text:
@@ -276,15 +261,12 @@ def _draw_competitor(competitor: Candidate, by_score: bool) -> Text:
 def _draw_path(path: Sequence[Candidate], by_score: bool, full: bool) -> Text:
     """Show the pieces in the order in which they are found: from the end for scores, from the start for costs."""
     steps = sorted(path, key=lambda step: step.span[0], reverse=by_score)
-    shown = fold_middle(steps, "steps", len(steps) if full else _MAX_STEPS)
     label, arrow = ("path from the end: ", " ← ") if by_score else ("path from the start: ", " → ")
-    return Text.assemble((label, DIM), Text(arrow).join(map(_draw_step, shown)), overflow="fold")
+    drawn = join(list(map(_draw_step, steps)), "steps", None if full else _MAX_STEPS, Text(arrow))
+    return Text.assemble((label, DIM), drawn, overflow="fold")
 
 
-def _draw_step(item: tuple[int, Candidate] | Fold) -> Text:
-    if isinstance(item, Fold):
-        return note(item)
-    step = item[1]
+def _draw_step(step: Candidate) -> Text:
     start, end = step.span
     return Text.assemble(exact(step.piece, "bold"), (f" {start}-{end}", DIM))
 
@@ -346,12 +328,9 @@ def _draw_trials(step: LatticeStep) -> RenderableType:
     drawn = table(("piece", "left"), *((column, "right") for column in numbers), ("", "left"))
     for trial in step.trials:
         weight, total = format_weight(trial.weight), format_weight(trial.total)
-        drawn.add_row(exact(trial.piece), str(trial.id), str(trial.end), weight, total, _outcome(trial))
+        outcome = Text("becomes the entry", "bold") if trial.is_best else Text("not greater", DIM)
+        drawn.add_row(exact(trial.piece), str(trial.id), str(trial.end), weight, total, outcome)
     return drawn
-
-
-def _outcome(trial: LatticeTrial) -> Text:
-    return Text("becomes the entry", "bold") if trial.is_best else Text("not greater", DIM)
 
 
 def _draw_entries(entries: Sequence[LatticeEntry]) -> Text:
@@ -380,19 +359,18 @@ def _draw_barriers(group: WordGroup) -> list[Text]:
     words = ["".join(word.merging.symbols) for word in group.words if word.merging]
     if len(words) <= 1:
         return []
-    kept = fold_middle(words, "parts", _MAX_PARTS)
-    parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
-    return [Text.assemble(("no merge can cross the bars: ", DIM), Text(" | ", DIM).join(parts), overflow="fold")]
+    parts = join(list(map(exact, words)), "parts", _MAX_PARTS, Text(" | ", DIM))
+    return [Text.assemble(("no merge can cross the bars: ", DIM), parts, overflow="fold")]
 
 
 def _draw_mergings(group: WordGroup, detail: Detail) -> Iterator[RenderableType]:
     mergings = [word.merging for word in group.words if word.merging]
     shown = [merging for merging in mergings if merging.merges or merging.byte_fallbacks]
-    for item in fold_middle(shown, "parts", len(shown) if detail.full else _MAX_WORDS):
+    for item in fold_middle(shown, "parts", None if detail.full else _MAX_WORDS):
         if isinstance(item, Fold):
             yield note(item)
         else:
-            yield from _draw_merging(item[1], detail)
+            yield from _draw_merging(item, detail)
 
 
 def _draw_merging(merging: Merging, detail: Detail) -> Iterator[RenderableType]:
@@ -411,11 +389,8 @@ def _draw_table(merging: Merging, detail: Detail) -> RenderableType:
     if has_symbols:
         before = [Text(), *([Text()] if detail.reference_ranks else []), Text()]
         drawn.add_row(*before, join_pieces(merging.symbols), *_draw_ids(merging.symbol_ids, shows_ids))
-    for item in fold_middle(merging.merges, "merges", _MAX_ROWS_FULL if detail.full else _MAX_ROWS):
-        if isinstance(item, Fold):
-            drawn.add_row(Text(), note(item))
-        else:
-            drawn.add_row(*_draw_row(item[1], detail, shows_ids))
+    limit = _MAX_ROWS_FULL if detail.full else _MAX_ROWS
+    add_rows(drawn, merging.merges, "merges", limit, partial(_draw_row, detail=detail, shows_ids=shows_ids))
     return drawn
 
 
@@ -437,7 +412,7 @@ def _draw_ids(ids: Sequence[int | None], shown: bool) -> list[Text]:
     return [Text(f"[{listed}]", overflow="fold")] if shown else []
 
 
-def _draw_row(merge: Merge, detail: Detail, shows_ids: bool) -> list[Text]:
+def _draw_row(merge: Merge, *, detail: Detail, shows_ids: bool) -> list[Text]:
     pair = merge.pair
     rank = Text("-" if pair.reference_rank is None else str(pair.reference_rank))
     merged = Text.assemble(exact(pair.left), (" + ", DIM), exact(pair.right), overflow="fold")
@@ -456,11 +431,10 @@ def _draw_row(merge: Merge, detail: Detail, shows_ids: bool) -> list[Text]:
 
 
 def _draw_rivals(merge: Merge, detail: Detail) -> Text:
-    limit = len(merge.competitors) if detail.full else MAX_COMPETITORS
-    parts = [_draw_pair(pair, detail) for pair in merge.competitors[:limit]]
-    if merge.pair.places > 1:
-        parts.insert(0, Text(f"itself, {merge.pair.places - 1:,} × further right", DIM))
-    return list_parts(parts, max(0, len(merge.competitors) - limit) + merge.competitors_left_out)
+    parts = [_draw_pair(pair, detail) for pair in merge.competitors]
+    places = merge.pair.places
+    first = [Text(f"itself, {places - 1:,} × further right", DIM)] if places > 1 else []
+    return list_alternatives(parts, merge.competitors_left_out, full=detail.full, first=first)
 
 
 def _draw_pair(pair: Pair, detail: Detail) -> Text:

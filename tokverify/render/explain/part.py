@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TypeVar
@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tokverify.render.column import Columns
 from tokverify.render.layout import DIM, exact, exact_or_folded
 from tokverify.report.explain import Stretch, Word
 from tokverify.text.wording import plural
@@ -37,7 +38,7 @@ class Detail:
 _INDENT = 3
 
 
-MAX_COMPETITORS = 3
+_MAX_COMPETITORS = 3
 """Alternatives shown for each decision, unless everything is."""
 
 
@@ -74,10 +75,12 @@ def join_pieces(pieces: Sequence[str], *, bold: int = -1) -> Text:
     return Text(" ").join(exact(piece, "bold" if index == bold else "") for index, piece in enumerate(pieces))
 
 
-def list_parts(parts: Sequence[Text], left_out: int) -> Text:
-    """List alternatives, and how many more there are."""
+def list_alternatives(parts: Sequence[Text], left_out: int, *, full: bool, first: Sequence[Text] = ()) -> Text:
+    """List `first`, then the alternatives of a decision and how many more there are; with `full`, all of them."""
+    shown = parts if full else parts[:_MAX_COMPETITORS]
+    left_out += len(parts) - len(shown)
     more = [Text(f"{left_out:,} more", DIM)] if left_out > 0 else []
-    return Text(", ").join([*parts, *more])
+    return Text(", ").join([*first, *shown, *more])
 
 
 def word_heading(group: WordGroup) -> Text:
@@ -86,9 +89,8 @@ def word_heading(group: WordGroup) -> Text:
     where = f"  bytes {start}-{end}, {plural(len(group.pieces), 'token')}: "
     text = exact_or_folded("".join(word.text for word in group.words), fold=True)
     text.stylize("bold")
-    kept = fold_middle(group.pieces, "tokens", _MAX_PIECES)
-    parts = [note(item) if isinstance(item, Fold) else exact(item[1]) for item in kept]
-    return Text.assemble(text, (where, DIM), Text(" ").join(parts), overflow="fold")
+    pieces = join(list(map(exact, group.pieces)), "tokens", _MAX_PIECES, Text(" "))
+    return Text.assemble(text, (where, DIM), pieces, overflow="fold")
 
 
 def spread(items: Sequence[RenderableType]) -> Iterator[RenderableType]:
@@ -173,11 +175,29 @@ def _limit_groups(
     return limited
 
 
-def fold_middle(items: Sequence[Item], noun: str, limit: int) -> list[tuple[int, Item] | Fold]:
-    """Return items with their indexes; of more than `limit`, leave out the middle."""
-    numbered: list[tuple[int, Item] | Fold] = list(enumerate(items))
-    if len(items) <= limit + 1:
-        return numbered
+def fold_middle(items: Sequence[Item], noun: str, limit: int | None) -> list[Item | Fold]:
+    """Return items; of more than `limit`, leave out the middle. None is no limit."""
+    if limit is None or len(items) <= limit + 1:
+        return [*items]
     head = limit * 3 // 4
     note = Fold(f"{len(items) - limit:,} more {noun}")
-    return [*numbered[:head], note, *numbered[head - limit :]]
+    return [*items[:head], note, *items[head - limit :]]
+
+
+def join(parts: Sequence[Text], noun: str, limit: int | None, separator: Text) -> Text:
+    """Show parts in a row; of more than `limit`, the middle is left out."""
+    kept = fold_middle(parts, noun, limit)
+    return separator.join(note(part) if isinstance(part, Fold) else part for part in kept)
+
+
+def add_rows(  # noqa: PLR0913, PLR0917 - where to, what, how many of it, and how
+    drawn: Columns,
+    items: Sequence[Item],
+    noun: str,
+    limit: int | None,
+    draw_row: Callable[[Item], Sequence[RenderableType]],
+    indent: int = 1,
+) -> None:
+    """Add a row for each item; of more than `limit`, one after `indent` empty cells stands for the middle."""
+    for item in fold_middle(items, noun, limit):
+        drawn.add_row(*([*[Text()] * indent, note(item)] if isinstance(item, Fold) else draw_row(item)))

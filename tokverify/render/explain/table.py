@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,7 +12,7 @@ from rich.text import Text
 from tokverify.render.alignment import alignment_table
 from tokverify.render.column import Columns
 from tokverify.render.explain.model import legends, model_sections
-from tokverify.render.explain.part import Fold, fold_middle, indent, join_pieces, note, title
+from tokverify.render.explain.part import Fold, add_rows, fold_middle, indent, join, join_pieces, note, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain import (
@@ -107,8 +108,7 @@ def _draw_fragment(fragment: Fragment) -> Text:
 
 
 def _join(parts: Sequence[Text], full: bool) -> Text:
-    shown = fold_middle(parts, "parts", len(parts) if full else _MAX_PARTS)
-    separated = Text(" | ", DIM).join(note(part) if isinstance(part, Fold) else part[1] for part in shown)
+    separated = join(parts, "parts", None if full else _MAX_PARTS, Text(" | ", DIM))
     separated.overflow = "fold"
     return separated
 
@@ -146,12 +146,11 @@ def _note_without(explained: Explanation, full: bool) -> Iterator[Text]:
     if ids == own:
         yield Text("Without matching USER_DEFINED tokens, the result would be the same.", DIM)
         return
-    shown = fold_middle(tokens, "tokens", len(tokens) if full else _MAX_PARTS)
-    parts = [note(item) if isinstance(item, Fold) else exact(item[1].piece) for item in shown]
+    parts = join([exact(token.piece) for token in tokens], "tokens", None if full else _MAX_PARTS, Text(" "))
     difference = "too, but different ones" if len(ids) == len(own) else f"instead of {len(own):,}"
     count = Text(f"  ({plural(len(ids), 'token')} {difference})", DIM)
     label = "Without matching USER_DEFINED tokens: "
-    yield Text.assemble((label, DIM), Text(" ").join(parts), count, overflow="fold")
+    yield Text.assemble((label, DIM), parts, count, overflow="fold")
 
 
 def _normalization(explained: Explanation, full: bool) -> RenderableType:
@@ -160,21 +159,17 @@ def _normalization(explained: Explanation, full: bool) -> RenderableType:
     if not changes:
         return title(2, "normalization", "changes nothing")
     drawn = table(("", "left"), ("", "left"), ("", "right"), ("", "left"))
-    for item in fold_middle(changes.most_common(), "changes", len(changes) if full else _MAX_ROWS):
-        if isinstance(item, Fold):
-            drawn.add_row(note(item))
-        else:
-            (before, after), count = item[1]
-            drawn.add_row(*_draw_change(before, after), f"× {count:,}", _name_change(before, after))
+    add_rows(drawn, changes.most_common(), "changes", None if full else _MAX_ROWS, _draw_change, indent=0)
     normalized = [exact_or_folded(stretch.normalized, fold=True) for stretch in stretches if stretch.changes]
     summary = plural(sum(changes.values()), "change")
     return Group(title(2, "normalization", summary), indent(drawn), indent(_join(normalized, full)))
 
 
-def _draw_change(before: str, after: str) -> tuple[Text, Text]:
+def _draw_change(counted: tuple[tuple[str, str], int]) -> list[RenderableType]:
+    (before, after), count = counted
     old = exact(before) if before else Text("(inserted)", DIM)
     new = exact(after, "bold") if after else Text("(dropped)", DIM)
-    return old, Text.assemble("→ ", new, overflow="fold")
+    return [old, Text.assemble("→ ", new, overflow="fold"), f"× {count:,}", _name_change(before, after)]
 
 
 def _name_change(before: str, after: str) -> Text:
@@ -256,13 +251,12 @@ def _result(explained: Explanation, full: bool, steps: bool) -> RenderableType:
     tokens = explained.tokens
     columns = ("piece", "stands for", *(["byte values"] if steps else []), "bytes", "")
     drawn = table(("id", "right"), *((column, "left") for column in columns))
-    for item in fold_middle(tokens, "tokens", len(tokens) if full else _MAX_ROWS):
-        drawn.add_row(*([Text(), note(item)] if isinstance(item, Fold) else _draw_token(item[1], steps)))
+    add_rows(drawn, tokens, "tokens", None if full else _MAX_ROWS, partial(_draw_token, steps=steps))
     ids = Text(str(list(explained.ids)), overflow="fold")
     return Group(title(6, "result", plural(len(tokens), "token")), *([indent(drawn), indent(ids)] if tokens else []))
 
 
-def _draw_token(explained: ExplainedToken, steps: bool) -> list[Text]:
+def _draw_token(explained: ExplainedToken, *, steps: bool) -> list[Text]:
     token, (start, end) = explained.token, explained.span
     piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
     bytes = Text(f"{start}-{end}")
@@ -321,11 +315,11 @@ def _draw_searches(stretches: Sequence[Stretch], *, full: bool) -> Iterator[Rend
         return
     columns = ("node", "label", "base")
     drawn = table(("at byte", "left"), ("byte", "left"), *((column, "right") for column in columns), ("", "left"))
-    for item in fold_middle(searches, "searches", len(searches) if full else _MAX_SEARCHES):
+    for item in fold_middle(searches, "searches", None if full else _MAX_SEARCHES):
         if isinstance(item, Fold):
             drawn.add_row(note(item))
         else:
-            _add_search(drawn, item[1])
+            _add_search(drawn, item)
     heading = Text.assemble(("charsmap", "bold"), (f"  root {searches[0].root}: {_LEGEND}", DIM), overflow="fold")
     yield Group(indent(heading), indent(drawn))
 
