@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.options import combine
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions
 from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.system.output_file import check_writable
-
-_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 baseline_option = click.option(
     "--baseline",
@@ -22,7 +19,7 @@ baseline_option = click.option(
     metavar="FILE",
     help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
 )
-_OPTIONS = (
+baseline_options = combine(
     baseline_option,
     click.option(
         "--accept",
@@ -33,6 +30,7 @@ _OPTIONS = (
     ),
     click.option("--reason", metavar="TEXT", help="The reason for the new entries that --accept adds."),
 )
+"""For known failures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +40,6 @@ class BaselineOptions(ReportOptions):
     baseline: Path | None
     update_baseline: bool = field(metadata=UNRECORDED)
     reason: str | None = field(metadata=UNRECORDED)
-
-
-def baseline_options(command: _Command) -> _Command:
-    """Add the options for known failures."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def check_baseline(options: BaselineOptions) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tokverify.commands.cli.locations import PATH, FilePath
+from tokverify.commands.cli.options import combine
 from tokverify.commands.cli.stream import write_text
 from tokverify.errors import TokverifyError
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
@@ -61,36 +62,8 @@ strict_option = click.option(
 )
 
 
-def waivers_option(command: _Command) -> _Command:
-    """Add the old option for a second file of known differences."""
-    return click.option("--waivers", type=PATH, metavar="FILE", hidden=True)(command)
-
-
-def rule_options(command: _Command) -> _Command:
-    """Add the options that select static rules, accept their findings, and show their manuals."""
-    for option in reversed(
-        (
-            click.option(
-                "--select",
-                multiple=True,
-                callback=_parse_codes,
-                metavar="CODES",
-                help="Apply only these rules, such as TV101,TV2.",
-            ),
-            click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules."),
-            waivers_option,
-            click.option(
-                "--explain",
-                is_eager=True,
-                expose_value=False,
-                callback=_explain,
-                metavar="CODE",
-                help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+waivers_option = click.option("--waivers", type=PATH, metavar="FILE", hidden=True)
+"""The old option for a second file of known differences."""
 
 
 def _parse_codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,6 +93,28 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     else:
         raise click.BadParameter(f"there is no rule {value!r}; the rules are {', '.join(RULES)}")
     ctx.exit()
+
+
+rule_options = combine(
+    click.option(
+        "--select",
+        multiple=True,
+        callback=_parse_codes,
+        metavar="CODES",
+        help="Apply only these rules, such as TV101,TV2.",
+    ),
+    click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules."),
+    waivers_option,
+    click.option(
+        "--explain",
+        is_eager=True,
+        expose_value=False,
+        callback=_explain,
+        metavar="CODE",
+        help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
+    ),
+)
+"""They select static rules, accept their findings, and show their manuals."""
 
 
 def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
@@ -155,45 +150,23 @@ cases_option = click.option(
 )
 
 
-def selection_options(command: _Command) -> _Command:
-    """Add the options that select cases."""
-    for option in reversed(
-        (
-            click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
-            click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
-            click.option(
-                "-k",
-                "patterns",
-                multiple=True,
-                metavar="PATTERN",
-                help="Select cases whose suite/id contains this, such as emoji, or matches a pattern, such as 'tab*'.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def max_failures_options(command: _Command) -> _Command:
-    """Add the options that stop after some failing cases; `--fail-fast` stands for `--maxfail 1`."""
-    for option in reversed(
-        (
-            click.option(
-                "--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help="Stop after N failing cases."
-            ),
-            click.option(
-                "--fail-fast",
-                "max_failures",
-                flag_value=1,
-                type=int,
-                help="Stop after the first one, like --maxfail 1.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
+selection_options = combine(
+    click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
+    click.option(
+        "-k",
+        "patterns",
+        multiple=True,
+        metavar="PATTERN",
+        help="Select cases whose suite/id contains this, such as emoji, or matches a pattern, such as 'tab*'.",
+    ),
+)
+max_failures_options = combine(
+    click.option("--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help="Stop after N failing cases."),
+    click.option(
+        "--fail-fast", "max_failures", flag_value=1, type=int, help="Stop after the first one, like --maxfail 1."
+    ),
+)
 last_failed_option = click.option(
     "--lf",
     "--last-failed",

@@ -14,6 +14,7 @@ from tokverify.commands.cli.case_options import cases_option
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     force_option,
+    ids_only_option,
     is_default,
     output_option,
     reference_option,
@@ -21,6 +22,7 @@ from tokverify.commands.cli.options import (
     seed_option,
     side_report_options,
     texts_option,
+    vocabulary_option,
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
@@ -54,14 +56,8 @@ class ConvertOptions(ReportOptions):
 @click.command()
 @click.argument("source", type=PATH, required=False, metavar="[IN]")
 @reference_option("to learn the tokenizer of, instead of reading IN", "")
-@click.option(
-    "--vocab",
-    "vocabulary",
-    type=PATH,
-    metavar="FILE",
-    help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
-)
-@click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
+@vocabulary_option
+@ids_only_option
 @output_option("the converted tokenizer; the suffix determines its format.", required=True)
 @force_option
 @click.option("--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason.")

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.commands.cli.locations import GGUF_PATH, PATH
+from tokverify.commands.cli.locations import GGUF_PATH
 from tokverify.commands.cli.options import (
     force_option,
+    ids_only_option,
     output_option,
     reference_option,
     seed_option,
     side_report_options,
     texts_option,
+    vocabulary_option,
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
@@ -46,14 +48,8 @@ class LearnOptions(ReportOptions):
 @click.command()
 @reference_option("to learn", required=True)
 @output_option("the GGUF file.", GGUF_PATH, required=True)
-@click.option(
-    "--vocab",
-    "vocabulary",
-    type=PATH,
-    metavar="FILE",
-    help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
-)
-@click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
+@vocabulary_option
+@ids_only_option
 @force_option
 @texts_option(TEXTS)
 @seed_option

@@ -20,6 +20,17 @@ OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
+def combine(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Combine options, which help lists in this order."""
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 class ModelCommand(click.Command):
     """A command on one model, which explains how to name the reference if a second file follows.
 
@@ -119,6 +130,14 @@ QUIET_HELP = "Show only the verdict."
 FORCE_HELP = "Overwrite existing files."
 
 seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
+vocabulary_option = click.option(
+    "--vocab",
+    "vocabulary",
+    type=PATH,
+    metavar="FILE",
+    help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
+)
+ids_only_option = click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help=QUIET_HELP)
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
 force_option = click.option("--force", is_flag=True, help=FORCE_HELP)
@@ -260,7 +279,7 @@ def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]
         "--report",
         "reports",
         multiple=True,
-        callback=_report_files(list(formats)),
+        callback=lambda _ctx, _param, values: tuple(parse_report_file(value, list(formats)) for value in values),
         metavar="FORMAT=FILE",
         help="Also write the report to this file; `-` is stdout. Can be repeated.",
     )
@@ -269,32 +288,16 @@ def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]
 def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
     """Build the options of a report, which can be written in these formats."""
     output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
-    return _combine(format_option(formats), output, *_further_report_options(formats))
+    return combine(format_option(formats), output, *_further_report_options(formats))
 
 
 def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
     """Build the options of a report for a command whose result is another file, which -o names."""
-    return _combine(format_option(formats), *_further_report_options(formats))
+    return combine(format_option(formats), *_further_report_options(formats))
 
 
 def _further_report_options(formats: Iterable[str]) -> tuple[Callable[[_Command], _Command], ...]:
     return report_file_option(formats), quiet_option, verbose_option, no_color_option
-
-
-def _combine(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
-    def add(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-def _report_files(formats: Sequence[str]) -> Callable[[object, object, Sequence[str]], tuple[ReportFile, ...]]:
-    def parse(_ctx: object, _param: object, values: Sequence[str]) -> tuple[ReportFile, ...]:
-        return tuple(parse_report_file(value, formats) for value in values)
-
-    return parse
 
 
 def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:

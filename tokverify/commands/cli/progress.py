@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, verb
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -108,7 +108,7 @@ class FuzzLine(StatusLine):
 
 def fuzz_line(progress: FuzzProgress, seconds: float) -> str:
     """Summarize the progress of a fuzz run within 80 columns."""
-    failing = f"{progress.failing:,} {'fails' if progress.failing == 1 else 'fail'}"
+    failing = f"{progress.failing:,} {verb(progress.failing, 'fail')}"
     parts = [
         plural(progress.strings, "text"),
         f"{progress.strings / seconds:,.0f}/s",
