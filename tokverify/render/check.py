@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
+from tokverify.render import audit, chat
 from tokverify.render.audit import WITHOUT_REFERENCE
-from tokverify.render.audit import describe as describe_audit
-from tokverify.render.audit import to_ci_report as audit_issues
-from tokverify.render.audit import verdict as audit_verdict
-from tokverify.render.chat import describe as describe_chat
-from tokverify.render.chat import suites_of as chat_suites
-from tokverify.render.chat import to_ci_report as chat_issues
-from tokverify.render.chat import verdict as chat_verdict
 from tokverify.render.document import (
     VERDICT_STYLES,
     Column,
@@ -58,6 +53,21 @@ _NAMED = 3
 NOTHING = "nothing to check"
 
 
+class _OfPart(NamedTuple):
+    """What shows the reports of a part."""
+
+    describe: Callable[[Any, RenderOptions], Document]
+    to_ci_report: Callable[[Any], CiReport]
+    verdict: Callable[[Any], str]
+
+
+_PARTS: Mapping[Part, _OfPart] = {
+    Part.RUN: _OfPart(describe_run, run_issues, run_verdict),
+    Part.AUDIT: _OfPart(audit.describe, audit.to_ci_report, audit.verdict),
+    Part.CHAT: _OfPart(chat.describe, chat.to_ci_report, chat.verdict),
+}
+
+
 def describe(report: CheckReport, options: RenderOptions) -> Document:
     """Describe a check, model by model, and then all outcomes in one table."""
     return Document(
@@ -81,10 +91,10 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
         for part in model.parts:
             if not options.verbose and not _has_news(model, part):
                 folded += part_exit_code(model, part) is not None
-            elif document := _describe_part(model, part, options):
+            elif found := model.results.get(part):
                 title = message(f"{model.name}: {part}", Style.STRONG)
                 yield Section([Only("table", [Paragraph(title)]), Only("markdown", [Heading(title.text)])])
-                yield from document.sections
+                yield from _PARTS[part].describe(found, options).sections
     # Last, since people see the end of a terminal's output first.
     note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
     yield Section([Only("table", [outcome, *note])], "Outcome")
@@ -115,17 +125,6 @@ def _has_news(model: ModelCheck, part: Part) -> bool:
     return part is Part.CHAT and model.chat is not None and bool(model.chat.findings)
 
 
-def _describe_part(model: ModelCheck, part: Part, options: RenderOptions) -> Document | None:
-    """Describe what a part found; None if it has no result."""
-    if part is Part.RUN and model.run:
-        return describe_run(model.run, options)
-    if part is Part.AUDIT and model.audit:
-        return describe_audit(model.audit, options)
-    if part is Part.CHAT and model.chat:
-        return describe_chat(model.chat, options)
-    return None
-
-
 def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:
     for model in report.models:
         for part in model.parts:
@@ -137,7 +136,7 @@ def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:
 
 def to_ci_report(report: CheckReport) -> CiReport:
     """Return the issues of a check."""
-    parts = [part for model in report.models for part in _part_reports(model)]
+    parts = [_PARTS[part].to_ci_report(found) for model in report.models for part, found in model.results.items()]
     checks = {check.id: check for check in chain([_CANNOT_RUN], *(part.checks for part in parts))}
     return CiReport(
         issues=chain(_failures(report), *(part.issues for part in parts)),
@@ -146,15 +145,6 @@ def to_ci_report(report: CheckReport) -> CiReport:
         exit_code=check_exit_code(report),
         skipped=[sentence for part in parts for sentence in part.skipped],
     )
-
-
-def _part_reports(model: ModelCheck) -> Iterator[CiReport]:
-    if model.run:
-        yield run_issues(model.run)
-    if model.audit:
-        yield audit_issues(model.audit)
-    if model.chat:
-        yield chat_issues(model.chat)
 
 
 def _failures(report: CheckReport) -> Iterator[Issue]:
@@ -181,7 +171,7 @@ def _suites(model: ModelCheck) -> Iterator[Element]:
     if model.run:
         yield from run_suites(model.run)
     if model.chat:
-        yield from chat_suites(model.chat)
+        yield from chat.suites_of(model.chat)
 
 
 def _part_test(model: ModelCheck, part: Part) -> Element:
@@ -218,7 +208,8 @@ def _outcome(report: CheckReport) -> str:
 def _failing_models(failing: Sequence[ModelCheck], code: int) -> str:
     """Count and name the models with an exit code; empty if there are none."""
     concerned = [model for model in failing if model_exit_code(model) == code]
-    names = "; ".join(f"{model.name}: {', '.join(_failing_parts(model)) or NOTHING}" for model in concerned)
+    parts = [[str(part) for part in model.parts if part_exit_code(model, part)] for model in concerned]
+    names = "; ".join(f"{model.name}: {', '.join(own) or NOTHING}" for model, own in zip(concerned, parts, strict=True))
     return f"{len(concerned):,} {_WORDS[code]} ({names})" if concerned else ""
 
 
@@ -226,20 +217,12 @@ def _reservations(report: CheckReport) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict, with the models concerned unless these are all."""
     models: dict[str, list[str]] = {}
     for model in report.models:
-        for reservation in reservations(model.run) if model.run else _reservations_without_run(model):
+        unreferenced = [WITHOUT_REFERENCE] if model.audit and model.audit.reference is None else []
+        for reservation in reservations(model.run) if model.run else unreferenced:
             models.setdefault(reservation, []).append(model.name)
     for reservation, names in models.items():
         concerned = list_items(names, _NAMED)
         yield reservation if len(names) == len(report.models) else f"{reservation} ({concerned})"
-
-
-def _reservations_without_run(model: ModelCheck) -> Iterator[str]:
-    if model.audit and model.audit.reference is None:
-        yield WITHOUT_REFERENCE
-
-
-def _failing_parts(model: ModelCheck) -> list[str]:
-    return [str(part) for part in model.parts if part_exit_code(model, part)]
 
 
 def _part_word(model: ModelCheck, part: Part) -> str:
@@ -250,10 +233,6 @@ def _part_word(model: ModelCheck, part: Part) -> str:
 
 def _part_verdict(model: ModelCheck, part: Part) -> str:
     """Return the verdict of a part, or why it has none; it has not passed `visible_message` yet."""
-    if part is Part.RUN and model.run:
-        return run_verdict(model.run)
-    if part is Part.AUDIT and model.audit:
-        return audit_verdict(model.audit)
-    if part is Part.CHAT and model.chat:
-        return chat_verdict(model.chat)
+    if found := model.results.get(part):
+        return _PARTS[part].verdict(found)
     return "; ".join(note.message for note in model.notes if note.part is part)

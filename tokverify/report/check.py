@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from tokverify.report.audit import AuditReport, audit_exit_code, check_audit, summarize_audit
 from tokverify.report.chat import ChatReport, chat_exit_code, check_chat, summarize_chat
@@ -48,6 +49,12 @@ class ModelCheck:
     notes: tuple[Note, ...] = ()
     """Why a requested part has no result."""
 
+    @property
+    def results(self) -> Mapping[Part, Report | AuditReport | ChatReport]:
+        """The reports of the parts that have a result."""
+        found = {Part.RUN: self.run, Part.AUDIT: self.audit, Part.CHAT: self.chat}
+        return {part: report for part, report in found.items() if report}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
@@ -61,14 +68,25 @@ class CheckReport:
     """The versions of tokverify and the libraries involved."""
 
 
+class _OfPart(NamedTuple):
+    """What is known of the reports of a part."""
+
+    exit_code: Callable[[Any], int]
+    summarize: Callable[[Any], Mapping[str, object]]
+    check: Callable[[Any, str], Iterator[str]]
+
+
+_PARTS: Mapping[Part, _OfPart] = {
+    Part.RUN: _OfPart(run_exit_code, summarize_run, check_run),
+    Part.AUDIT: _OfPart(audit_exit_code, summarize_audit, check_audit),
+    Part.CHAT: _OfPart(chat_exit_code, summarize_chat, check_chat),
+}
+
+
 def part_exit_code(model: ModelCheck, part: Part) -> int | None:
     """Return the exit code of a part; None if it has no result because there was nothing to check."""
-    if part is Part.RUN and model.run:
-        return run_exit_code(model.run)
-    if part is Part.AUDIT and model.audit:
-        return audit_exit_code(model.audit)
-    if part is Part.CHAT and model.chat:
-        return chat_exit_code(model.chat)
+    if found := model.results.get(part):
+        return _PARTS[part].exit_code(found)
     return _CANNOT_RUN if any(note.part is part and note.is_failure for note in model.notes) else None
 
 
@@ -87,28 +105,18 @@ def summarize_check(report: CheckReport) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     return {
         "exit_code": check_exit_code(report),
-        "models": {model.name: _summarize_model(model) for model in report.models},
+        "models": {
+            model.name: {
+                "exit_code": model_exit_code(model),
+                **{str(part): _PARTS[part].summarize(found) for part, found in model.results.items()},
+            }
+            for model in report.models
+        },
     }
-
-
-def _summarize_model(model: ModelCheck) -> Mapping[str, object]:
-    parts: dict[str, object] = {}
-    if model.run:
-        parts["run"] = summarize_run(model.run)
-    if model.audit:
-        parts["audit"] = summarize_audit(model.audit)
-    if model.chat:
-        parts["chat"] = summarize_chat(model.chat)
-    return {"exit_code": model_exit_code(model), **parts}
 
 
 def check_check(report: CheckReport, path: str) -> Iterator[str]:
     """Yield every inconsistency as `path: problem`; `path` is where the report stands in its document."""
     for index, model in enumerate(report.models):
-        place = f"{path}.models[{index}]"
-        if model.run:
-            yield from check_run(model.run, f"{place}.run")
-        if model.audit:
-            yield from check_audit(model.audit, f"{place}.audit")
-        if model.chat:
-            yield from check_chat(model.chat, f"{place}.chat")
+        for part, found in model.results.items():
+            yield from _PARTS[part].check(found, f"{path}.models[{index}].{part}")

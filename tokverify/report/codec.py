@@ -21,12 +21,12 @@ from tokverify.report.audit import AuditReport, check_audit, summarize_audit
 from tokverify.report.canonical import CanonicalReport, check_canonical, summarize_canonical
 from tokverify.report.chat import ChatReport, check_chat, summarize_chat
 from tokverify.report.check import CheckReport, check_check, summarize_check
-from tokverify.report.convert import Conversion, check_conversion, summarize_conversion
+from tokverify.report.convert import Conversion, conversion_exit_code
 from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
 from tokverify.report.explain import Explanation
 from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
-from tokverify.report.fix import FixReport, check_fix, summarize_fix
+from tokverify.report.fix import FixReport, check_fix, fix_exit_code
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList
 from tokverify.report.learn import Learning, check_learning, summarize_learning
@@ -36,7 +36,7 @@ from tokverify.report.run import Report, summarize_run
 from tokverify.report.run_check import check_run
 from tokverify.report.stats import StatsReport, check_stats, summarize_stats
 from tokverify.report.stream import StreamReport, check_stream_report, summarize_stream
-from tokverify.report.train import Training, check_training, summarize_training
+from tokverify.report.train import Training, training_exit_code
 from tokverify.report.versions import VersionsReport, check_versions, summarize_versions
 from tokverify.system.input_file import read_bytes
 from tokverify.system.json_input import JsonError, parse_json
@@ -59,9 +59,16 @@ def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, 
     return iter(())
 
 
-def _summarize_nothing(report: Any) -> Mapping[str, object]:  # noqa: ANN401, ARG001 - the type differs by kind
-    """Summarize a report that has no verdict."""
-    return {"exit_code": 0}
+def _check_comparison(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - the type differs by kind
+    yield from check_run(report.report, f"{path}.report")
+
+
+def _only(exit_code: Callable[[Any], int]) -> Callable[[Any], Mapping[str, object]]:
+    """Return what sums a report up by nothing but its exit code."""
+    return lambda report: {"exit_code": exit_code(report)}
+
+
+_summarize_nothing = _only(lambda _: 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ KINDS: Mapping[str, Kind] = {
     "canonical": Kind(CanonicalReport, summarize_canonical, check_canonical),
     "corpus": Kind(CorpusReport, summarize_corpus, check_corpus),
     "chat": Kind(ChatReport, summarize_chat, check_chat),
-    "convert": Kind(Conversion, summarize_conversion, check_conversion),
+    "convert": Kind(Conversion, _only(conversion_exit_code), _check_comparison),
     "learn": Kind(Learning, summarize_learning, check_learning),
     "report diff": Kind(ReportDiff, summarize_report_diff),
     "versions": Kind(VersionsReport, summarize_versions, check_versions),
@@ -95,8 +102,8 @@ KINDS: Mapping[str, Kind] = {
     "explain exposed": Kind(ExposedExplanation, _summarize_nothing),
     "explain decoding": Kind(DecodingExplanation, _summarize_nothing),
     "inspect": Kind(Inspection, _summarize_nothing),
-    "fix": Kind(FixReport, summarize_fix, check_fix),
-    "train": Kind(Training, summarize_training, check_training),
+    "fix": Kind(FixReport, _only(fix_exit_code), check_fix),
+    "train": Kind(Training, _only(training_exit_code), _check_comparison),
     "cases record": Kind(Recording, summarize_recording),
     "tokens": Kind(TokenList, _summarize_nothing),
 }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokverify.report.fields import Count
 from tokverify.report.run import Report
-from tokverify.report.run_check import check_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,3 @@ class Conversion:
 def conversion_exit_code(conversion: Conversion) -> int:
     """Return 0 if the target was written, else 1."""
     return 0 if conversion.written else 1
-
-
-def summarize_conversion(conversion: Conversion) -> Mapping[str, object]:
-    """Return the `summary` of the JSON report."""
-    return {"exit_code": conversion_exit_code(conversion)}
-
-
-def check_conversion(conversion: Conversion, path: str) -> Iterator[str]:
-    """Yield every inconsistency of a report that was read, as `path: problem`."""
-    yield from check_run(conversion.report, f"{path}.report")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tokverify.report.diagnosis import Diagnosis
@@ -136,11 +136,6 @@ def fix_exit_code(report: FixReport) -> int:
     """Return 0 if all cases match in the end or limits explain them, and all required checks find nothing, else 1."""
     inferred = report.repair.inferred_tokens if report.repair and report.after else 0
     return int((report.after or report.before).fail > 0 or bool(remaining(report)) or inferred > 0)
-
-
-def summarize_fix(report: FixReport) -> Mapping[str, object]:
-    """Return the `summary` of the JSON report."""
-    return {"exit_code": fix_exit_code(report)}
 
 
 def check_fix(report: FixReport, path: str) -> Iterator[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokverify.report.fields import Count
 from tokverify.report.run import Report, run_exit_code
-from tokverify.report.run_check import check_run
 from tokverify.tokenizer import Token
 
 
@@ -75,17 +73,7 @@ class Training:
     """The points that the algorithm's description lists for verification."""
 
 
-def summarize_training(training: Training) -> Mapping[str, object]:
-    """Return the `summary` of the JSON report."""
-    return {"exit_code": training_exit_code(training)}
-
-
 def training_exit_code(training: Training) -> int:
     """Return that of the comparison; 1 if a point of the checklist fails that does not depend on the corpus."""
     fails = any(not point.holds and not point.is_learned for point in training.checklist)
     return run_exit_code(training.report) or int(fails)
-
-
-def check_training(training: Training, path: str) -> Iterator[str]:
-    """Yield every inconsistency of a report that was read, as `path: problem`."""
-    yield from check_run(training.report, f"{path}.report")
