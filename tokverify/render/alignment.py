@@ -72,7 +72,8 @@ def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:
 def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
     last = len(difference.blocks) - 1
     index = 0
-    for block, repeats in _count_repeats(difference.blocks):
+    for block, same in groupby(difference.blocks):
+        repeats = len(list(same))
         if block.equal:
             yield from _equal_rows(block, fold, head=index > 0, tail=index < last)
         else:
@@ -82,12 +83,6 @@ def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
             if shown < repeats:
                 yield Fold(f"{repeats - shown:,} more like this")
         index += repeats
-
-
-def _count_repeats(blocks: Sequence[Block]) -> Iterator[tuple[Block, int]]:
-    """Yield each run of equal blocks as one block and its length."""
-    for block, group in groupby(blocks):
-        yield block, len(list(group))
 
 
 def _equal_rows(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterator[Row | Fold]:
@@ -127,7 +122,8 @@ def alignment_table(difference: Difference, other: str, *, fold: bool) -> Column
     `=` marks equal tokens, `≠` the first line of each stretch that differs and `┆` its further lines. The bytes of the
     tokens are shown if their pieces do not show them.
     """
-    with_bytes = any(visible(token.piece) != visible(token.token_bytes) for token in _all_tokens(difference))
+    tokens = (token for block in difference.blocks for token in (*block.actual, *block.expected))
+    with_bytes = any(visible(token.piece) != visible(token.token_bytes) for token in tokens)
     columns: list[tuple[str, JustifyMethod]] = [("", "left")]
     for name, count in (
         ("actual", sum(len(block.actual) for block in difference.blocks)),
@@ -137,18 +133,11 @@ def alignment_table(difference: Difference, other: str, *, fold: bool) -> Column
         columns += [("stands for", "left")] if with_bytes else []
     drawn = table(*columns)
     for row in rows(difference, fold=fold):
-        drawn.add_row(*(_draw_fold(row) if isinstance(row, Fold) else _draw_row(row, with_bytes)))
+        if isinstance(row, Fold):
+            drawn.add_row(Text(), Text(), Text(f"... {row.what} ...", DIM))
+        else:
+            drawn.add_row(*_draw_row(row, with_bytes))
     return drawn
-
-
-def _all_tokens(difference: Difference) -> Iterator[Token]:
-    for block in difference.blocks:
-        yield from block.actual
-        yield from block.expected
-
-
-def _draw_fold(fold: Fold) -> list[Text]:
-    return [Text(), Text(), Text(f"... {fold.what} ...", DIM)]
 
 
 def _draw_row(row: Row, with_bytes: bool) -> list[Text]:

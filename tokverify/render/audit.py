@@ -215,12 +215,9 @@ def write_rule(rule: RuleManual) -> str:
     """Write the manual of one rule."""
     text = f"## {rule.code} {rule.name} ({rule.severity.name})\n\n{rule.summary}\n"
     for section in rule.sections:
-        text += f"\n{_wrap(f'**{section.heading}.** {section.text}')}\n"
+        paragraph = f"**{section.heading}.** {section.text}"
+        text += f"\n{textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False)}\n"
     return text
-
-
-def _wrap(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def write_manual(rules: Sequence[RuleManual]) -> str:

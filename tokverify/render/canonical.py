@@ -26,7 +26,7 @@ from tokverify.render.run.sections import sides_section
 from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import percentage, plural
+from tokverify.text.wording import percentage, plural, verb
 
 _OUTCOMES = {
     0: ("Canonical", "all sequences are the encoding of their own text"),
@@ -123,7 +123,6 @@ def verdict(checked: CanonicalReport) -> str:
     count = plural(checked.sequences, "sequence")
     if not checked.deviating:
         return f"{count}, {plural(checked.tokens, 'token')}: all are the encoding of their own text"
-    verb = "deviates" if checked.deviating == 1 else "deviate"
-    share = percentage(checked.deviating, checked.sequences)
+    deviate, share = verb(checked.deviating, "deviate"), percentage(checked.deviating, checked.sequences)
     tokens = percentage(checked.deviating_tokens, checked.tokens)
-    return f"{count}: {checked.deviating:,} {verb} ({share}), with {tokens} of {plural(checked.tokens, 'token')}"
+    return f"{count}: {checked.deviating:,} {deviate} ({share}), with {tokens} of {plural(checked.tokens, 'token')}"

@@ -15,6 +15,7 @@ from tokverify.render.document import (
     Style,
     code,
     exact,
+    labeled,
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
@@ -23,7 +24,7 @@ from tokverify.render.run.cases import case_sections
 from tokverify.render.run.issue import case_issue
 from tokverify.render.run.sections import limit_sections, vocabulary_sections
 from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_exit_code
-from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
+from tokverify.report.run import FAILING, CaseResult, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import overrides_title, plural
 
@@ -43,7 +44,6 @@ _OUTCOMES = {
 _SHOWN = 5
 _NAMED = 10
 """How many cases are named without `-v`."""
-_FAILING = frozenset([Status.MISMATCH, Status.ERROR])
 _CASE_CHECKS = (
     Check("convert-mismatch", "mismatch", "The target encodes a text differently than its source.", Level.ERROR),
     Check("convert-error", "error", "Only one of the two can encode a text.", Level.ERROR),
@@ -112,7 +112,7 @@ def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Ite
         names = ", ".join(choice.unlike_in_merges)
         yield "", message(f"the same splits, but the opposite of ignore_merges: {names}")
     if verbose:
-        yield from (("" if index else "probes", exact(text, Style.DIM)) for index, text in enumerate(choice.texts))
+        yield from labeled("probes", (exact(text, Style.DIM) for text in choice.texts))
 
 
 def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:
@@ -122,7 +122,7 @@ def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[
     if shown:
         yield Section([Paragraph(message("What differs, with a minimal text for each cause:", Style.CAVEAT))])
     yield from case_sections(replace(conversion.report, results=tuple(shown)), verbose=False, heading="cause")
-    names = [result.case.name for result in results if result.status in _FAILING and result not in found]
+    names = [result.case.name for result in results if result.status in FAILING and result not in found]
     lines = list(_list_left_out(names, len(found) - len(shown), verbose=verbose))
     if lines:
         yield Section([Fields(lines)])
@@ -151,9 +151,9 @@ def to_ci_report(conversion: Conversion) -> CiReport:
 
 def _issues(conversion: Conversion) -> Iterator[Issue]:
     for part in conversion.untransportable:
-        yield _issue(_LOSS, [visible_message(part)], conversion)
+        yield issue_of(_LOSS, [visible_message(part)], path=conversion.source)
     for warning in conversion.warnings:
-        yield _issue(_WARNING, [visible_message(warning)], conversion)
+        yield issue_of(_WARNING, [visible_message(warning)], path=conversion.source)
     failing = [result for result in conversion.report.results if result.status in FAILING]
     for result in failing:
         issue = case_issue(result, conversion.report, "convert", path=conversion.source)
@@ -161,18 +161,16 @@ def _issues(conversion: Conversion) -> Iterator[Issue]:
         yield issue if not conversion.written else replace(issue, level=Level.WARNING)
 
 
-def _issue(check: Check, lines: list[str], conversion: Conversion) -> Issue:
-    return issue_of(check, lines, path=conversion.source, key=f"{conversion.source}\0{lines[0]}")
-
-
 def verdict(conversion: Conversion) -> str:
     """Summarize whether the file was written, and what differs."""
-    return f"{conversion.target}: {_describe_outcome(conversion)}{_count_warnings(conversion)}"
+    warnings = f"; {plural(len(conversion.warnings), 'warning')}" if conversion.warnings else ""
+    return f"{conversion.target}: {_describe_outcome(conversion)}{warnings}"
 
 
 def _describe_outcome(conversion: Conversion) -> str:
     if not conversion.differing:
-        return f"written; it gives the same ids as {conversion.source} for all {_count_texts(conversion)}"
+        texts = f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
+        return f"written; it gives the same ids as {conversion.source} for all {texts}"
     found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
     if conversion.written:
         return f"written because of --unexplained: {found}" if conversion.unexplained else f"written, but {found}"
@@ -181,17 +179,9 @@ def _describe_outcome(conversion: Conversion) -> str:
     return f"not written: {found}; without --strict it is written"
 
 
-def _count_warnings(conversion: Conversion) -> str:
-    return f"; {plural(len(conversion.warnings), 'warning')}" if conversion.warnings else ""
-
-
-def _count_texts(conversion: Conversion) -> str:
-    return f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
-
-
 def _count_differing(conversion: Conversion) -> str:
     cases = _cases(conversion)
-    failing = sum(result.status in {Status.MISMATCH, Status.ERROR} for result in cases)
+    failing = sum(result.status in FAILING for result in cases)
     strings = conversion.differing - failing
     return (
         f"{failing:,} of {plural(len(cases), 'case')} and {strings:,} of {plural(conversion.strings, 'generated text')}"

@@ -19,7 +19,9 @@ from tokverify.render.document import (
     Style,
     Table,
     bar,
+    labeled,
     message,
+    tally,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
 from tokverify.render.options import RenderOptions
@@ -40,7 +42,7 @@ from tokverify.report.corpus import (
 )
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import list_items, percentage, plural
+from tokverify.text.wording import list_items, percentage, plural, verb
 
 _OUTCOMES = {
     0: (
@@ -75,7 +77,7 @@ def describe(verified: CorpusReport, options: RenderOptions) -> Document:
 
 
 def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Section]:
-    notes = Fields([("" if at else "note", message(note, Style.CAVEAT)) for at, note in enumerate(verified.notes)])
+    notes = Fields(list(labeled("note", (message(note, Style.CAVEAT) for note in verified.notes))))
     yield sides_section(verified.report, verbose=verbose)
     if verified.notes:
         yield Section([notes])
@@ -103,8 +105,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
 def _count_lines(verified: CorpusReport) -> Iterator[Line]:
     yield "compared", f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}"
     yield "tokens", f"{verified.actual_tokens:,} in actual, {verified.expected_tokens:,} in expected"
-    for index, (name, share) in enumerate(_list_coverage(verified)):
-        yield "" if index else "coverage", f"{name}: {share}"
+    yield from labeled("coverage", _list_coverage(verified))
     if verified.throughput:
         yield "throughput", _describe_throughput(verified.throughput, verified.bytes)
 
@@ -136,7 +137,12 @@ def _tabulate_groups(heading: str, groups: Sequence[GroupCount], *, verbose: boo
     worst = sorted(groups, key=lambda group: (group.differing + group.unreadable, group.documents), reverse=True)
     shown = groups if verbose or len(groups) <= _MAX_ROWS + 1 else worst[:_MAX_ROWS]
     rows: list[list[Inline]] = [
-        [message(group.name), f"{group.documents:,}", _count_differing(group), _count(group.unreadable)]
+        [
+            message(group.name),
+            f"{group.documents:,}",
+            _count_differing(group),
+            tally(group.unreadable, Style.ACTUAL),
+        ]
         for group in shown
     ]
     left_out = len(groups) - len(shown)
@@ -151,13 +157,9 @@ def _count_differing(group: GroupCount) -> Inline:
     return bar(f"{group.differing:,}", group.differing, group.documents, Style.ACTUAL)
 
 
-def _count(count: int) -> Inline:
-    return message(f"{count:,}", Style.ACTUAL) if count else message("-", Style.DIM)
-
-
 def _example_lines(example: CorpusExample) -> Iterator[Line]:
-    verb = "shrunk from" if example.shrunk else "found in"
-    yield "document", message(f"{verb} {example.place}")
+    origin = "shrunk from" if example.shrunk else "found in"
+    yield "document", message(f"{origin} {example.place}")
     if example.judgment:
         yield "judge", message(example.judgment, Style.NOTICE)
 
@@ -235,9 +237,9 @@ def describe_progress(progress: CorpusProgress) -> str:
 
 def describe_differences(progress: CorpusProgress) -> str:
     """Return what has been found so far, in one line."""
-    verb = "differs" if progress.differing == 1 else "differ"
-    causes = ", ".join(f"{cause} {count:,}" for cause, count in progress.causes.items())
-    parts = [f"{plural(progress.differing, 'document')} {verb}{f' ({causes})' if causes else ''}"]
+    counts = ", ".join(f"{cause} {count:,}" for cause, count in progress.causes.items())
+    causes = f" ({counts})" if counts else ""
+    parts = [f"{plural(progress.differing, 'document')} {verb(progress.differing, 'differ')}{causes}"]
     if progress.unreadable:
         parts.append(f"{progress.unreadable:,} unreadable")
     return ", ".join(parts)
@@ -255,8 +257,7 @@ def verdict(verified: CorpusReport) -> str:
     """Sum up a report, such as `12,000 documents, 1.2 MB: 3 differ, 2 causes`."""
     found = "all agree"
     if verified.differing:
-        found = f"{verified.differing:,} {'differs' if verified.differing == 1 else 'differ'}"
-        found += f", {_count_causes(verified)}"
+        found = f"{verified.differing:,} {verb(verified.differing, 'differ')}, {_count_causes(verified)}"
     if not verified.documents:
         found = "nothing was compared"
     parts = [f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}: {found}"]
@@ -319,18 +320,18 @@ def _describe_throughput(throughput: Throughput, size: int) -> str:
     return f"{rate}, {seconds:.1f} s of work"
 
 
-def _list_coverage(verified: CorpusReport) -> Iterator[tuple[str, str]]:
-    """Yield what the documents exercised: a label, and how much of it."""
+def _list_coverage(verified: CorpusReport) -> Iterator[str]:
+    """Yield what the documents exercised, and how much of it."""
     coverage = verified.coverage
     if coverage is None:
         return
     for name, share in (("tokens", coverage.vocabulary.pieces), ("merges", coverage.vocabulary.merges)):
         if share:
-            yield name, f"{share.done:,} of {share.total:,} ({percentage(share.done, share.total)})"
+            yield f"{name}: {share.done:,} of {share.total:,} ({percentage(share.done, share.total)})"
     if coverage.branches:
         alternatives = plural(len(coverage.branches), "alternative")
         is_sample = coverage.sampled < verified.documents
         where = f" in a sample of {plural(coverage.sampled, 'document')}" if is_sample else ""
-        yield "pre-tokenizer", f"{alternatives} matched{where}"
+        yield f"pre-tokenizer: {alternatives} matched{where}"
     if coverage.script_pairs:
-        yield "scripts", f"{plural(len(coverage.script_pairs), 'pair')} met"
+        yield f"scripts: {plural(len(coverage.script_pairs), 'pair')} met"

@@ -54,7 +54,7 @@ from tokverify.report.fuzz import Stop
 from tokverify.report.pairing import Fit, pairing_exit_code
 from tokverify.report.run import FAILING, Side
 from tokverify.text.visible import visible, visible_message
-from tokverify.text.wording import encode_options, list_items, percentage, plural
+from tokverify.text.wording import encode_options, list_items, percentage, plural, truncate
 
 _OUTCOMES = {
     0: ("Nothing changed", "no text was found that the two encode differently, and no part differs that must not"),
@@ -73,7 +73,6 @@ _WHAT = {
     ConsequenceLevel.TEXT: "round trips",
     ConsequenceLevel.COST: "token counts",
 }
-_MAX_SHOWN = 200
 _CASE_CHECKS = (
     Check("change-mismatch", "mismatch", "A text is encoded differently than before.", Level.ERROR),
     Check("change-error", "error", "Only one of the versions can encode a text.", Level.ERROR),
@@ -91,6 +90,7 @@ _CHANGE_CHECKS = (
 """Everything that `tokverify diff` can report."""
 _MAX_ISSUE_CHANGES = 10
 _MAX_VALUE = 200
+"""In characters; `-f json` has all of a value."""
 _MAX_NAMES = 20
 
 
@@ -160,7 +160,7 @@ def _list_changes(part: Part, limit: int | None) -> Table:
     rows = [
         (
             message(change.kind, Style.DIM),
-            exact(_shorten_value(change.what)),
+            exact(truncate(change.what, _MAX_VALUE)),
             _describe_value(change.old, Style.EXPECTED),
             _describe_value(change.new, Style.ACTUAL),
         )
@@ -172,7 +172,7 @@ def _list_changes(part: Part, limit: int | None) -> Table:
 
 
 def _describe_value(value: str | None, style: Style) -> Inline:
-    return Span("-", Style.DIM) if value is None else message(_shorten_value(value), style)
+    return Span("-", Style.DIM) if value is None else message(truncate(value, _MAX_VALUE), style)
 
 
 def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
@@ -220,12 +220,11 @@ def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[s
 def _pairing_sections(report: ChangeReport) -> Iterator[Section]:
     """Say whether A and B can be used together, where that was asked."""
     if report.pairings:
-        rows = [(str(each.use), _describe_fit(each.fit), message(each.reason)) for each in report.pairings]
+        rows = [
+            (str(each.use), message(each.fit, _FITS.get(each.fit, Style.WARNING)), message(each.reason))
+            for each in report.pairings
+        ]
         yield Section([Table([Column("use"), Column(""), Column("why")], rows)], "Can they be used together?")
-
-
-def _describe_fit(fit: Fit) -> Span:
-    return message(fit, _FITS.get(fit, Style.WARNING))
 
 
 def _consequence_sections(report: ChangeReport) -> Iterator[Section]:
@@ -257,9 +256,9 @@ def _list_evidence(report: ChangeReport) -> Iterator[Line]:
 def _describe_side(consequence: Consequence, value: str, style: Style) -> Span:
     # Only decoded texts contain spaces and characters that matter; ids are plain words.
     return (
-        _show_text(_shorten(value), style)
+        _show_text(truncate(value, _MAX_VALUE), style)
         if consequence.level is ConsequenceLevel.TEXT
-        else message(_shorten(value), style)
+        else message(truncate(value, _MAX_VALUE), style)
     )
 
 
@@ -269,15 +268,6 @@ def _show_text(text: str, style: Style = Style.PLAIN) -> Span:
 
 def _options(witness: Witness) -> str:
     return encode_options(add_special=witness.add_special, parse_special=witness.parse_special)
-
-
-def _shorten(value: str) -> str:
-    return value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}…"
-
-
-def _counted_consequences(report: ChangeReport) -> list[Consequence]:
-    """Return the consequences that the exit code depends on; without `breaking`, none does."""
-    return [each for each in report.consequences if each.level in report.breaking]
 
 
 def consequence_lines(consequence: Consequence) -> list[str]:
@@ -346,7 +336,8 @@ def _pairing_issues(report: ChangeReport) -> Iterator[Issue]:
 
 
 def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
-    for consequence in _counted_consequences(report):
+    # The exit code depends on these; without `breaking`, on none.
+    for consequence in (each for each in report.consequences if each.level in report.breaking):
         lines = "\n".join(consequence_lines(consequence))
         if consequence.outcome is Outcome.BROKEN:
             yield _issue("broken-consequence", Level.ERROR, f"broken: {consequence.level}", lines, report)
@@ -414,11 +405,11 @@ def summarize_part(part: Part) -> str:
 
 def change_line(change: PartChange) -> str:
     """Write a change in one line that has passed `visible`, such as `changed ··: USER_DEFINED → NORMAL`."""
-    values = [None if value is None else visible_message(_shorten_value(value)) for value in (change.old, change.new)]
-    shown = " → ".join(value or "none" for value in values)
+    old, new = (visible_message(truncate(value or "", _MAX_VALUE)) for value in (change.old, change.new))
+    shown = f"{old or 'none'} → {new or 'none'}"
     if change.kind in {"added", "removed"}:
-        shown = values[0] or values[1] or ""
-    return f"{visible_message(change.kind)} {visible(_shorten_value(change.what))}: {shown}"
+        shown = old or new
+    return f"{visible_message(change.kind)} {visible(truncate(change.what, _MAX_VALUE))}: {shown}"
 
 
 def _change_lines(part: Part, limit: int) -> list[str]:
@@ -460,8 +451,3 @@ def _summarize_effect(effect: Effect) -> str:
     bytes = percentage(effect.changed_bytes, effect.bytes)
     summary = f"{lines} and {bytes} of the bytes of the corpus change, {tokens}"
     return f"{summary}; {skipped}" if effect.skipped_lines else summary
-
-
-def _shorten_value(value: str) -> str:
-    """Cut off the end of a value that is too long for a table; `-f json` has all of it."""
-    return value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"

@@ -78,6 +78,11 @@ def bar(text: str, part: float, whole: float, style: Style = Style.BAD) -> Span:
     return Span(visible_message(text), style, share=part / whole if whole else 0.0)
 
 
+def tally(number: int, style: Style) -> Span:
+    """Show how many there are; none is of no interest."""
+    return Span(f"{number:,}", style) if number else Span("-", Style.DIM)
+
+
 def with_code(text: str) -> list[Span]:
     """Show sentences of a manual, in which names stand between backticks."""
     return [Span(visible_message(part), is_code=index % 2 == 1) for index, part in enumerate(text.split("`")) if part]
@@ -90,6 +95,16 @@ def shorten(text: str | bytes) -> list[Span]:
         return [exact(text)]
     unit = "bytes" if isinstance(text, bytes) else "characters"
     return [exact(text[:_HEAD]), Span(f" ... {left_out:,} {unit} ... ", Style.DIM), exact(text[-_TAIL:])]
+
+
+def labeled(label: str, texts: Iterable[Inline]) -> Iterator[Line]:
+    """Put a label in front of texts that belong together, each on a line of its own."""
+    return (("" if index else label, text) for index, text in enumerate(texts))
+
+
+def plain(inline: Inline) -> str:
+    """Return an inline text without styles."""
+    return "".join(span.text for span in spans(inline))
 
 
 def spans(inline: Inline) -> list[Span]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tokverify.render.case_text import alignment_lines
@@ -21,10 +21,11 @@ from tokverify.render.document import (
     Style,
     Table,
     for_format,
+    plain,
     spans,
     verdict_style,
 )
-from tokverify.render.html import page, version_list
+from tokverify.render.html import entries, page, page_top, version_list
 from tokverify.report.diagnosis import command_line
 from tokverify.report.difference import NO_TOKEN
 from tokverify.text.visible import visible, visible_message
@@ -48,23 +49,17 @@ _MAX_LANE = 100
 
 def draw_html(document: Document) -> str:
     """Draw a document; everything in it is on the page."""
-    first, _, others = document.verdict.partition("; ")
-    word, meaning = document.outcome
-    subject = _plain(document.title)
+    subject = plain(document.title)
     cards = _list_cards(document.sections)
+    folded = [block for card in cards for block in card.blocks if isinstance(block, _Entry)]
     context = {
-        "title": f"{subject}: {word.lower()}",
+        **page_top(subject, document.verdict, document.exit_code, document.outcome),
         "subject": subject,
-        "outcome": word,
-        "exit_code": document.exit_code,
         "tone": _TONES.get(verdict_style(document), document.exit_code),
-        "exit_meaning": meaning,
-        "verdict": visible_message(first),
-        "reservations": visible_message(others),
         "sides": [],
         "cards": cards,
-        "has_tokens": any(isinstance(block, _Entry) and _has_tokens(block) for card in cards for block in card.blocks),
-        "options": list(_list_options(document.options)),
+        "has_tokens": any(isinstance(block, Alignment) for entry in folded for block in entry.blocks),
+        "options": entries(document.options),
         "versions": version_list(document.versions),
         "spans": spans,
         "blocks_of": lambda details: for_format(details.blocks, "html"),
@@ -78,16 +73,6 @@ def draw_html(document: Document) -> str:
         "max_open_rows": _MAX_OPEN_ROWS,
     }
     return page("html/document.html.jinja", ["html/page.js", "html/filter.js"], context)
-
-
-def _plain(inline: Inline) -> str:
-    return "".join(span.text for span in spans(inline))
-
-
-def _list_options(options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    for name, value in options.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        yield visible_message(name), visible_message(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +150,6 @@ def _read_title(inline: Inline) -> _Title:
     if others and label.isupper() and first.style not in {Style.PLAIN, Style.DIM}:
         return _Title(label, first.style, others)
     return _Title("", Style.PLAIN, [first, *others])
-
-
-def _has_tokens(entry: _Entry) -> bool:
-    return any(isinstance(block, Alignment) for block in entry.blocks)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from tokverify.render.document import (
     Fields,
     Heading,
     Inline,
-    Item,
     Items,
     Names,
     Paragraph,
@@ -28,6 +27,7 @@ from tokverify.render.document import (
     Style,
     Table,
     for_format,
+    plain,
     spans,
 )
 from tokverify.render.markdown_text import escaped, mark
@@ -69,68 +69,30 @@ def _kind(span: Span) -> str:
 
 def _draw_sections(sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
-        blocks = list(_draw_blocks(section.blocks))
+        blocks = list(map(_draw_block, for_format(section.blocks, "markdown")))
         if section.heading and blocks:
-            yield f"### {_draw_title(section.heading)}\n"
+            # A heading needs no emphasis.
+            yield f"### {escaped(plain(section.heading))}\n"
         yield from blocks
-
-
-def _draw_title(heading: Inline) -> str:
-    """Draw a heading, which needs no emphasis."""
-    return "".join(escaped(span.text) for span in spans(heading))
-
-
-def _draw_blocks(blocks: Iterable[Block]) -> Iterator[str]:
-    """Draw blocks; each ends in a line feed, and an empty line goes between two."""
-    for block in for_format(blocks, "markdown"):
-        yield _draw_block(block)
 
 
 def _draw_block(block: Block) -> str:
     return _DRAWERS[type(block)](block)
 
 
-def _draw_paragraph(block: Paragraph) -> str:
-    return f"{to_markdown(block.text)}\n"
-
-
-def _draw_heading(block: Heading) -> str:
-    return f"### {escaped(block.text)}\n"
-
-
-def _draw_bullets(block: Bullets) -> str:
-    return "".join(f"- {to_markdown(item)}\n" for item in block.items)
-
-
-def _draw_command(block: CommandLine) -> str:
-    return f"{_command(block.command)}\n"
-
-
 def _command(command: Command) -> str:
     return f"{command.label}: {markdown_text.code(visible_message(command_line(command)))}"
-
-
-def _draw_alignment(block: Alignment) -> str:
-    return markdown_text.block(_code_lines([block]), "diff")
-
-
-def _draw_code(block: Code) -> str:
-    return markdown_text.block(block.lines, block.language)
 
 
 def _draw_items(block: Items) -> str:
     marks = [f"{number}." if block.numbered else "-" for number in range(1, len(block.items) + 1)]
     separator = "; " if block.numbered else "<br>"
-    drawn = [_draw_item(item, separator) for item in block.items]
+    drawn = [separator.join([*map(to_markdown, item.lines), *map(_command, item.commands)]) for item in block.items]
     items = "".join(f"{mark} {item}\n" for mark, item in zip(marks, drawn, strict=True))
     if not block.note:
         return items
     note = f"{to_markdown(block.note)}\n"
     return f"{items}\n{note}" if items else note
-
-
-def _draw_item(item: Item, separator: str) -> str:
-    return separator.join([*map(to_markdown, item.lines), *map(_command, item.commands)])
 
 
 def _draw_names(block: Names) -> str:
@@ -141,7 +103,7 @@ def _draw_names(block: Names) -> str:
 
 def _draw_details(block: Details) -> str:
     """Draw details; lines in which every character counts become one block of code."""
-    title = _plain(block.title) + (f": {_plain(block.hint)}" if block.hint else "")
+    title = plain(block.title) + (f": {plain(block.hint)}" if block.hint else "")
     blocks = for_format(block.blocks, "markdown")
     if all(isinstance(inner, Fields | Alignment | Code) for inner in blocks):
         body = markdown_text.block(_code_lines(blocks), "diff")
@@ -153,15 +115,11 @@ def _draw_details(block: Details) -> str:
 def _code_lines(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Fields):
-            yield from (f"{label}: {_plain(line)}" if label else f"  {_plain(line)}" for label, line in block.lines)
+            yield from (f"{label}: {plain(line)}" if label else f"  {plain(line)}" for label, line in block.lines)
         elif isinstance(block, Alignment):
             yield from alignment_lines(block.difference, block.other, fold=block.fold)
         elif isinstance(block, Code):
             yield from block.lines
-
-
-def _plain(inline: Inline) -> str:
-    return "".join(span.text for span in spans(inline))
 
 
 def _draw_fields(block: Fields) -> str:
@@ -183,15 +141,15 @@ def _draw_table(block: Table) -> str:
 
 
 _DRAWERS: Mapping[type, Callable[[Any], str]] = {
-    Paragraph: _draw_paragraph,
-    Heading: _draw_heading,
-    Bullets: _draw_bullets,
+    Paragraph: lambda block: f"{to_markdown(block.text)}\n",
+    Heading: lambda block: f"### {escaped(block.text)}\n",
+    Bullets: lambda block: "".join(f"- {to_markdown(item)}\n" for item in block.items),
     Items: _draw_items,
     Fields: _draw_fields,
     Table: _draw_table,
-    CommandLine: _draw_command,
-    Alignment: _draw_alignment,
-    Code: _draw_code,
+    CommandLine: lambda block: f"{_command(block.command)}\n",
+    Alignment: lambda block: markdown_text.block(_code_lines([block]), "diff"),
+    Code: lambda block: markdown_text.block(block.lines, block.language),
     Names: _draw_names,
     Details: _draw_details,
 }

@@ -96,22 +96,6 @@ def _draw_blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableTyp
         yield from _DRAWERS[type(block)](block, indent)
 
 
-def _draw_paragraph(block: Paragraph, indent: int) -> Iterator[RenderableType]:
-    yield _shift(to_text(block.text), indent)
-
-
-def _draw_heading(block: Heading, indent: int) -> Iterator[RenderableType]:
-    yield _shift(Text(block.text.upper(), STYLES[Style.STRONG]), indent)
-
-
-def _draw_bullets(block: Bullets, indent: int) -> Iterator[RenderableType]:
-    yield _shift(bulleted(map(to_text, block.items)), indent)
-
-
-def _draw_fields(block: Fields, indent: int) -> Iterator[RenderableType]:
-    yield labeled(((label, to_text(line)) for label, line in block.lines), indent=indent)
-
-
 def _draw_command(block: CommandLine, indent: int) -> Iterator[RenderableType]:
     lead = Text.assemble(" " * indent, (f"{block.command.label}:", LABEL), " ")
     yield Pasteable(lead, block.command)
@@ -120,10 +104,6 @@ def _draw_command(block: CommandLine, indent: int) -> Iterator[RenderableType]:
 def _draw_alignment(block: Alignment, indent: int) -> Iterator[RenderableType]:
     drawn = alignment_table(block.difference, block.other, fold=block.fold)
     yield Padding(drawn, (1, 0, 0, indent))
-
-
-def _draw_code(block: Code, indent: int) -> Iterator[RenderableType]:
-    yield from (_shift(Text(line, overflow="fold"), indent) for line in block.lines)
 
 
 def _draw_details(block: Details, indent: int) -> Iterator[RenderableType]:
@@ -164,16 +144,16 @@ def _shift(drawn: RenderableType, indent: int) -> RenderableType:
     return Padding(drawn, (0, 0, 0, indent)) if indent else drawn
 
 
-_DRAWERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
-    Paragraph: _draw_paragraph,
-    Heading: _draw_heading,
-    Bullets: _draw_bullets,
+_DRAWERS: Mapping[type, Callable[[Any, int], Iterable[RenderableType]]] = {
+    Paragraph: lambda block, indent: [_shift(to_text(block.text), indent)],
+    Heading: lambda block, indent: [_shift(Text(block.text.upper(), STYLES[Style.STRONG]), indent)],
+    Bullets: lambda block, indent: [_shift(bulleted(map(to_text, block.items)), indent)],
     Items: _draw_items,
-    Fields: _draw_fields,
+    Fields: lambda block, indent: [labeled([(label, to_text(line)) for label, line in block.lines], indent=indent)],
     Table: _draw_rows,
     CommandLine: _draw_command,
     Alignment: _draw_alignment,
-    Code: _draw_code,
+    Code: lambda block, indent: [_shift(Text(line, overflow="fold"), indent) for line in block.lines],
     Names: _draw_names,
     Details: _draw_details,
 }

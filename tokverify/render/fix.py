@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from tokverify.render.document import CommandLine, Document, Fields, Line, Section, Style, code, message
+from tokverify.render.document import CommandLine, Document, Fields, Line, Section, Style, code, labeled, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.verdict import effect
@@ -23,7 +23,7 @@ from tokverify.report.fix import (
 )
 from tokverify.text.command_line import fill_in, quote_argument
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, verb
 
 _OUTCOMES = {
     0: ("Repaired", "every comparison with the reference agrees, apart from limits of llama.cpp"),
@@ -83,16 +83,13 @@ def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[Line]:
             report.repair, is_cause=cause is not None and cause.sentence == report.repair.sentence
         )
     if report.stopped_early:
-        yield "limit", f"reached before everything was tried{_how_to_raise_it(report)}"
+        raised = ", even with --thorough" if report.is_thorough else "; --thorough raises it"
+        yield "limit", f"reached before everything was tried{raised}"
     yield from (("warning", message(_describe_other(other), Style.CAVEAT)) for other in report.others)
 
 
 def _cause(report: FixReport) -> Explanation | None:
     return next(iter(report.diagnosis.explanations), None) if report.diagnosis else None
-
-
-def _how_to_raise_it(report: FixReport) -> str:
-    return ", even with --thorough" if report.is_thorough else "; --thorough raises it"
 
 
 def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[Line]:
@@ -102,8 +99,8 @@ def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[Line]:
         lines.append(f"changes the text, type or score of {plural(repair.changed_tokens, 'token')}")
     if repair.inferred_tokens:
         lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
-    yield from (("" if index else "repair", message(line)) for index, line in enumerate(lines))
-    yield from (("" if index else "left out", message(line)) for index, line in enumerate(repair.left_out))
+    yield from labeled("repair", map(message, lines))
+    yield from labeled("left out", map(message, repair.left_out))
 
 
 def _describe_other(other: OtherReference) -> str:
@@ -162,9 +159,9 @@ def _format_counts(found: Verification) -> str:
     match = f"{plural(found.match, 'case')} {'matches' if found.match == 1 else 'match'}"
     counts = f"{match}, {found.fail:,} {'does' if found.fail == 1 else 'do'} not" if found.fail else match
     if found.explained:
-        counts += f", {found.explained:,} {'differs' if found.explained == 1 else 'differ'} only by limits of llama.cpp"
+        counts += f", {found.explained:,} {verb(found.explained, 'differ')} only by limits of llama.cpp"
     differing = found.decoded_differently
-    return f"{counts}; {differing:,} {'decodes' if differing == 1 else 'decode'} differently" if differing else counts
+    return f"{counts}; {differing:,} {verb(differing, 'decode')} differently" if differing else counts
 
 
 def to_ci_report(report: FixReport) -> CiReport:
@@ -183,19 +180,14 @@ def _issues(report: FixReport) -> Iterator[Issue]:
     left = report.after or report.before
     if left.fail:
         refusal = [f"cannot be verified: {visible_message(left.refusal)}"] if left.refusal else []
-        verb = "fails" if left.fail == 1 else "fail"
-        yield _issue(_CASES, [f"{plural(left.fail, 'case')} {verb}", *refusal], report)
+        yield issue_of(_CASES, [f"{plural(left.fail, 'case')} {verb(left.fail, 'fail')}", *refusal], path=report.source)
     for check in remaining(report):
-        yield _issue(_DIFFERENCES, [_describe_check(check, is_written=report.after is not None)], report)
+        yield issue_of(_DIFFERENCES, [_describe_check(check, is_written=report.after is not None)], path=report.source)
     if report.repair and report.repair.inferred_tokens and report.after:
         count = plural(report.repair.inferred_tokens, "token")
-        yield _issue(_INFERRED, [f"{count} inferred from similar tokens and not verified"], report)
+        yield issue_of(_INFERRED, [f"{count} inferred from similar tokens and not verified"], path=report.source)
     for other in report.others:
-        yield _issue(_OTHER, [f"{visible_message(other.source)} disagrees with the reference"], report)
-
-
-def _issue(check: Check, lines: list[str], report: FixReport) -> Issue:
-    return issue_of(check, lines, path=report.source, key=f"{report.source}\0{lines[0]}")
+        yield issue_of(_OTHER, [f"{visible_message(other.source)} disagrees with the reference"], path=report.source)
 
 
 def verdict(report: FixReport) -> str:
@@ -205,7 +197,7 @@ def verdict(report: FixReport) -> str:
     if not fix_exit_code(report):
         return f"{'repaired' if report.after else 'nothing to repair'}: {_describe_agreement(report)}{unknown}"
     failing = (report.after or report.before).fail
-    left = [f"{plural(failing, 'case')} {'fails' if failing == 1 else 'fail'}"] if failing else []
+    left = [f"{plural(failing, 'case')} {verb(failing, 'fail')}"] if failing else []
     left += [_describe_check(check, is_written=report.after is not None) for check in remaining(report)]
     if report.repair and report.repair.inferred_tokens and report.after:
         left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
@@ -217,12 +209,12 @@ def _describe_agreement(report: FixReport) -> str:
     exceptions: list[str] = []
     if left.explained:
         reasons = "; ".join(f"{limit.message} ({limit.code})" for limit in report.limits)
-        differ = "differs" if left.explained == 1 else "differ"
-        exceptions.append(f"{plural(left.explained, 'case')} {differ} because {reasons}")
+        exceptions.append(f"{plural(left.explained, 'case')} {verb(left.explained, 'differ')} because {reasons}")
     if differing := left.decoded_differently:
-        decode = "decodes" if differing == 1 else "decode"
         reason = f" because {report.blame}" if report.blame else ", as libraries have their own ways"
-        exceptions.append(f"the same ids of {plural(differing, 'case')} {decode} differently{reason}")
+        exceptions.append(
+            f"the same ids of {plural(differing, 'case')} {verb(differing, 'decode')} differently{reason}"
+        )
     return f"every comparison agrees{', except that ' if exceptions else ''}{', and '.join(exceptions)}"
 
 

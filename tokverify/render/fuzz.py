@@ -17,6 +17,7 @@ from tokverify.render.document import (
     Style,
     Table,
     bar,
+    labeled,
     message,
     only,
     shorten,
@@ -37,9 +38,9 @@ from tokverify.render.run.junit import case_suites, properties_of, tokenizer_sui
 from tokverify.render.run.sections import answer_sections, sides_section, vocabulary_sections
 from tokverify.render.run.verdict import vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared, fuzz_exit_code
-from tokverify.report.run import Report, Status
+from tokverify.report.run import FAILING, Report
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import plural, verb
 
 _OUTCOMES = {
     0: ("Nothing found", "no text was found on which the two sides differ"),
@@ -85,7 +86,7 @@ def describe(fuzzed: FuzzReport, options: RenderOptions) -> Document:
 
 
 def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section]:
-    notes = Fields([("" if at else "note", message(note, Style.CAVEAT)) for at, note in enumerate(fuzzed.notes)])
+    notes = Fields(list(labeled("note", (message(note, Style.CAVEAT) for note in fuzzed.notes))))
     yield sides_section(fuzzed.report, verbose=verbose)
     if fuzzed.notes:
         yield Section([notes])
@@ -105,7 +106,7 @@ def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section
 def tried_sections(fuzzed: FuzzReport) -> Iterator[Section]:
     """Describe which texts were tried."""
     tried: list[Line] = [
-        ("tried", _describe_tried(fuzzed)),
+        ("tried", f"{plural(fuzzed.strings, 'text')}, {_STOPS[fuzzed.stop]}"),
         ("coverage", ", ".join(_coverage_shares(fuzzed))),
     ]
     yield Section([Fields(tried)])
@@ -175,16 +176,16 @@ def finding_issues(fuzzed: FuzzReport, path: str, more: Sequence[str] = ()) -> I
     The lines in `more`, which have passed `visible`, are added to each.
     """
     report = fuzzed.report
-    failing = [result for result in report.results if result.status in {Status.MISMATCH, Status.ERROR}]
+    failing = [result for result in report.results if result.status in FAILING]
     yield from (case_issue(result, report, "fuzz", path=path, more=more) for result in failing)
     if fuzzed.unlisted:
-        verb = "does" if fuzzed.unlisted == 1 else "do"
+        do = "does" if fuzzed.unlisted == 1 else "do"
         yield Issue(
             check="fuzz-unlisted",
             # Unlisted texts may have been skipped; without listed causes, they are the only trace of a failure.
             level=Level.ERROR if fuzzed.failing and not failing else Level.NOTE,
             title="not listed",
-            message=f"{plural(fuzzed.unlisted, 'text')} that {verb} not match: the cause is not listed;"
+            message=f"{plural(fuzzed.unlisted, 'text')} that {do} not match: the cause is not listed;"
             " fix the listed causes, then fuzz again",
             path=path,
             key=report.actual.name,
@@ -196,8 +197,7 @@ def verdict(fuzzed: FuzzReport) -> str:
     causes = [cause for cause in fuzzed.causes if cause.kind is not DifferenceKind.SKIPPED]
     found = "nothing found"
     if fuzzed.failing:
-        verb = "fails" if fuzzed.failing == 1 else "fail"
-        found = f"{fuzzed.failing:,} {verb}"
+        found = f"{fuzzed.failing:,} {verb(fuzzed.failing, 'fail')}"
         if causes:
             found += f", {plural(len(causes), 'cause')}"
     parts = [f"{plural(fuzzed.strings, 'text')}: {found}"]
@@ -222,14 +222,9 @@ def verdict(fuzzed: FuzzReport) -> str:
 def _count_explained(fuzzed: FuzzReport) -> list[str]:
     if not fuzzed.explained:
         return []
-    differs = "differs" if fuzzed.explained == 1 else "differ"
+    differs = verb(fuzzed.explained, "differ")
     codes = ", ".join(limit.code for limit in fuzzed.report.limits)
     return [f"{fuzzed.explained:,} {differs} only because of limits of llama.cpp ({codes})"]
-
-
-def _describe_tried(fuzzed: FuzzReport) -> str:
-    """Describe what was tried, such as `3,000 texts, until the time limit`."""
-    return f"{plural(fuzzed.strings, 'text')}, {_STOPS[fuzzed.stop]}"
 
 
 def _coverage_shares(fuzzed: FuzzReport) -> Iterator[str]:

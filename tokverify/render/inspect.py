@@ -137,7 +137,8 @@ def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
             shown.add_row(words(summary.name, "bold"), Text("all", DIM), Text(f"{summary.count:,}", "bold"), "")
         for run in runs:
             name = words(summary.name, "bold") if len(summary.runs) == 1 else Text("")
-            shown.add_row(name, _ids(run), f"{_count(run):,}", _draw_pieces(run))
+            ids = str(run.first) if _count(run) == 1 else f"{run.first}-{run.last}"
+            shown.add_row(name, ids, f"{_count(run):,}", _draw_pieces(run))
         left_out = len(summary.runs) - len(runs)
         if left_out:
             shown.add_row("", Text(f"... {left_out:,} more runs, shown with -v ...", DIM), "", "")
@@ -153,10 +154,6 @@ def _categories(categories: Sequence[CategorySummary]) -> RenderableType:
 
 def _count(run: TokenRun) -> int:
     return run.last - run.first + 1
-
-
-def _ids(run: TokenRun) -> str:
-    return str(run.first) if _count(run) == 1 else f"{run.first}-{run.last}"
 
 
 def _draw_pieces(run: TokenRun) -> Text:

@@ -77,8 +77,9 @@ LEVELS: Mapping[Severity, Level] = {
 """Severity of a finding -> level of its issue."""
 
 
-def issue_of(check: Check, lines: Sequence[str], *, path: str, key: str) -> Issue:
+def issue_of(check: Check, lines: Sequence[str], *, path: str, key: str = "") -> Issue:
     """Return an issue with the name and the level of its check; the lines have passed `visible`."""
+    key = key or f"{path}\0{lines[0]}"
     return Issue(check=check.id, level=check.level, title=check.name, message=join_lines(lines), path=path, key=key)
 
 

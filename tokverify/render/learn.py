@@ -21,7 +21,7 @@ from tokverify.render.document import (
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
-from tokverify.report.learn import LearnedToken, Learning, Origin, learning_exit_code
+from tokverify.report.learn import Learning, Origin, learning_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
@@ -96,15 +96,16 @@ def _tabulate_added(learning: Learning, *, verbose: bool) -> Table:
     shown = learning.added_tokens if verbose else learning.added_tokens[:_SHOWN]
     left_out = len(learning.added_tokens) - len(shown)
     rows: list[list[Inline]] = [
-        [f"{token.id:,}", exact(token.text), "special" if token.special else "always", _name_flags(token)]
+        [
+            f"{token.id:,}",
+            exact(token.text),
+            "special" if token.special else "always",
+            " ".join(name for name, flag in (("left", token.lstrip), ("right", token.rstrip)) if flag),
+        ]
         for token in shown
     ]
     columns = [Column("id", is_number=True), Column("added token"), Column("matched"), Column("strips")]
     return Table(columns, rows, f"{left_out:,} more, shown with -v" if left_out else "")
-
-
-def _name_flags(token: LearnedToken) -> str:
-    return " ".join(name for name, flag in (("left", token.lstrip), ("right", token.rstrip)) if flag)
 
 
 def _tabulate_examples(learning: Learning) -> Table:

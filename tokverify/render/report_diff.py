@@ -108,9 +108,12 @@ def verdict(diff: ReportDiff) -> str:
 
 
 def _sections(diff: ReportDiff) -> Iterator[Section]:
-    yield Section(
-        [Fields([*_side_lines("actual", diff.actual), *_side_lines("expected", diff.expected), *_version_lines(diff)])]
-    )
+    versions = [
+        (visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now"))
+        for library, change in diff.versions.items()
+    ]
+    sides = [*_side_lines("actual", diff.actual), *_side_lines("expected", diff.expected)]
+    yield Section([Fields([*sides, *versions])])
     lines = list(_difference_lines(diff))
     if lines:
         yield Section([Fields(lines)], "Differences between the tokenizers")
@@ -127,11 +130,6 @@ def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
     if not change.same:
         yield "", message(f"before: {_name(change.old)}, {_identity(change.old)}")
         yield "", message(f"now: {_name(change.new)}, {_identity(change.new)}")
-
-
-def _version_lines(diff: ReportDiff) -> Iterator[Line]:
-    for library, change in diff.versions.items():
-        yield visible_message(library), message(f"{change.old or 'none'} before, {change.new or 'none'} now")
 
 
 def _difference_lines(diff: ReportDiff) -> Iterator[Line]:

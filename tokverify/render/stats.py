@@ -23,8 +23,8 @@ from tokverify.render.document import (
     Table,
     code,
     message,
+    plain,
     shorten,
-    spans,
 )
 from tokverify.render.issue import Check, CiReport, Level, issue_of
 from tokverify.render.options import RenderOptions
@@ -42,7 +42,6 @@ from tokverify.report.stats import (
 )
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
-from tokverify.tokenizer import Token
 
 _Row = list[Inline]
 
@@ -88,7 +87,7 @@ def _describe_sections(stats: StatsReport, options: RenderOptions) -> Iterator[S
     for measured in stats.tokenizers:
         title = [Span("The longest tokens of "), message(measured.name)]
         yield Section([Only("markdown", [Details(title, [_tabulate_longest([measured])])])])
-    failures = _list_failures(stats)
+    failures = [f"{measured.name} cannot encode {failure}" for measured, failure in _list_failures(stats)]
     if failures:
         yield _head("Not encoded")
     yield from (Section([Paragraph(message(failure, Style.ACTUAL))]) for failure in failures)
@@ -104,7 +103,7 @@ def _head(heading: str) -> Section:
 def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[Line]:
     for measured in stats.tokenizers:
         yield visible_message(measured.name), code(measured.source, Style.STRONG)
-        yield "", _format_vocabulary(measured)
+        yield "", plural(measured.vocab_size, "token") if measured.vocab_size else "not listed"
         digests = {"fingerprint": measured.fingerprint, "sha256": measured.sha256} if verbose else {}
         for name, digest in digests.items():
             if digest:
@@ -128,7 +127,7 @@ def _measure_width(table: Table) -> int:
     from rich.cells import cell_len
 
     lines = [[column.heading for column in table.columns]]
-    lines += [["".join(span.text for span in spans(cell)) for cell in row] for row in table.rows]
+    lines += [list(map(plain, row)) for row in table.rows]
     columns = zip(*lines, strict=True)
     return sum(max(map(cell_len, column)) for column in columns) + GAP * (len(table.columns) - 1)
 
@@ -150,7 +149,8 @@ def _tabulate_texts(stats: StatsReport, style: Style) -> Table:
 
 
 def _list_sizes(texts: MeasuredTexts) -> _Row:
-    return [str(texts.kind), message(texts.name), *_format_sizes(texts)]
+    words = NOTHING if texts.words is None else f"{texts.words:,}"
+    return [str(texts.kind), message(texts.name), f"{texts.bytes:,}", f"{texts.characters:,}", words]
 
 
 def _list_counts(count: TokenCount, style: Style) -> list[Span]:
@@ -180,11 +180,12 @@ def _tabulate_longest(tokenizers: Sequence[MeasuredTokenizer]) -> Table:
     rows: list[_Row] = []
     for measured in tokenizers:
         name = measured.name
-        for list_name, tokens in _token_lists(measured).items():
+        lists = {"all": measured.longest, "used": measured.longest_used, "unused": measured.unused_examples}
+        for list_name, tokens in lists.items():
             for index, token in enumerate(tokens):
-                characters = f"{_count_characters(token):,}"
+                characters = len(token.token_bytes.decode("utf-8", "replace"))
                 about: _Row = [message(name), "" if index else list_name]
-                rows.append([*about, str(token.id), characters, shorten(token.token_bytes)])
+                rows.append([*about, str(token.id), f"{characters:,}", shorten(token.token_bytes)])
                 name = ""
     columns = (
         Column("tokenizer"),
@@ -199,16 +200,6 @@ def _tabulate_longest(tokenizers: Sequence[MeasuredTokenizer]) -> Table:
 def describe_texts(stats: StatsReport) -> str:
     """Name the texts that were measured."""
     return list_items(stats.files, _MAX_FILES) or _SAMPLES
-
-
-def _format_sizes(texts: MeasuredTexts) -> list[str]:
-    """Return the numbers of bytes, characters and words."""
-    return [f"{texts.bytes:,}", f"{texts.characters:,}", NOTHING if texts.words is None else f"{texts.words:,}"]
-
-
-def _format_vocabulary(measured: MeasuredTokenizer) -> str:
-    """Return the size of a vocabulary."""
-    return plural(measured.vocab_size, "token") if measured.vocab_size else "not listed"
 
 
 def _format_count(count: TokenCount) -> list[str]:
@@ -275,21 +266,10 @@ def _maximum(ratios: Mapping[str, float]) -> dict[str, str]:
     return {"  maximum": NOTHING if most is None else f"{most} {ratios[most]:.2f}"}
 
 
-def _token_lists(measured: MeasuredTokenizer) -> Mapping[str, Sequence[Token]]:
-    """Return the longest tokens: of all, and of those used and unused."""
-    return {"all": measured.longest, "used": measured.longest_used, "unused": measured.unused_examples}
-
-
-def _count_characters(token: Token) -> int:
-    """Return the number of characters that a token represents."""
-    return len(token.token_bytes.decode("utf-8", "replace"))
-
-
-def _list_failures(stats: StatsReport) -> list[str]:
-    """Return what could not be encoded, and why."""
-    return [
-        f"{measured.name} cannot encode {failure}" for measured in stats.tokenizers for failure in measured.failures
-    ]
+def _list_failures(stats: StatsReport) -> Iterator[tuple[MeasuredTokenizer, str]]:
+    """Yield the tokenizers that could not encode a text, and which text and why."""
+    for measured in stats.tokenizers:
+        yield from ((measured, failure) for failure in measured.failures)
 
 
 def to_ci_report(stats: StatsReport) -> CiReport:
@@ -302,8 +282,7 @@ def to_ci_report(stats: StatsReport) -> CiReport:
                 path=measured.source,
                 key=f"{measured.name}\0{failure}",
             )
-            for measured in stats.tokenizers
-            for failure in measured.failures
+            for measured, failure in _list_failures(stats)
         ),
         checks=(_FAILURE,),
         verdict=verdict(stats),

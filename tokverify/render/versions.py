@@ -12,7 +12,7 @@ from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.run import failing_differences, has_failing_case, run_exit_code
 from tokverify.report.versions import Dispute, Outcome, TriedVersion, VersionsReport, find_disputes, versions_exit_code
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural, truncate
+from tokverify.text.wording import plural, truncate, verb
 
 _OUTCOMES = {
     0: ("Passed", "the model agrees with every version"),
@@ -45,16 +45,16 @@ def describe(report: VersionsReport, options: RenderOptions) -> Document:
 def verdict(report: VersionsReport) -> str:
     """Sum up a report, such as `sample: the same ids with 2 of 3 versions; tokenizers==0.9.0 differs`."""
     differing = [_name_of(tried) for tried in report.tried if tried.run and has_failing_case(tried.run)]
-    unlike = [_name_of(tried) for tried in report.tried if _differs_only_beyond_texts(tried)]
     failed = [_name_of(tried) for tried in report.tried if tried.error]
-    limited = [_name_of(tried) for tried in report.tried if _differs_only_by_limits(tried)]
+    passing = [(_name_of(tried), tried.run) for tried in report.tried if tried.run and not has_failing_case(tried.run)]
+    unlike = [name for name, run in passing if failing_differences(run)]
+    limited = [name for name, run in passing if run.limits]
     equal = len(report.tried) - len(differing) - len(limited) - len(failed)
     parts = [f"{report.model.name}: the same ids with {equal:,} of {plural(len(report.tried), _noun(report))}"]
     if differing:
-        parts.append(f"{', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}")
+        parts.append(f"{', '.join(differing)} {verb(len(differing), 'differ')}")
     if limited:
-        differs = "differs" if len(limited) == 1 else "differ"
-        parts.append(f"{', '.join(limited)} {differs} only by limits of llama.cpp")
+        parts.append(f"{', '.join(limited)} {verb(len(limited), 'differ')} only by limits of llama.cpp")
     if unlike:
         parts.append(f"compared with {', '.join(unlike)}, the tokenizers themselves differ")
     if failed:
@@ -62,17 +62,8 @@ def verdict(report: VersionsReport) -> str:
     return "; ".join(parts)
 
 
-def _differs_only_by_limits(tried: TriedVersion) -> bool:
-    """Whether cases differ, and limits explain all of them."""
-    return tried.run is not None and bool(tried.run.limits) and not has_failing_case(tried.run)
-
-
 def _noun(report: VersionsReport) -> str:
     return "reference" if report.varies_reference else "version"
-
-
-def _differs_only_beyond_texts(tried: TriedVersion) -> bool:
-    return tried.run is not None and bool(failing_differences(tried.run)) and not has_failing_case(tried.run)
 
 
 def _name_of(tried: TriedVersion) -> str:
@@ -116,13 +107,12 @@ def _describe_version(number: int, tried: TriedVersion, *, verbose: bool) -> Seq
 def _describe_dispute(dispute: Dispute, *, verbose: bool) -> Iterator[Sequence[Inline]]:
     start = 0 if verbose else _common_start(dispute)
     limit = max(len(outcome.ids) for outcome in dispute.outcomes) if verbose else _MAX_IDS
+    text = dispute.text if len(dispute.text) <= _MAX_TEXT else f"{dispute.text[:_MAX_TEXT]}..."
     for number, outcome in enumerate(dispute.outcomes):
-        name: Inline = message(dispute.name) if number == 0 else exact(_cut(dispute.text)) if number == 1 else ""
-        yield [name, _show_ids(outcome, start, limit), _producers(outcome)]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
+        name: Inline = message(dispute.name) if number == 0 else exact(text) if number == 1 else ""
+        # By their numbers in the table of versions.
+        producers = ["model"] * outcome.is_of_model + [str(index + 1) for index in outcome.versions]
+        yield [name, _show_ids(outcome, start, limit), ", ".join(producers)]
 
 
 def _common_start(dispute: Dispute) -> int:
@@ -139,11 +129,6 @@ def _show_ids(outcome: Outcome, start: int, limit: int) -> Inline:
     before = "... " if start else ""
     after = " ..." if len(outcome.ids) > start + limit else ""
     return Span(f"{before}{shown}{after}" or "none", is_code=bool(outcome.ids))
-
-
-def _producers(outcome: Outcome) -> str:
-    """Name the tokenizers by their numbers in the table of versions."""
-    return ", ".join([*(["model"] if outcome.is_of_model else []), *(str(index + 1) for index in outcome.versions)])
 
 
 def to_ci_report(report: VersionsReport) -> CiReport:

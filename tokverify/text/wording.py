@@ -22,6 +22,11 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
+def verb(count: int, word: str) -> str:
+    """Return a regular verb in the form that follows a count, such as `differs` or `differ`."""
+    return f"{word}s" if count == 1 else word
+
+
 def quote(text: str, *, mark_spaces: bool = False) -> str:
     """Escape and quote a text; a very long one is truncated."""
     shown = visible(text[:_MAX_TEXT], mark_spaces=mark_spaces)

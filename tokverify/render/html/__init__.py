@@ -49,6 +49,34 @@ def _environment() -> Environment:
     )
 
 
+def page_top(name: str, verdict: str, exit_code: int, outcome: tuple[str, str]) -> dict[str, object]:
+    """Return the top of a page.
+
+    Args:
+        name: The subject of the report, which has passed `visible`.
+        verdict: The line that sums it up.
+        exit_code: The exit code of the command.
+        outcome: A word or two for it, and what it means.
+    """
+    first, _, others = verdict.partition("; ")
+    return {
+        "title": f"{name}: {outcome[0].lower()}",
+        "outcome": outcome[0],
+        "exit_code": exit_code,
+        "exit_meaning": outcome[1],
+        "verdict": visible_message(first),
+        "reservations": visible_message(others),
+    }
+
+
+def entries(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return names and values as texts that have passed `visible`."""
+    shown = {
+        name: ", ".join(map(str, each)) if isinstance(each, list | tuple) else each for name, each in values.items()
+    }
+    return [(visible_message(name), visible_message(str(value))) for name, value in shown.items()]
+
+
 def version_list(versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names and versions of libraries as texts that have passed `visible`."""
     return sorted((visible_message(name), visible_message(version)) for name, version in versions.items())

@@ -53,13 +53,15 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
     """Return the cases of reports, and the suites, tags, causes and tokens to which they refer by number."""
     suites, tags, cause_numbers, tokens = Numbering(), Numbering(), Numbering(), TokenTable()
     cases = []
-    for result, causes_of_it, pairs in _results(reports):
+    # subtle: two reports can have cases with the same name, each with its own causes.
+    every_result = ((result, causes, report.tokens) for report, causes in reports for result in report.results)
+    for result, causes, pairs in every_result:
         shown: dict[str, object] = {
             "name": visible_message(result.case.name),
             "status": str(result.status),
             "suite": suites[visible_message(result.case.suite)],
             "tags": [tags[visible_message(tag)] for tag in result.case.tags],
-            "causes": [cause_numbers[cause] for cause in causes_of_it],
+            "causes": [cause_numbers[cause] for cause in causes.get(result.case.name, ())],
         }
         cases.append(shown | _case(result, _blocks(result, pairs), tokens))
     return {
@@ -69,13 +71,6 @@ def cases_data(reports: Iterable[tuple[Report, Causes]]) -> dict[str, object]:
         "tokens": tokens.rows,
         "cases": cases,
     }
-
-
-def _results(reports: Iterable[tuple[Report, Causes]]) -> Iterator[tuple[CaseResult, Sequence[str], Pairs]]:
-    # subtle: two reports can have cases with the same name, each with its own causes.
-    for report, causes_by_name in reports:
-        for result in report.results:
-            yield result, causes_by_name.get(result.case.name, ()), report.tokens
 
 
 def _blocks(result: CaseResult, pairs: Pairs) -> Sequence[Block]:

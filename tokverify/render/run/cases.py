@@ -61,7 +61,8 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
         yield from _baseline_sections(report.baseline)
     skipped = by_status.get(Status.SKIPPED, [])
     yield from _group_by_reason("skipped", ((result.message or "", result.case.name) for result in skipped))
-    yield from _group_by_reason("note", _notes(matching), fold=not verbose)
+    notes = ((note, result.case.name) for result in matching for note in result.notes)
+    yield from _group_by_reason("note", notes, fold=not verbose)
 
 
 def _failing_sections(failing: Sequence[CaseResult], heading: str, most: int, *, verbose: bool) -> Iterator[Section]:
@@ -185,12 +186,6 @@ def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
     yield from _group_by_reason("fixed", ((fixed, subject_of(entry)) for entry in baseline.fixed))
     not_run = (("but in the baseline", subject_of(entry)) for entry in baseline.not_run)
     yield from _group_by_reason("not compared", not_run)
-
-
-def _notes(matching: Iterable[CaseResult]) -> Iterator[tuple[str, str]]:
-    for result in matching:
-        for note in result.notes:
-            yield note, result.case.name
 
 
 def _group_by_reason(label: str, cases: Iterable[tuple[str, str]], *, fold: bool = False) -> Iterator[Section]:

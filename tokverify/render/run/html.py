@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
 from tokverify.render.case_text import headline, known_text
-from tokverify.render.html import page, script_json, version_list
+from tokverify.render.html import entries, page, page_top, script_json, version_list
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.cause import Causes, causes
 from tokverify.render.run.differences import effect_of, name_aspect
@@ -44,35 +44,15 @@ _OUTCOMES = {
 
 def render(report: Report) -> str:
     """Write a page that holds the whole report."""
+    exit_code = run_exit_code(report)
     context = {
-        **outcome(visible_message(report.actual.name), verdict(report), run_exit_code(report), _OUTCOMES),
+        **page_top(visible_message(report.actual.name), verdict(report), exit_code, _OUTCOMES[exit_code]),
         **comparison(report),
         **case_list((report, causes(report))),
         "undiagnosed": visible_message(report.undiagnosed),
         "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return page("run/page.html.jinja", _SCRIPTS, context)
-
-
-def outcome(name: str, verdict: str, exit_code: int, outcomes: Mapping[int, tuple[str, str]]) -> dict[str, object]:
-    """Return the top of a page.
-
-    Args:
-        name: The subject of the report, which has passed `visible`.
-        verdict: The line that sums it up.
-        exit_code: The exit code of the command.
-        outcomes: Exit code -> a word or two for it, and what it means.
-    """
-    first, _, others = verdict.partition("; ")
-    word, meaning = outcomes[exit_code]
-    return {
-        "title": f"{name}: {word.lower()}",
-        "outcome": word,
-        "exit_code": exit_code,
-        "exit_meaning": meaning,
-        "verdict": visible_message(first),
-        "reservations": visible_message(others),
-    }
 
 
 def comparison(report: Report) -> dict[str, object]:
@@ -84,7 +64,7 @@ def comparison(report: Report) -> dict[str, object]:
         "not_compared": list(map(visible_message, report.not_compared)),
         "vocabulary": None if report.vocabulary is None else _vocabulary(report.vocabulary),
         "baseline": _baseline(report.baseline) if report.baseline else None,
-        "options": list(entries(report.options)),
+        "options": entries(report.options),
         "plot": _plot(report),
     }
 
@@ -112,16 +92,9 @@ def side_data(side: Side) -> dict[str, object]:
         "digests": [
             (name, visible_message(getattr(side, name))) for name in ("fingerprint", "sha256") if getattr(side, name)
         ],
-        "settings": list(entries(side.settings)),
+        "settings": entries(side.settings),
         "overrides": list(map(visible_message, side.overrides)),
     }
-
-
-def entries(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield names and values as texts that have passed `visible`."""
-    for name, value in values.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        yield visible_message(name), visible_message(shown)
 
 
 def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:

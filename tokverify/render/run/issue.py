@@ -8,7 +8,7 @@ from dataclasses import replace
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.differences import name_aspect
-from tokverify.render.run.verdict import explanation_lines, verdict
+from tokverify.render.run.verdict import count_limit, explanation_lines, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import (
@@ -89,9 +89,8 @@ def _limit_issues(report: Report) -> Iterator[Issue]:
     """Yield one issue for each limit, with the cases that it explains."""
     for limit in report.limits:
         names = [result.case.name for result in report.results if limit.code in result.explained_by]
-        differs = "differs" if limit.cases == 1 else "differ"
         lines = [
-            f"{plural(limit.cases, 'case')} {differs} because {limit.message} ({limit.code} {limit.name})",
+            f"{count_limit(limit)} ({limit.code} {limit.name})",
             limit.advice,
             *names,
         ]

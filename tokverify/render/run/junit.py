@@ -44,14 +44,11 @@ def properties_of(report: Report, verdict: str) -> dict[str, str]:
 
 def tokenizer_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
     """Yield a suite on how the tokenizers themselves differ, with a test for each aspect and each gap."""
-    aspects = _compared_aspects(report) if report.vocabulary else []
+    compared = [aspect for aspect in Aspect if aspect is not Aspect.RULES or report.rules]
+    aspects = compared if report.vocabulary else []
     tests = [*(_aspect_test(aspect, report) for aspect in aspects), *_gap_tests(report)]
     if tests:
         yield suite(_TOKENIZERS, properties, tests)
-
-
-def _compared_aspects(report: Report) -> list[Aspect]:
-    return [aspect for aspect in Aspect if aspect is not Aspect.RULES or report.rules]
 
 
 def _aspect_test(aspect: Aspect, report: Report) -> Element:

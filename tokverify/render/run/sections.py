@@ -18,13 +18,14 @@ from tokverify.render.document import (
     Style,
     Table,
     exact,
+    labeled,
     message,
+    tally,
 )
-from tokverify.render.run.verdict import effect, likely_explanations, limit_note
+from tokverify.render.run.verdict import count_limit, effect, likely_explanations, limit_note
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import (
     NEARLY_ALL,
-    AppliedLimit,
     PieceDifference,
     Report,
     Side,
@@ -35,7 +36,7 @@ from tokverify.report.run import (
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.text.wording import overrides_title, plural, truncate
+from tokverify.text.wording import overrides_title, plural, truncate, verb
 
 _MAX_LINES = 10
 _MAX_CAUSES = 3
@@ -58,13 +59,11 @@ def sides_section(report: Report, *, verbose: bool) -> Section:
     """Describe the two sides: what they are, why they were chosen, and what that cannot prove; and the engine."""
     sides = {"actual": report.actual, "expected": report.expected}
     lines = [line for role, side in sides.items() for line in side_lines(role, side, verbose=verbose)]
-    return Section([Fields([*lines, *_engine_lines(report.versions.get("engine", ""), verbose=verbose)])])
-
-
-def _engine_lines(engine: str, *, verbose: bool) -> Iterator[Line]:
-    """Name the engine if it is not the fast one, for which there is a reason."""
+    engine = report.versions.get("engine", "")
+    # Without `-v`, only if it is not the fast one, for which there is a reason.
     if engine and (verbose or "(" in engine):
-        yield "engine", message(engine, Style.DIM)
+        lines.append(("engine", message(engine, Style.DIM)))
+    return Section([Fields(lines)])
 
 
 def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[Line]:
@@ -96,7 +95,7 @@ def vocabulary_sections(
         return
     lines = list(vocabulary_lines(vocabulary, brief=bool(differences)))
     if lines:
-        yield Section([Fields([("vocabulary" if index == 0 else "", line) for index, line in enumerate(lines)])])
+        yield Section([Fields(list(labeled("vocabulary", lines)))])
     padding = {id for each in differences if each.aspect is Aspect.PADDING for id in each.ids}
     pieces = [piece for piece in vocabulary.pieces if verbose or piece.id not in padding]
     if pieces:
@@ -116,18 +115,14 @@ def vocabulary_lines(vocabulary: VocabularyDifference, *, brief: bool = False) -
     for role, (actual, expected) in {} if brief else vocabulary.special_ids.items():
         yield message(f"{role} is {actual} in actual, {expected} in expected", Style.ACTUAL)
     for difference, count in {} if brief else counts.items():
-        verb = "stands" if count == 1 else "stand"
-        yield message(f"{plural(count, 'id')} {verb} for {difference}", Style.ACTUAL)
+        yield message(f"{plural(count, 'id')} {verb(count, 'stand')} for {difference}", Style.ACTUAL)
     if counts[_DIFFERENT] > NEARLY_ALL * min(vocabulary.actual_size, vocabulary.expected_size):
         hint = "nearly all ids differ: is this the reference of this model? Name the right one with -r"
         yield message(hint, Style.NOTICE)
     if vocabulary.respelled:
-        verb = (
-            "is stored differently but represents"
-            if vocabulary.respelled == 1
-            else ("are stored differently but represent")
-        )
-        yield message(f"{plural(vocabulary.respelled, 'token')} {verb} the same bytes", Style.DIM)
+        count = vocabulary.respelled
+        stored = f"{'is' if count == 1 else 'are'} stored differently but {verb(count, 'represent')} the same bytes"
+        yield message(f"{plural(count, 'token')} {stored}", Style.DIM)
 
 
 def _kind(piece: PieceDifference) -> str:
@@ -160,7 +155,7 @@ def suites_section(report: Report, *, verbose: bool) -> Section:
         [
             message(suite),
             f"{counts.total():,}",
-            *(_count(counts[status], _STATUS_STYLES[status]) for status in statuses),
+            *(tally(counts[status], _STATUS_STYLES[status]) for status in statuses),
         ]
         for suite, counts in suites.items()
     ]
@@ -182,16 +177,12 @@ def _fold_matching(suites: Mapping[str, Counter[Status]]) -> Mapping[str, Counte
     return {**others, name: sum(matching.values(), Counter())}
 
 
-def _count(count: int, style: Style) -> Inline:
-    return message(f"{count:,}", style) if count else message("-", Style.DIM)
-
-
 def limit_sections(report: Report, what: str = "case") -> Iterator[Section]:
     """Describe the limits that explain cases, or texts, and how to live with them."""
     items = [
         Item(
             [
-                [message(f"{limit.code} {limit.name}: ", Style.STRONG), message(_count_limit(limit, what))],
+                [message(f"{limit.code} {limit.name}: ", Style.STRONG), message(count_limit(limit, what))],
                 message(limit.advice, Style.DIM),
             ]
         )
@@ -199,11 +190,6 @@ def limit_sections(report: Report, what: str = "case") -> Iterator[Section]:
     ]
     if items:
         yield Section([Items(items, numbered=False)], "Limits")
-
-
-def _count_limit(limit: AppliedLimit, what: str) -> str:
-    differs = "differs" if limit.cases == 1 else "differ"
-    return f"{plural(limit.cases, what)} {differs} because {limit.message}"
 
 
 def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Iterator[Section]:

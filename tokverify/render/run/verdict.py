@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tokverify.render.run.differences import count_effects
 from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
 from tokverify.report.run import (
+    AppliedLimit,
     Report,
     Status,
     VocabularyDifference,
@@ -19,7 +20,7 @@ from tokverify.report.run import (
 )
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import list_items, plural
+from tokverify.text.wording import list_items, plural, verb
 
 _REMARKS = {
     Origin.RUNTIME: "which no GGUF file can change",
@@ -72,7 +73,7 @@ def _count_cases(report: Report) -> str:
 def limits_line(report: Report) -> str:
     """Say which limits explain the cases that differ, and that no change to the file would help."""
     explained = count_explained(report)
-    differ = "differs" if explained == 1 else "differ"
+    differ = verb(explained, "differ")
     if len(report.limits) == 1:
         limit = report.limits[0]
         return f"{explained:,} {differ} because {limit.message} ({limit.code}), {_REMARKS[limit.origin]}"
@@ -83,6 +84,11 @@ def limits_line(report: Report) -> str:
         for limit in report.limits
     ]
     return f"{explained:,} {differ}: {list_items(reasons, len(reasons))}{common}"
+
+
+def count_limit(limit: AppliedLimit, what: str = "case") -> str:
+    """Say how many cases, or texts, differ because of a limit."""
+    return f"{plural(limit.cases, what)} {verb(limit.cases, 'differ')} because {limit.message}"
 
 
 def vocabulary_difference(vocabulary: VocabularyDifference | None) -> str:
@@ -127,8 +133,7 @@ def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
         effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
         limited = explanation.failing - explanation.explained - len(explanation.unexplained)
         if limited > 0:
-            differ = "differs" if limited == 1 else "differ"
-            effects.append(f"leaves {limited:,} that {differ} only because of limits of llama.cpp")
+            effects.append(f"leaves {limited:,} that {verb(limited, 'differ')} only because of limits of llama.cpp")
     if explanation.differences > 0:
         share = _share(explanation.differences, diagnosis.differences, "failing difference")
         effects.append(f"removes {share} between the tokenizers")
