@@ -7,9 +7,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tokverify.case import Case
-    from tokverify.cases.loading import load_cases
+    from tokverify.cases.loading import load_cases, select_cases
     from tokverify.commands.tasks.audit import audit_model
-    from tokverify.commands.tasks.cases import select_cases
     from tokverify.commands.tasks.chat import check_chat
     from tokverify.commands.tasks.convert import convert_tokenizer
     from tokverify.commands.tasks.corpus import verify_corpus
@@ -128,7 +127,7 @@ _MODULES = {
     "open_reference": "commands.tasks.opening",
     "read_report": "commands.tasks.report",
     "record_expectations": "commands.tasks.record",
-    "select_cases": "commands.tasks.cases",
+    "select_cases": "cases.loading",
     "to_json": "commands.tasks.report",
     "train_tokenizer": "commands.tasks.train",
     "verify_corpus": "commands.tasks.corpus",

@@ -186,7 +186,7 @@ def _read_marker(mark: pytest.Mark, root: Path) -> ConfiguredModel:
 
 def _make_tests(model: ConfiguredModel, error_type: type[Exception]) -> list[CaseTest | TokenizersTest]:
     """Create the tests of a model; errors are raised as `error_type`."""
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.errors import TokverifyError
 
     try:

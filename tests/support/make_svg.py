@@ -13,7 +13,7 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 from support.paths import ROOT, SAMPLE
-from tokverify.commands.tasks.cases import select_cases
+from tokverify.cases.loading import select_cases
 from tokverify.commands.tasks.run import verify_model
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
 from tokverify.case import SHIPPED, Case, Suite, SuiteSource
+from tokverify.cases.selection import select
 from tokverify.cases.shipped import read_shipped, shipped_suites
 from tokverify.errors import SeveralError, TokverifyError
 
@@ -87,3 +88,26 @@ def _find_name_clashes(suites: Iterable[Suite]) -> list[str]:
                 f"{suite.file}:{suite.line}: the suite {suite.name!r} is already defined in {other.file}; rename one"
             )
     return clashes
+
+
+def select_cases(
+    sources: Sequence[SuiteSource] = (),
+    suites: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+) -> list[Case]:
+    """Load the suites at `sources`, by default the shipped ones, and select cases.
+
+    Args:
+        sources: Suites or directories of suites; the shipped ones by default.
+        suites: Names of suites.
+        tags: Tags.
+        patterns: Patterns of case ids, such as `tab*`.
+
+    Returns:
+        The cases that match one of each of the given filters.
+
+    Raises:
+        TokverifyError: If a suite is wrong, or no case is selected.
+    """
+    return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)

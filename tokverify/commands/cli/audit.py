@@ -65,10 +65,7 @@ def audit(
 def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
     """Apply the rules to models, write the reports, and return the exit code.
 
-    Args:
-        models: The models with their settings.
-        given: The options of the command line, at least those in `AuditOptions`.
-        jobs: The number of models at a time.
+    `given` are the options of the command line, at least those in `AuditOptions`.
     """
     reject_aspects(given["fail_on"], SEVERITIES)
     chosen = [merge_options(AuditOptions, given, model) for model in models]

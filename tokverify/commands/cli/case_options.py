@@ -43,12 +43,9 @@ ASPECTS_HELP = "aspects such as decoding, not-compared to require that everythin
 
 
 def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Callable[[_Command], _Command]:
-    """Build the option that says what fails besides failing cases.
+    """Build the option that says what fails besides failing cases: by default, `what` with the severity `default`.
 
-    Args:
-        what: What has a severity, for the help text.
-        others: What a list can name besides severities.
-        default: The lowest severity that fails by default.
+    `others` is what else a list can name, for the help.
     """
     names = f"(error, warning, info), {others}, or none" if others else "(error, warning, info), or none"
     help = f"What fails: the lowest severity of {what} {names} (default: {default})."

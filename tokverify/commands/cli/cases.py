@@ -102,7 +102,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
 
     PATHS are suites or directories of suites; by default the `shipped` ones, which come with tokverify.
     """
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
 
     selected = select_cases(paths, suites, tags, patterns)
     if format_name == "json":

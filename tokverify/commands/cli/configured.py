@@ -41,10 +41,8 @@ def choose_models(
 ) -> tuple[Sequence[ConfiguredModel], Configuration | None]:
     """Return the models that a command works on, with their settings, and the configuration.
 
-    Args:
-        models: Paths, patterns, or names of configured models; if there are none, all configured models are meant.
-        allow_outside: Whether the configuration may name files outside of its repository.
-        accepts: Whether the baseline is about to be written, so that it need not exist.
+    `models` are paths, patterns, or names of configured models; if there are none, all configured models are meant. If
+    the command `accepts` what fails, it is about to write the baseline, which then need not exist.
 
     Raises:
         UsageError: If none is named and none is configured.
@@ -99,10 +97,7 @@ def override_settings(model: ConfiguredModel, given: Mapping[str, Any]) -> Confi
 def merge_options(kind: type[_Options], given: Mapping[str, Any], model: ConfiguredModel) -> _Options:
     """Return the options of a command for one model: those that were given, and otherwise the configured ones.
 
-    Args:
-        kind: The class of the options. Those that can be configured have the names of the settings.
-        given: All options of the command line.
-        model: The model with its settings.
+    Those in `kind` that can be configured have the names of the settings.
     """
     merged = override_settings(model, given)
     settings = {each.name: getattr(merged, each.name) for each in fields(ConfiguredModel)}

@@ -118,7 +118,7 @@ def _learn(output: Path, options: dict[str, Any]) -> int:
 
 
 def _convert(options: ConvertOptions) -> Conversion:
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.convert import convert_tokenizer
     from tokverify.compare.convert.special_tokens import SpecialTokens
 

@@ -42,12 +42,7 @@ PROGRESS = ("bar", "json")
 
 
 class CorpusProgressLine:
-    """A bar, if stderr is a terminal; or a line of JSON for each update.
-
-    Args:
-        kind: One of `PROGRESS`.
-        enabled: Whether to show a bar.
-    """
+    """A bar, if stderr is a terminal and it is enabled; or a line of JSON for each update, if `kind` is `json`."""
 
     def __init__(self, kind: str, *, enabled: bool) -> None:
         self._writes_json = kind == "json"

@@ -100,7 +100,7 @@ def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 
 
 def _diff(options: DiffOptions) -> int:
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.diff import diff_tokenizers
 
     if options.uses and (options.breaking or options.behavior_only):

@@ -78,7 +78,7 @@ def _fixed_beside(model: Path | str) -> Path:
 
 
 def _fix(options: FixOptions) -> FixReport:
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.fix import fix_model
 
     with StatusLine(enabled=not options.quiet) as line:

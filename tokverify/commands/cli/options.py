@@ -177,14 +177,10 @@ def is_default(parameter: str) -> bool:
 
 
 def reject_unused(form: str, used: Collection[str]) -> None:
-    """Fail if the command line mentions an option that has no effect in a form of the command.
-
-    Args:
-        form: The option that asks for the form, for the message.
-        used: The names of the parameters that have an effect, besides those of reports.
+    """Fail if the command line mentions an option that has no effect in a form of the command, as it is not in `used`.
 
     Raises:
-        UsageError: If it does.
+        UsageError: If it does; the message names `form`, the option that asks for the form.
     """
     for parameter in click.get_current_context().command.params:
         name = parameter.name or ""
@@ -200,13 +196,7 @@ def name_parameter(parameter: click.Parameter) -> str:
 
 
 def reference_option(role: str, note: str = "", *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Build the option that names a reference.
-
-    Args:
-        role: What the command does with the reference, for the help text.
-        note: The rest of the help text.
-        required: Whether the option must be given.
-    """
+    """Build the option that names a reference; the help says what it is used for, its `role`, and adds a note."""
     help = f"The reference {role}, as for `tokverify run`{note}."
     return click.option("-r", "--reference", metavar="LOCATION", required=required, help=help)
 
@@ -250,14 +240,7 @@ def jobs_option(default: int | None) -> Callable[[_Command], _Command]:
 def output_option(
     result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False
 ) -> Callable[[_Command], _Command]:
-    """Build the option that says where the result of a command goes.
-
-    Args:
-        result: What the result is, for the help text.
-        kind: The type of the path.
-        metavar: FILE, or DIR if the result consists of several files.
-        required: Whether the option must be given.
-    """
+    """Build the option that says where the result of a command goes: a file, or a directory if `metavar` is DIR."""
     help = f"Write the result to this {'directory' if metavar == 'DIR' else 'file'}: {result}"
     return click.option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
 

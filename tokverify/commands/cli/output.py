@@ -120,17 +120,11 @@ def check_places(
     inputs: Iterable[os.PathLike[str] | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
-    """Fail before any work is done if reports cannot be written, or would overwrite an input.
-
-    Args:
-        reports: The reports.
-        formats: The formats that the report can be written in.
-        inputs: The files that the command reads.
-        outputs: Other files that the command writes.
+    """Fail before any work is done if reports cannot be written in their format, or would overwrite an input.
 
     Raises:
-        UsageError: If two reports go to one place, the name of a file contradicts its format, or there is no such
-            format of the report.
+        UsageError: If two reports go to one place or to one of `outputs`, the name of a file contradicts its format, or
+            there is no such format of the report.
         TokverifyError: As `check_writable` does.
     """
     inputs = list(inputs)
@@ -175,16 +169,8 @@ def write_reports(
 ) -> int:
     """Render all requested reports, then write them all, then announce the verdict if it is not on stdout.
 
-    With the format `github`, the job summary is written too.
-
-    Args:
-        options: The options of the command.
-        shown: The report, ready to be rendered in any format.
-        also: Other files to write together with the reports, and the functions that render them.
-        more_reports: Reports on parts of the result, likewise.
-
-    Returns:
-        The exit code of the report.
+    With the format `github`, the job summary is written too. Functions render `more_reports`, on parts of the result,
+    and the other files in `also`. Return the exit code of the report.
     """
     reports = options.report_files()
     texts = _render(options, shown, reports)

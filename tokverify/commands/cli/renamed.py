@@ -41,12 +41,9 @@ def replace_old_names(command: str, arguments: Sequence[str]) -> list[str]:
 
 
 def old_command(new: str) -> Callable[[click.Command], click.Command]:
-    """Mark a command that is now a form of another one: it is hidden, and notes its new form on stderr.
+    """Mark a command that is now a form of another one, `new`: it is hidden, and notes its new form on stderr.
 
     The note is left out if the report is JSON, or only the verdict is requested.
-
-    Args:
-        new: The new form, without the name of the program.
     """
 
     def mark(command: click.Command) -> click.Command:

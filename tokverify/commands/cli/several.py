@@ -36,11 +36,7 @@ def check_several(
 ) -> int:
     """Check models, write the reports that the options name, and return the exit code.
 
-    Args:
-        options: The options of the command.
-        requests: What to check.
-        jobs: The number of models at a time.
-        reason: The reason for new entries of the baselines that a request asks to rewrite.
+    `reason` is that of new entries in the baselines that requests ask to rewrite.
     """
     from tokverify.commands.tasks.check import check_models, update_baselines
 

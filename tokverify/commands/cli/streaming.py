@@ -52,7 +52,7 @@ def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
 def stream_model(options: StreamOptions) -> int:
     """Decode texts id by id, write the reports, and return the exit code."""
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.stream import check_streaming
 
     check_reports(options, FORMATS["stream"], [options.model, options.reference, *options.cases])

@@ -48,7 +48,7 @@ class MatrixOptions(ReportOptions):
 
 def compare_references(options: MatrixOptions) -> int:
     """Compare a model with each of several references, write the reports, and return the exit code."""
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.versions import compare_references
 
     check_reports(options, FORMATS["versions"], [options.model, *options.references, *options.cases])
@@ -95,7 +95,7 @@ def versions(**options: Any) -> int:  # noqa: ANN401 - one parameter for each op
 
 
 def _compare_versions(options: VersionsOptions) -> int:
-    from tokverify.commands.tasks.cases import select_cases
+    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.versions import compare_library_versions
 
     check_reports(options, FORMATS["versions"], [options.model, options.reference, *options.cases])

@@ -57,12 +57,7 @@ def is_configuration(path: Path) -> bool:
 
 
 def contains_configuration(path: Path, ignored: Sequence[str] = ()) -> bool:
-    """Check whether a path is a configuration, or there is one below it.
-
-    Args:
-        path: The file or directory.
-        ignored: Shell-style patterns of the names of directories to ignore.
-    """
+    """Check whether a path is a configuration, or there is one below it, not in a directory whose name is `ignored`."""
     if path.is_file():
         return is_configuration(path)
     for directory, subdirectories, names in os.walk(path):

@@ -43,9 +43,7 @@ def find_configuration(directory: Path, *, allow_outside: bool = False) -> Confi
 def read_configuration(path: Path, *, allow_outside: bool = False) -> Configuration:
     """Read a tokverify.toml, or the table `tool.tokverify` of a pyproject.toml.
 
-    Args:
-        path: The file.
-        allow_outside: Whether it may name files outside of its repository.
+    With `allow_outside`, it may name files outside of its repository.
 
     Raises:
         TokverifyError: If it is not valid; the message names the file and the key.

@@ -77,12 +77,7 @@ def render_configuration(start: Start) -> str:
 
 
 def render_workflow(start: Start, install: str) -> str:
-    """Write a GitHub workflow that checks the configured tokenizers on every change.
-
-    Args:
-        start: The contents of the directory.
-        install: The command that installs tokverify.
-    """
+    """Write a GitHub workflow that installs tokverify with a command, and checks the tokenizers on every change."""
     fetched = {"lfs": start.uses_lfs, "submodules": start.uses_submodules}
     options = "".join(f"\n          {name}: true" for name, used in fetched.items() if used)
     below = start.below.as_posix()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
-from tokverify.commands.tasks.cases import select_cases
+from tokverify.cases.loading import select_cases
 from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import open_model, open_subject, other_tokenizer
 from tokverify.commands.tasks.run import (
@@ -72,13 +72,7 @@ def run_model(
     reason: str | None = None,
     certificate: Path | None = None,
 ) -> RunResult:
-    """Perform only `run` for one model, and prepare the other files that are asked for.
-
-    Args:
-        request: The model.
-        on_progress: Called after each case.
-        reason: The reason for new entries of the baseline.
-        certificate: The file to certify the result in.
+    """Perform only `run` for one model, and prepare writing its baseline and its certificate if that is asked for.
 
     Raises:
         TokverifyError: As `verify_model` does, and if there are new failures without a reason.
@@ -101,16 +95,10 @@ def run_model(
 def check_models(
     requests: Sequence[CheckRequest], on_progress: OnProgress | None = None, *, jobs: int = 1
 ) -> CheckReport:
-    """Check models, one after the other or several at a time.
+    """Check models, one after the other or `jobs` at a time; `on_progress` is called only in the first case.
 
-    Args:
-        requests: What to check.
-        on_progress: Called after each case of `run`; not called if several models are checked at a time.
-        jobs: The number of models to check at a time.
-
-    Returns:
-        The report, with a result or a reason for each part. A part that cannot be performed is a failure in it, not an
-        exception.
+    The report has a result or a reason for each part. A part that cannot be performed is a failure in it, not an
+    exception.
     """
     checks = tuple(_check_each(requests, on_progress, jobs))
     versions = {"tokverify": __version__, **engine_version()}
@@ -137,13 +125,8 @@ def update_baselines(
 ) -> tuple[CheckReport, Mapping[Path, Callable[[], str]]]:
     """Apply the baselines that accept all failures of a report, and prepare writing them.
 
-    Args:
-        requests: What was checked, in the order of the report; several models may have the same baseline.
-        report: The report.
-        reason: The reason for new entries.
-
-    Returns:
-        The report, and a function for the content of each file.
+    The requests are in the order of the report; several models may have the same baseline. Return the report, and a
+    function for the content of each file.
 
     Raises:
         TokverifyError: If a baseline is not valid, or there are new failures and no reason.

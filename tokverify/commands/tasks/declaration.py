@@ -23,12 +23,7 @@ ModelLocation: TypeAlias = "str | Path | Location | ModelFile"
 def open_declaration(model: ModelLocation, kind: str | None = None) -> OpenedModel:
     """Read a tokenizer file, as much of it as possible if it is a GGUF file that llama.cpp refuses.
 
-    Args:
-        model: The file, as for `open_model`.
-        kind: The format to read it as; recognized by default.
-
-    Returns:
-        The file, of which the encoder is made on first use.
+    Its `kind` is recognized by default, and its encoder is made on first use.
 
     Raises:
         TokverifyError: If there is no such file, or nothing in it can be read.

@@ -101,11 +101,9 @@ def _lines(corpus: Sequence[Path]) -> Iterator[str]:
 
 
 def open_version(location: str, directory: Path) -> Version:
-    """Open the tokenizer at a location; a file of a git revision is written to a directory first.
+    """Open the tokenizer at a location: whatever a model or a reference can be, or `REVISION:PATH` as for `git show`.
 
-    Args:
-        location: Whatever a model or a reference can be, or `REVISION:PATH` as `git show` takes it.
-        directory: Where to write files from git; it is created, and must exist as long as the version is used.
+    A file of a revision is written to `directory`, which is created and must exist as long as the version is used.
 
     Raises:
         TokverifyError: If nothing is there.

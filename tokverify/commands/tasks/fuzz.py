@@ -170,17 +170,7 @@ def _add_repairs(report: Report) -> Report:
 
 
 def save_cases(report: FuzzReport, path: Path, *, model: Path | str, seed: int) -> int:
-    """Write the minimal texts of a report as a YAML suite, if there are any.
-
-    Args:
-        report: The report.
-        path: The file to write.
-        model: The model, named in the suite.
-        seed: The seed, named in the suite.
-
-    Returns:
-        The number of cases written.
-    """
+    """Write the minimal texts as a YAML suite that names the model and the seed, and return how many there are."""
     from tokverify.cases.suite_writer import render_suite
 
     cases = list(_cases(report))

@@ -53,9 +53,8 @@ def open_model(model: ModelSource) -> OpenedModel:
 def open_subject(model: SubjectSource) -> OpenedModel | OpenedReference:
     """Open the tokenizer under test: a file, which tokverify encodes as llama.cpp does, or any other tokenizer.
 
-    Args:
-        model: A file as for `open_model`, or a location that `is_location` recognizes, which is opened by its own
-            library, server or program; a tokenizer that is already open is returned unchanged.
+    A location that `is_location` recognizes is opened by its own library, server or program; a tokenizer that is
+    already open is returned unchanged.
 
     Raises:
         TokverifyError: If there is no tokenizer at the location.

@@ -92,12 +92,7 @@ def record_cases(
 ) -> list[RecordedCase]:
     """Encode cases with a reference, to be expected of the model under the name `key`.
 
-    Args:
-        actual: The model.
-        expected: The reference.
-        cases: The cases to encode.
-        key: The name of the model. An expectation under this name that still holds is left as it is.
-        on_progress: Called after each case with the number of cases done and the number of all cases.
+    An expectation under this name that still holds is left as it is.
     """
     modes = Modes(actual, expected)
     results: list[RecordedCase] = []

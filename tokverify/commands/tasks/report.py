@@ -58,11 +58,8 @@ def read_presentable(path: Path, kinds: Collection[str]) -> SavedReport:
 def apply_baseline(path: Path, baseline: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
     """Read a report of `tokverify run` and apply a baseline to it instead of the one that the run used.
 
-    Args:
-        path: The report.
-        baseline: The file of known failures.
-        update: Apply a baseline that lists exactly what fails in the report, and prepare writing it.
-        reason: The reason for the entries that are new.
+    With `update`, it is a baseline that lists exactly what fails in the report, and writing it is prepared; `reason` is
+    that of new entries.
 
     Raises:
         TokverifyError: If a file cannot be read, or there are new failures and no reason.

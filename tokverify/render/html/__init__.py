@@ -50,14 +50,7 @@ def _environment() -> Environment:
 
 
 def page_top(name: str, verdict: str, exit_code: int, outcome: tuple[str, str]) -> dict[str, object]:
-    """Return the top of a page.
-
-    Args:
-        name: The subject of the report, which has passed `visible`.
-        verdict: The line that sums it up.
-        exit_code: The exit code of the command.
-        outcome: A word or two for it, and what it means.
-    """
+    """Return the top of a page about `name`, which has passed `visible`; `outcome` is a word, and what it means."""
     first, _, others = verdict.partition("; ")
     return {
         "title": f"{name}: {outcome[0].lower()}",

@@ -105,14 +105,9 @@ def _limit_issues(report: Report) -> Iterator[Issue]:
 
 
 def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "", more: Iterable[str] = ()) -> Issue:
-    """Return the issue of a case that fails or is known to fail.
+    """Return the issue of a case that fails or is known to, of the check `PREFIX-mismatch`, `-error` or `-decoding`.
 
-    Args:
-        result: The outcome of the case.
-        report: The report that holds it.
-        prefix: Names the check: `PREFIX-mismatch`, `PREFIX-error` or `PREFIX-decoding`.
-        path: The place of the issue if the case has no file; the model by default.
-        more: Further lines after the first one; they have passed `visible`.
+    If the case has no file, it is located at `path`, by default the model. The lines in `more` have passed `visible`.
     """
     lines = [headline(result), *more, *description(result)]
     if result.difference:

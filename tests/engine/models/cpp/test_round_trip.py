@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpp_maker import train_cpp
-from tokverify.commands.tasks.cases import select_cases
+from tokverify.cases.loading import select_cases
 from tokverify.commands.tasks.run import verify_model
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models.cpp.joiner import write_line
