@@ -72,18 +72,14 @@ def describe(kind: str, report: object, options: RenderOptions) -> Document:
     return document
 
 
-def _write_table(kind: str, report: object, options: RenderOptions) -> str:
-    return str(_call("draw_table", "draw_table", describe(kind, report, options), options))
+def _write_document(format: str, kind: str, report: object, options: RenderOptions) -> str:
+    return str(_call(f"draw_{format}", f"draw_{format}", describe(kind, report, options), options))
 
 
 def _write_json(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     from tokverify.report.codec import encode
 
     return encode(report)
-
-
-def _write_markdown(kind: str, report: object, options: RenderOptions) -> str:
-    return str(_call("draw_markdown", "draw_markdown", describe(kind, report, options), options))
 
 
 def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
@@ -107,9 +103,9 @@ def _write_issues(format: str, kind: str, report: object, options: RenderOptions
 
 
 _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
-    "table": _write_table,
+    "table": partial(_write_document, "table"),
     "json": _write_json,
-    "markdown": _write_markdown,
+    "markdown": partial(_write_document, "markdown"),
     "html": _write_html,
     "junit": _write_junit,
     **{format: partial(_write_issues, format) for format in CI_FORMATS},

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.commands.cli.json_lines import ids_of, map_lines
 from tokverify.commands.cli.options import (
     file_option,
     json_lines_option,
@@ -17,7 +16,7 @@ from tokverify.commands.cli.options import (
     model_argument,
     stop_at_eos_option,
 )
-from tokverify.commands.cli.source import parse_ids, read_text
+from tokverify.commands.cli.source import ids_of, map_lines, parse_ids, read_text
 from tokverify.commands.cli.stream import write_bytes, write_text
 from tokverify.text.visible import visible
 

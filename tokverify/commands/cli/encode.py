@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.commands.cli.build_option import llama_cpp_option
-from tokverify.commands.cli.json_lines import map_lines, text_of
 from tokverify.commands.cli.options import (
     TextCommand,
     add_special_option,
@@ -22,7 +21,7 @@ from tokverify.commands.cli.options import (
     parse_special_option,
     text_argument,
 )
-from tokverify.commands.cli.source import read_raw_text, read_text
+from tokverify.commands.cli.source import map_lines, read_raw_text, read_text, text_of
 from tokverify.commands.cli.stream import render_options, write_stderr, write_text
 
 if TYPE_CHECKING:

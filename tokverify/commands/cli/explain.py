@@ -68,46 +68,31 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
     For scripts, `tokverify encode` and `tokverify decode` write only the ids or the text.
     """
-    as_json = format_name == "json"
-    if decode is not None:
-        if text is not None or file is not None or reference is not None:
-            raise click.UsageError("--decode takes ids instead of a text, and has no reference")
-        _explain_ids(model, decode, stop_at_eos=stop_at_eos, verbose=verbose, as_json=as_json, no_color=no_color)
-        return
-    if stop_at_eos:
+    if decode is not None and (text is not None or file is not None or reference is not None):
+        raise click.UsageError("--decode takes ids instead of a text, and has no reference")
+    if decode is None and stop_at_eos:
         raise click.UsageError("--stop-at-eos needs --decode")
-    from tokverify.commands.tasks.explain import explain_text
-    from tokverify.report.explain_decode import ExposedExplanation
+    from tokverify.commands.tasks.explain import explain_ids, explain_text
+    from tokverify.report.explain import Explanation
+    from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
 
-    source = read_raw_text(text, file)
-    explanation = explain_text(model, source, reference, add_special=add_special, parse_special=parse_special)
-    if as_json:
+    explained: Explanation | ExposedExplanation | DecodingExplanation
+    if decode is not None:
+        explained = explain_ids(model, parse_ids(decode), stop_at_eos=stop_at_eos)
+    else:
+        source = read_raw_text(text, file)
+        explained = explain_text(model, source, reference, add_special=add_special, parse_special=parse_special)
+    if format_name == "json":
         from tokverify.report.codec import encode
 
-        write_text(encode(explanation))
+        write_text(encode(explained))
         return
+    from tokverify.render.explain import decoding, exposed, table
+
     shown = render_options(no_color=no_color, verbose=verbose)
-    if isinstance(explanation, ExposedExplanation):
-        from tokverify.render.explain.exposed import render as render_exposed
-
-        write_text(render_exposed(explanation, shown))
-        return
-    from tokverify.render.explain.table import render
-
-    write_text(render(explanation, shown, steps=steps))
-
-
-def _explain_ids(  # noqa: PLR0913 - one parameter for each option
-    model: Path | str, ids: str, *, stop_at_eos: bool, verbose: bool, as_json: bool, no_color: bool
-) -> None:
-    from tokverify.commands.tasks.explain import explain_ids
-
-    explanation = explain_ids(model, parse_ids(ids), stop_at_eos=stop_at_eos)
-    if as_json:
-        from tokverify.report.codec import encode
-
-        write_text(encode(explanation))
-        return
-    from tokverify.render.explain.decoding import render
-
-    write_text(render(explanation, render_options(no_color=no_color, verbose=verbose)))
+    if isinstance(explained, Explanation):
+        write_text(table.render(explained, shown, steps=steps))
+    elif isinstance(explained, ExposedExplanation):
+        write_text(exposed.render(explained, shown))
+    else:
+        write_text(decoding.render(explained, shown))

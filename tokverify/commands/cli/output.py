@@ -173,7 +173,7 @@ def write_reports(
     and the other files in `also`. Return the exit code of the report.
     """
     reports = options.report_files()
-    texts = _render(options, shown, reports)
+    texts = {path: render_to(path, options, shown, name) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     files |= {path: render() for path, render in (more_reports or {}).items()}
     write_files(files | {path: render() for path, render in (also or {}).items()})
@@ -186,19 +186,10 @@ def write_reports(
     return shown.exit_code
 
 
-def render_to_file(options: ReportOptions, shown: Presentation, format_name: str, path: Path) -> str:
-    """Return what the file with a report will contain."""
+def render_to(path: Path | None, options: ReportOptions, shown: Presentation, format_name: str) -> str:
+    """Return what the file with a report will contain, or else stdout."""
     chosen = _ci_options() if format_name in CI_FORMATS else _reader_options(path, options)
     return shown.formats[format_name](chosen)
-
-
-def _render(options: ReportOptions, shown: Presentation, reports: Iterable[ReportFile]) -> dict[Path | None, str]:
-    ci_options = _ci_options() if any(name in CI_FORMATS for name, _ in reports) else RenderOptions()
-    texts = {}
-    for name, path in reports:
-        chosen = ci_options if name in CI_FORMATS else _reader_options(path, options)
-        texts[path] = shown.formats[name](chosen)
-    return texts
 
 
 def _ci_options() -> RenderOptions:

@@ -48,14 +48,15 @@ def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
 
 
 def _show(options: ShowOptions) -> int:
-    from tokverify.commands.tasks.report import apply_baseline, read_presentable
+    from tokverify.commands.tasks.report import apply_baseline
+    from tokverify.report.codec import read_any
 
     check_reports(options, FORMATS["run"], [options.file, options.baseline], [options.baseline])
     check_baseline(options)
     if options.baseline:
         result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
         return write_reports(options, present("run", result.report), result.files)
-    kind, saved = read_presentable(options.file, SHOWN_KINDS)
+    kind, saved = read_any(options.file, SHOWN_KINDS)
     return write_reports(options, present(kind, saved))
 
 

@@ -8,21 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tokverify.case import SuiteSource
 from tokverify.commands.cli.output import (
     ReportFile,
     ReportOptions,
     check_places,
     check_reports,
-    render_to_file,
+    render_to,
     write_reports,
 )
 from tokverify.commands.cli.progress import ProgressBar
-from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
-    from tokverify.commands.project.configuration import ConfiguredModel
     from tokverify.commands.tasks.check import CheckRequest
     from tokverify.report.check import CheckReport
 
@@ -41,7 +38,11 @@ def check_several(
     from tokverify.commands.tasks.check import check_models, update_baselines
 
     models = [request.model for request in requests]
-    inputs = [path for model in models for path in _inputs(model)]
+    inputs = [
+        path
+        for model in models
+        for path in (model.model, model.reference, *model.cases, model.baseline, model.waivers, model.conversations)
+    ]
     baselines = [request.model.baseline for request in requests if request.update_baseline]
     shared, own = _split_reports(options)
     check_reports(shared, FORMATS["check"], inputs, baselines)
@@ -92,14 +93,9 @@ def _render_each(
     """Return the functions that render the reports of single runs, by file; without a result, there is none."""
     own = list(own)
     return {
-        path: partial(render_to_file, options, present("run", model.run), format, path)
+        path: partial(render_to, path, options, present("run", model.run), format)
         for model in report.models
         if model.run
         for format, path in name_reports(own, model.name)
         if path
     }
-
-
-def _inputs(model: ConfiguredModel) -> tuple[SuiteSource | Location | None, ...]:
-    """Return the files that are read for a model."""
-    return model.model, model.reference, *model.cases, model.baseline, model.waivers, model.conversations

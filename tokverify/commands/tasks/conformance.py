@@ -64,7 +64,9 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
     )
     if report.gone:
         return report
-    repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in _spread(cases, _REPEATED)]
+    # About as many cases as are repeated, from everywhere.
+    spread = cases[:: max(1, len(cases) // _REPEATED)]
+    repeated = [_adapt(case, Modes(opened.encoder, found.tokenizer)) for case in spread]
     try:
         results = (*report.results, *check_consistency(found.tokenizer, repeated))
     except GoneError as error:
@@ -84,11 +86,6 @@ def _without_repairs(report: Report) -> Report:
 def _generate(tokenizer: Tokenizer, count: int, seed: int) -> list[Case]:
     samples = make_samples(tokenizer, count, seed)
     return [Case(id=f"text-{at}", suite=_GENERATED, **sample._asdict()) for at, sample in enumerate(samples, 1)]
-
-
-def _spread(cases: Sequence[Case], count: int) -> Sequence[Case]:
-    """Return about `count` cases from everywhere."""
-    return cases[:: max(1, len(cases) // count)]
 
 
 def _adapt(case: Case, modes: Modes) -> Case:

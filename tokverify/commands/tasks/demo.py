@@ -46,12 +46,12 @@ class Demo(NamedTuple):
 def run_demo() -> Demo:
     """Verify both samples."""
     cases = load_cases()
-    few = [case for case in cases if _name(case) in SHOWN_CASES]
+    few = [case for case in cases if case.name in SHOWN_CASES]
     with chdir(SAMPLE_DIRECTORY):
         intact = _verify(INTACT, cases)
         broken = _verify(BROKEN, cases)
         detail = _verify(BROKEN, few, diagnose=True)
-    planned = frozenset(_name(case) for case in cases if _BROKEN_RUN.search(case.text))
+    planned = frozenset(case.name for case in cases if _BROKEN_RUN.search(case.text))
     unplanned = _failing(intact) | (_failing(broken) ^ planned)
     return Demo(intact, broken, detail, planned, unplanned)
 
@@ -62,8 +62,4 @@ def _verify(model: str, cases: Sequence[Case], *, diagnose: bool = False) -> Rep
 
 
 def _failing(report: Report) -> frozenset[str]:
-    return frozenset(_name(result.case) for result in report.results if result.status is not Status.MATCH)
-
-
-def _name(case: Case) -> str:
-    return case.name
+    return frozenset(result.case.name for result in report.results if result.status is not Status.MATCH)

@@ -60,11 +60,8 @@ def encode_text(  # noqa: PLR0913 - the optional ones are keywords
     encoder = open_model(model).encoder
     ids = encoder.encode(text, add_special=add_special, parse_special=parse_special)
     before, after = encoder.settings.family.affix_roles(encoder.settings) if add_special else ([], [])
-    warnings = [
-        *_warn_of_bytes(text),
-        *_warn_of_space(encoder, text, ids[: len(ids) - len(after)]),
-        *(encoder.warnings(ids) if add_special else ()),
-    ]
+    warnings = [*_list_warnings(encoder, text, ids[: len(ids) - len(after)])]
+    warnings += encoder.warnings(ids) if add_special else ()
     if bos and "bos" not in before:
         ids.insert(0, _require_id(encoder, "bos"))
     if eos and "eos" not in after:
@@ -79,12 +76,9 @@ def _require_id(encoder: Encoder, role: str) -> int:
     return id
 
 
-def _warn_of_bytes(text: str | bytes) -> Iterator[str]:
+def _list_warnings(encoder: Encoder, text: str | bytes, ids: Sequence[int]) -> Iterator[str]:
     if isinstance(text, bytes) and (byte := describe_bad_byte(text)):
         yield f"the text is not valid UTF-8 ({byte}); its ids are those that llama.cpp gives for these bytes"
-
-
-def _warn_of_space(encoder: Encoder, text: str | bytes, ids: Sequence[int]) -> Iterator[str]:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if data.endswith(b" ") and data.strip() and ids and not encoder.token_bytes(ids[-1]).strip():
         yield "the text ends in a space, which is a token of its own; models begin the next word with it, so strip it"

@@ -11,19 +11,18 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.contradiction import find_blame
-from tokverify.compare.opened import OpenedModel, OpenedReference
+from tokverify.compare.opened import OpenedModel
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references.discovery import find_others
 from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.corrected_reference import correct_around
-from tokverify.repair.fix.fixing import Plan, make_plan, require_fixable, to_report, write_fixed
+from tokverify.repair.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.measure import AROUND
 from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
 from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport
 from tokverify.sources.stores.location import find_model, locate
-from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import check_place
 
 
@@ -68,12 +67,15 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
             f"{path}: not repaired: no tokenizer was found to compare it with, and one that is rebuilt from its own"
             " data cannot show what is wrong in it; name a reference with -r"
         )
-    _require_same_model(path, opened.spec, found)
+    if other := find_other_model(opened.spec, found):
+        raise TokverifyError(f"{path}: {other}")
     encodings = THOROUGH if thorough else ENCODINGS
     encoder = _open_encoder(opened)
     corrected = correct_around(found, encoder) if encoder else None
     plan = make_plan(path, opened.declaration, corrected or found, cases, encoder=encoder, encodings=encodings)
-    _require_sound_reference(path, plan, found)
+    # It is not left at "not repaired" if it is the reference that should be.
+    if plan.change is None and plan.after.encoder and (blame := find_blame(plan.after.encoder, found.tokenizer)):
+        raise TokverifyError(f"{path}: not repaired: {blame}")
     original, left = plan.before.encoder if plan.change else None, plan.after.encoder
     at_hand = list(find_others(opened.file, opened.spec, found.found)) if left else []
     doubt = find_other_version(path, original, found, at_hand, cases) if original else ""
@@ -101,19 +103,6 @@ def _open_encoder(model: OpenedModel) -> Encoder | None:
         return model.encoder
     except (BrokenFileError, UnsupportedError):
         return None
-
-
-def _require_same_model(model: Path, spec: TokenizerSpec, reference: OpenedReference) -> None:
-    if doubt := find_other_model(spec, reference):
-        raise TokverifyError(f"{model}: {doubt}")
-
-
-def _require_sound_reference(model: Path, plan: Plan, reference: OpenedReference) -> None:
-    """Do not leave it at "not repaired" if it is the reference that should be."""
-    if plan.change is None and plan.after.encoder:
-        blame = find_blame(plan.after.encoder, reference.tokenizer)
-        if blame:
-            raise TokverifyError(f"{model}: not repaired: {blame}")
 
 
 def _check_output(output: Path, model: Path, *, force: bool) -> None:

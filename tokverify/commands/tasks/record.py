@@ -60,7 +60,8 @@ def record_expectations(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If a file cannot be read or written.
     """
-    loaded = _load_editable_suites(cases)
+    # From their files, the shipped ones too, so that they can be copied.
+    loaded = load_suites(shipped_suites() if source == SHIPPED else source for source in cases or [SHIPPED])
     every_case = [case for suite in loaded for case in suite.cases]
     selected = select(every_case, suites=suites, tags=tags, patterns=patterns)
     files = {case.file for case in selected}
@@ -135,11 +136,6 @@ def _try_to_encode(tokenizer: Tokenizer, text: str, mode: Mode) -> tuple[int, ..
         return tuple(tokenizer.encode(text, **mode._asdict()))
     except (EncodeError, UnsupportedError):
         return None
-
-
-def _load_editable_suites(sources: Sequence[SuiteSource]) -> list[Suite]:
-    """Load suites from their files, the shipped ones too, so that they can be copied."""
-    return load_suites(shipped_suites() if source == SHIPPED else source for source in sources or [SHIPPED])
 
 
 def _map_targets(suites: Sequence[Suite], directory: Path | None) -> dict[Path, Suite]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 from tokverify.commands.tasks.run import RunResult, update_baseline
 from tokverify.compare.baseline import Baseline
 from tokverify.compare.report_diff import compare_reports
 from tokverify.report import codec
-from tokverify.report.codec import SavedReport
 from tokverify.report.report_diff import ReportDiff
 from tokverify.report.run import Report
 
@@ -44,15 +42,6 @@ def read_report(path: str | Path) -> object:
         UnsupportedError: If another version of tokverify wrote it.
     """
     return codec.read_any(path).report
-
-
-def read_presentable(path: Path, kinds: Collection[str]) -> SavedReport:
-    """Read a report of one of several kinds, together with its kind.
-
-    Raises:
-        TokverifyError: As `read_report` does, and if the report is of another kind.
-    """
-    return codec.read_any(path, kinds)
 
 
 def apply_baseline(path: Path, baseline: Path, *, update: bool = False, reason: str | None = None) -> RunResult:
