@@ -12,7 +12,7 @@ from support.spec_maker import spm_spec
 from tokverify.corpus import cause
 from tokverify.corpus.cause import MAX_IDS, Classifier, Window, _find_agreement, compare_texts, find_windows
 from tokverify.engine.encoder import Encoder
-from tokverify.report.corpus import MEANINGS, CorpusCause
+from tokverify.report.corpus import CorpusCause
 from tokverify.spec import TokenizerSpec, TokenType
 
 TEXT = "The weather in Zürich was fine, with 12345 people outside."
@@ -206,7 +206,3 @@ def test_causes_of_long_stretches_are_not_kept_in_memory(bpe):
         ids = [side.encode(f"{number} {TEXT * 50}") for side in (actual, expected)]
         assert classifier.classify(*ids)
     assert classifier._remember_cause.cache_info().currsize == 0
-
-
-def test_every_cause_has_a_meaning():
-    assert list(MEANINGS) == list(CorpusCause)

@@ -5,7 +5,6 @@ from functools import cache
 
 from support.hostile_finding import HOSTILE, hostile_fuzz
 from tokverify.report.corpus import (
-    MEANINGS,
     CauseCount,
     CorpusCause,
     CorpusCoverage,
@@ -40,7 +39,7 @@ def hostile_corpus() -> CorpusReport:
             CauseCount(
                 cause=CorpusCause.BOS_MISSING,
                 documents=1,
-                meaning=MEANINGS[CorpusCause.BOS_MISSING],
+                meaning=CorpusCause.BOS_MISSING.meaning,
                 cases=tuple(ids[:1]),
             ),
             CauseCount(cause=CorpusCause.OTHER, documents=7, meaning=HOSTILE, cases=tuple(ids)),

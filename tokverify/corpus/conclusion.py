@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tokverify.corpus.example import Comparison, FoundExample, make_example
 from tokverify.corpus.source import SOURCES
 from tokverify.report.corpus import (
-    MEANINGS,
     CauseCount,
     CorpusCause,
     CorpusExample,
@@ -95,7 +94,7 @@ def _count_cause(cause: CorpusCause, tally: Tally, examples: Sequence[FoundExamp
     return CauseCount(
         cause=cause,
         documents=tally.causes[cause].documents,
-        meaning=MEANINGS[cause],
+        meaning=cause.meaning,
         cases=tuple(case.id for case in sorted(own, key=lambda case: (len(case.text), case.text))),
     )
 

@@ -23,7 +23,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.junit import properties_of
 from tokverify.render.run.sections import sides_section
-from tokverify.report.canonical import DEVIATIONS, CanonicalReport, DeviationCount, canonical_exit_code
+from tokverify.report.canonical import CanonicalReport, DeviationCount, canonical_exit_code
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural, verb
@@ -69,7 +69,7 @@ def _tabulate_causes(checked: CanonicalReport) -> Table:
             message(count.cause, Style.STRONG),
             bar(f"{count.sequences:,}", count.sequences, checked.deviating, Style.ACTUAL),
             percentage(count.sequences, checked.sequences),
-            message(DEVIATIONS[count.cause]),
+            message(count.cause.meaning),
         ]
         for count in checked.causes
     ]
@@ -91,7 +91,7 @@ def to_ci_report(checked: CanonicalReport) -> CiReport:
 def _describe_count(count: DeviationCount, checked: CanonicalReport) -> str:
     """Describe how many sequences a cause explains."""
     share = percentage(count.sequences, checked.sequences)
-    return f"{plural(count.sequences, 'sequence')} ({share}): {DEVIATIONS[count.cause]}"
+    return f"{plural(count.sequences, 'sequence')} ({share}): {count.cause.meaning}"
 
 
 def _example_lines(count: DeviationCount, checked: CanonicalReport) -> Iterator[str]:

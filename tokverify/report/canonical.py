@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
-from tokverify.report.fields import Count
+from tokverify.report.fields import Count, MeaningEnum
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
 
 
-class Deviation(StrEnum):
+class Deviation(MeaningEnum):
     """Why a sequence is not the encoding of its own text."""
 
-    UNKNOWN_ID = "unknown-id"
-    NOT_UTF8 = "not-utf8"
-    SPECIAL_TEXT = "special-text"
-    SPACE_PREFIX = "space-prefix"
-    NORMALIZED = "normalized"
-    BOUNDARY = "boundary"
-    SEGMENTATION = "segmentation"
-    NOT_ENCODED = "not-encoded"
-
-
-DEVIATIONS: Mapping[Deviation, str] = {
-    Deviation.UNKNOWN_ID: "an id is not in the vocabulary",
-    Deviation.NOT_UTF8: "the bytes of the tokens are not a text, such as part of a character",
-    Deviation.SPECIAL_TEXT: "ordinary tokens spell the text of a special token",
-    Deviation.SPACE_PREFIX: "the tokenizer adds a space before a text, which the log lacks",
-    Deviation.NORMALIZED: "encoding changes the text, so that its tokens represent other bytes",
-    Deviation.BOUNDARY: "the text is split differently across the place where two logged parts meet",
-    Deviation.SEGMENTATION: "the text is split differently, as when a model samples tokens that encoding never chooses",
-    Deviation.NOT_ENCODED: "the tokenizer cannot encode the text",
-}
-"""What each cause means."""
+    UNKNOWN_ID = "unknown-id", "an id is not in the vocabulary"
+    NOT_UTF8 = "not-utf8", "the bytes of the tokens are not a text, such as part of a character"
+    SPECIAL_TEXT = "special-text", "ordinary tokens spell the text of a special token"
+    SPACE_PREFIX = "space-prefix", "the tokenizer adds a space before a text, which the log lacks"
+    NORMALIZED = "normalized", "encoding changes the text, so that its tokens represent other bytes"
+    BOUNDARY = "boundary", "the text is split differently across the place where two logged parts meet"
+    SEGMENTATION = (
+        "segmentation",
+        "the text is split differently, as when a model samples tokens that encoding never chooses",
+    )
+    NOT_ENCODED = "not-encoded", "the tokenizer cannot encode the text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-from tokverify.report.fields import Count
+from tokverify.report.fields import Count, MeaningEnum
 from tokverify.report.fuzz import FuzzCoverage, Share
 from tokverify.report.run import Report
 from tokverify.report.run_check import check_run
@@ -178,58 +177,31 @@ def check_corpus(verified: CorpusReport, path: str) -> Iterator[str]:
             yield f"{path}.causes[{index}].cases: expected ids of results"
 
 
-class CorpusCause(StrEnum):
+class CorpusCause(MeaningEnum):
     """What kind of difference a document shows; it may show several."""
 
-    BOS_MISSING = "bos-missing"
-    BOS_DOUBLED = "bos-doubled"
-    BOS_EXTRA = "bos-extra"
-    EOS_MISSING = "eos-missing"
-    EOS_DOUBLED = "eos-doubled"
-    EOS_EXTRA = "eos-extra"
-    ADDED_TOKEN = "added-token"  # noqa: S105 - not a password
-    NORMALIZATION = "normalization"
-    CASE = "case"
-    SPACES = "spaces"
-    UNKNOWN = "unknown"
-    BYTE_FALLBACK = "byte-fallback"
-    IDS = "ids"
-    PRE_TOKENIZATION = "pre-tokenization"
-    SEGMENTATION = "segmentation"
-    PADDING = "padding"
-    OUTSIDE_VOCABULARY = "outside-vocabulary"
-    TRUNCATED = "truncated"
-    NOT_CANONICAL = "not-canonical"
-    LIMIT = "limit"
-    ERROR = "error"
-    OTHER = "other"
-
-
-MEANINGS: Mapping[CorpusCause, str] = {
-    CorpusCause.BOS_MISSING: "BOS is missing at the beginning",
-    CorpusCause.BOS_DOUBLED: "BOS is repeated at the beginning",
-    CorpusCause.BOS_EXTRA: "BOS is added at the beginning, and the reference adds none",
-    CorpusCause.EOS_MISSING: "EOS is missing at the end",
-    CorpusCause.EOS_DOUBLED: "EOS is repeated at the end",
-    CorpusCause.EOS_EXTRA: "EOS is added at the end, and the reference adds none",
-    CorpusCause.ADDED_TOKEN: "an added token is recognized on one side only",
-    CorpusCause.NORMALIZATION: "the text is normalized to another Unicode form",
-    CorpusCause.CASE: "letters are lowercased, or lose their accents, on one side only",
-    CorpusCause.SPACES: "white space is added, removed or replaced",
-    CorpusCause.UNKNOWN: "a part of the text becomes the unknown token on one side only",
-    CorpusCause.BYTE_FALLBACK: "a part of the text becomes byte tokens on one side only",
-    CorpusCause.IDS: "the same pieces have other ids",
-    CorpusCause.PRE_TOKENIZATION: "the text is split into other pre-tokens",
-    CorpusCause.SEGMENTATION: "the same pre-token becomes other pieces",
-    CorpusCause.PADDING: "the ids contain padding around the document",
-    CorpusCause.OUTSIDE_VOCABULARY: "ids are outside the vocabulary",
-    CorpusCause.TRUNCATED: "the ids end before the text does",
-    CorpusCause.NOT_CANONICAL: "the tokenizer returns other ids for the text that the ids represent",
-    CorpusCause.LIMIT: "only limits of llama.cpp make the ids differ, which no GGUF file can change",
-    CorpusCause.ERROR: "only one side can encode the document",
-    CorpusCause.OTHER: "the ids represent other text",
-}
-"""What each cause means; the subject is the model, compared with the reference."""
+    BOS_MISSING = "bos-missing", "BOS is missing at the beginning"
+    BOS_DOUBLED = "bos-doubled", "BOS is repeated at the beginning"
+    BOS_EXTRA = "bos-extra", "BOS is added at the beginning, and the reference adds none"
+    EOS_MISSING = "eos-missing", "EOS is missing at the end"
+    EOS_DOUBLED = "eos-doubled", "EOS is repeated at the end"
+    EOS_EXTRA = "eos-extra", "EOS is added at the end, and the reference adds none"
+    ADDED_TOKEN = "added-token", "an added token is recognized on one side only"
+    NORMALIZATION = "normalization", "the text is normalized to another Unicode form"
+    CASE = "case", "letters are lowercased, or lose their accents, on one side only"
+    SPACES = "spaces", "white space is added, removed or replaced"
+    UNKNOWN = "unknown", "a part of the text becomes the unknown token on one side only"
+    BYTE_FALLBACK = "byte-fallback", "a part of the text becomes byte tokens on one side only"
+    IDS = "ids", "the same pieces have other ids"
+    PRE_TOKENIZATION = "pre-tokenization", "the text is split into other pre-tokens"
+    SEGMENTATION = "segmentation", "the same pre-token becomes other pieces"
+    PADDING = "padding", "the ids contain padding around the document"
+    OUTSIDE_VOCABULARY = "outside-vocabulary", "ids are outside the vocabulary"
+    TRUNCATED = "truncated", "the ids end before the text does"
+    NOT_CANONICAL = "not-canonical", "the tokenizer returns other ids for the text that the ids represent"
+    LIMIT = "limit", "only limits of llama.cpp make the ids differ, which no GGUF file can change"
+    ERROR = "error", "only one side can encode the document"
+    OTHER = "other", "the ids represent other text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from enum import StrEnum
+from typing import Annotated, Self, TypeAlias
 
 import msgspec
+
+
+class MeaningEnum(StrEnum):
+    """The values of a field, each with a clause that says what it means."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member that equals its value, whatever it means."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 """A number of things, 0 or more."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tokverify.report.fields import Digest, RuleCode
+from tokverify.report.fields import Digest, MeaningEnum, RuleCode
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
 
@@ -41,42 +41,23 @@ class Verdict(StrEnum):
     """Nothing was compared, or a side stopped answering."""
 
 
-class Aspect(StrEnum):
+class Aspect(MeaningEnum):
     """What about two tokenizers can differ."""
 
-    BYTES = "bytes"
-    MISSING = "missing"
-    EXTRA = "extra"
-    PADDING = "padding"
-    SIZE = "size"
-    TYPES = "types"
-    RANKING = "ranking"
-    SPECIAL_IDS = "special-ids"
-    ENDS = "ends"
-    AFFIXES = "affixes"
-    SPLITTING = "splitting"
-    DECODING = "decoding"
-    KEYS = "keys"
-    RULES = "rules"
-
-
-ASPECTS: Mapping[Aspect, str] = {
-    Aspect.BYTES: "an id represents different bytes",
-    Aspect.MISSING: "only the reference has a token with this id",
-    Aspect.EXTRA: "only the model has a token with this id",
-    Aspect.PADDING: "only one side has a token with this id, and it is padding or reserved",
-    Aspect.SIZE: "the vocabularies have different sizes",
-    Aspect.TYPES: "a token is matched in a text on one side only, or under other conditions",
-    Aspect.RANKING: "scores or merges rank tokens in another order; an error if a text shows it",
-    Aspect.SPECIAL_IDS: "a role such as BOS, EOS or UNK belongs to different tokens",
-    Aspect.ENDS: "different tokens end a generation",
-    Aspect.AFFIXES: "different tokens are added around a text",
-    Aspect.SPLITTING: "the reference splits its own tokens, which the model keeps whole",
-    Aspect.DECODING: "the same ids are decoded differently",
-    Aspect.KEYS: "the file has keys that no known build of llama.cpp reads; fails with --strict",
-    Aspect.RULES: "a static rule reports a problem in the model, and the reference cannot contradict it",
-}
-"""What each aspect means."""
+    BYTES = "bytes", "an id represents different bytes"
+    MISSING = "missing", "only the reference has a token with this id"
+    EXTRA = "extra", "only the model has a token with this id"
+    PADDING = "padding", "only one side has a token with this id, and it is padding or reserved"
+    SIZE = "size", "the vocabularies have different sizes"
+    TYPES = "types", "a token is matched in a text on one side only, or under other conditions"
+    RANKING = "ranking", "scores or merges rank tokens in another order; an error if a text shows it"
+    SPECIAL_IDS = "special-ids", "a role such as BOS, EOS or UNK belongs to different tokens"
+    ENDS = "ends", "different tokens end a generation"
+    AFFIXES = "affixes", "different tokens are added around a text"
+    SPLITTING = "splitting", "the reference splits its own tokens, which the model keeps whole"
+    DECODING = "decoding", "the same ids are decoded differently"
+    KEYS = "keys", "the file has keys that no known build of llama.cpp reads; fails with --strict"
+    RULES = "rules", "a static rule reports a problem in the model, and the reference cannot contradict it"
 
 
 CODES: Mapping[Aspect, str] = {

@@ -10,7 +10,7 @@ from tokverify.case import Case
 from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
 from tokverify.compare.canonical import CanonicalCheck, FoundDeviation
 from tokverify.compare.opened import python_version
-from tokverify.report.canonical import DEVIATIONS, CanonicalReport, Deviation, DeviationCount
+from tokverify.report.canonical import CanonicalReport, Deviation, DeviationCount
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.sources.sequence_log import LoggedSequence, read_log
 from tokverify.text.utf8 import to_text
@@ -94,7 +94,7 @@ def _to_result(found: FoundDeviation, sequence: LoggedSequence, log: Path) -> Ca
         id=f"line-{sequence.line}",
         suite=_SUITE,
         text=text,
-        note=f"{found.cause}: {DEVIATIONS[found.cause]}",
+        note=f"{found.cause}: {found.cause.meaning}",
         file=str(log),
         line=sequence.line,
     )

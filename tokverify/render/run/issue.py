@@ -20,7 +20,7 @@ from tokverify.report.run import (
     run_exit_code,
     vocabularies_differ,
 )
-from tokverify.report.tokenizer_difference import ASPECTS, difference_fails
+from tokverify.report.tokenizer_difference import Aspect, difference_fails
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -28,7 +28,7 @@ _SHOWN_LEVELS = {Severity.ERROR: Level.WARNING, Severity.WARNING: Level.WARNING,
 DECODING_CHECK = Check("decoding", "decoding", "The two sides decode the same ids to different bytes.", Level.WARNING)
 VOCABULARY_CHECK = Check("vocabulary", "vocabulary", "The two vocabularies differ.", Level.WARNING)
 TOKENIZER_CHECKS = tuple(
-    Check(f"tokenizer-{aspect}", aspect, f"{about}.".capitalize(), Level.ERROR) for aspect, about in ASPECTS.items()
+    Check(f"tokenizer-{aspect}", aspect, f"{aspect.meaning}.".capitalize(), Level.ERROR) for aspect in Aspect
 )
 """How the tokenizers themselves can differ."""
 
