@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tokverify.case import Expect
 from tokverify.render.case_text import describe_place, headline, known_text
 from tokverify.render.document import (
     Alignment,
@@ -27,7 +26,7 @@ from tokverify.render.document import (
 )
 from tokverify.report.difference import Difference
 from tokverify.report.known_difference import BaselineOutcome, subject_of
-from tokverify.report.run import CaseResult, Report, Status, failing_differences, other_side
+from tokverify.report.run import CaseResult, Expect, Report, Status, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, list_items, plural
