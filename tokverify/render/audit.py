@@ -155,8 +155,6 @@ def to_ci_report(report: AuditReport) -> CiReport:
     return CiReport(
         issues=list_issues(report),
         checks=_list_checks(report),
-        verdict=verdict(report),
-        exit_code=audit_exit_code(report),
         skipped=[f"{rule.code} {rule.name} was not evaluated: {rule.reason}" for rule in report.not_evaluated],
         properties={
             "model": report.source,

@@ -82,8 +82,6 @@ def to_ci_report(checked: CanonicalReport) -> CiReport:
     return CiReport(
         issues=(_issue(count, checked) for count in checked.causes),
         checks=_CANONICAL_CHECKS,
-        verdict=verdict(checked),
-        exit_code=canonical_exit_code(checked),
         properties=properties_of(checked.report, verdict(checked)),
     )
 

@@ -300,8 +300,6 @@ def to_ci_report(report: ChatReport) -> CiReport:
     return CiReport(
         issues=chain(chat_issues(report), _unchecked_issues(report)),
         checks=(*CHAT_CHECKS, UNCHECKED_CHECK),
-        verdict=verdict(report),
-        exit_code=chat_exit_code(report),
         skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
     )
 

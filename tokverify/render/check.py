@@ -141,8 +141,6 @@ def to_ci_report(report: CheckReport) -> CiReport:
     return CiReport(
         issues=chain(_failures(report), *(part.issues for part in parts)),
         checks=tuple(checks.values()),
-        verdict=visible_message(verdict(report)),
-        exit_code=check_exit_code(report),
         skipped=[sentence for part in parts for sentence in part.skipped],
     )
 

@@ -143,8 +143,6 @@ def to_ci_report(conversion: Conversion) -> CiReport:
     return CiReport(
         issues=_issues(conversion),
         checks=(*_CASE_CHECKS, _LOSS, _WARNING),
-        verdict=verdict(conversion),
-        exit_code=conversion_exit_code(conversion),
         properties={"source": conversion.source, "target": conversion.target},
     )
 

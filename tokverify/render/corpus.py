@@ -169,8 +169,6 @@ def to_ci_report(verified: CorpusReport) -> CiReport:
     return CiReport(
         issues=corpus_issues(verified),
         checks=_CORPUS_CHECKS,
-        verdict=verdict(verified),
-        exit_code=corpus_exit_code(verified),
         skipped=map(visible_message, verified.notes),
         properties=properties_of(verified.report, verdict(verified)),
     )

@@ -288,8 +288,6 @@ def to_ci_report(report: ChangeReport) -> CiReport:
     return CiReport(
         issues=list_issues(report),
         checks=_CHANGE_CHECKS,
-        verdict=verdict(report),
-        exit_code=diff_exit_code(report),
         properties={
             "old": old_side(report).source,
             "new": new_side(report).source,

@@ -169,8 +169,6 @@ def to_ci_report(report: FixReport) -> CiReport:
     return CiReport(
         issues=_issues(report),
         checks=(_CASES, _DIFFERENCES, _INFERRED, _OTHER),
-        verdict=verdict(report),
-        exit_code=fix_exit_code(report),
         skipped=[f"not declared by the reference: {visible_message(what)}" for what in report.not_compared],
         properties={"model": report.source, "repaired": report.target},
     )

@@ -147,8 +147,6 @@ def to_ci_report(fuzzed: FuzzReport) -> CiReport:
     return CiReport(
         issues=fuzz_issues(fuzzed),
         checks=FUZZ_CHECKS,
-        verdict=verdict(fuzzed),
-        exit_code=fuzz_exit_code(fuzzed),
         skipped=[*uncompared_notes(fuzzed.report), *map(visible_message, fuzzed.notes)],
         properties=properties_of(fuzzed.report, verdict(fuzzed)),
         suites=partial(_suites, fuzzed.report),

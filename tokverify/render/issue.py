@@ -97,8 +97,9 @@ class CiReport:
     issues: Iterable[Issue]
     """The problems; each belongs to one of `checks`."""
     checks: Sequence[Check]
-    verdict: str
-    exit_code: int
+    verdict: str = ""
+    """That of the document, as is the exit code."""
+    exit_code: int = 0
     skipped: Iterable[str] = ()
     """Sentences on what could not be checked."""
     properties: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ command line starts quickly: templates alone take a tenth of a second.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.render.document import Document
+    from tokverify.render.issue import CiReport
 
 Format: TypeAlias = Callable[[Any, RenderOptions], str]
 """Writes a report in one format."""
@@ -72,6 +73,12 @@ def describe(kind: str, report: object, options: RenderOptions) -> Document:
     return document
 
 
+def _list_issues(kind: str, report: object) -> CiReport:
+    document = describe(kind, report, RenderOptions())
+    issues: CiReport = _call(_ISSUES[kind], "to_ci_report", report)
+    return replace(issues, verdict=document.verdict, exit_code=document.exit_code)
+
+
 def _write_document(format: str, kind: str, report: object, options: RenderOptions) -> str:
     return str(_call(f"draw_{format}", f"draw_{format}", describe(kind, report, options), options))
 
@@ -92,13 +99,13 @@ def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # no
 def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     if kind in _SUITES:
         return str(_call(_SUITES[kind], "render", report))
-    return str(_call("draw_junit", "draw_junit", kind, _call(_ISSUES[kind], "to_ci_report", report)))
+    return str(_call("draw_junit", "draw_junit", kind, _list_issues(kind, report)))
 
 
 def _write_issues(format: str, kind: str, report: object, options: RenderOptions) -> str:
     # GitHub refuses a whole SARIF file for one result without a place, and GitLab requires a path in each entry.
     stand_in = "" if format == "github" else options.stand_in
-    placed = _call("issue", "place_issues", _call(_ISSUES[kind], "to_ci_report", report), options.root, stand_in)
+    placed = _call("issue", "place_issues", _list_issues(kind, report), options.root, stand_in)
     return str(_call("draw_issues", f"draw_{format}", placed))
 
 

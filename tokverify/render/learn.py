@@ -126,8 +126,6 @@ def to_ci_report(learning: Learning) -> CiReport:
     return CiReport(
         issues=_issues(learning),
         checks=(_DIFFERENCE, _HIDDEN),
-        verdict=verdict(learning),
-        exit_code=learning_exit_code(learning),
         properties={"reference": learning.reference.source, "learned": learning.target},
     )
 

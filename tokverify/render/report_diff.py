@@ -177,8 +177,6 @@ def to_ci_report(diff: ReportDiff) -> CiReport:
     return CiReport(
         issues=_issues(diff),
         checks=(*_CASE_CHECKS.values(), _DIFFERENCE, _NOT_COMPARED),
-        verdict=verdict(diff),
-        exit_code=report_diff_exit_code(diff),
         properties={"model": diff.actual.new.source, "reference": diff.expected.new.source},
     )
 

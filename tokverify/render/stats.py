@@ -285,8 +285,6 @@ def to_ci_report(stats: StatsReport) -> CiReport:
             for measured, failure in _list_failures(stats)
         ),
         checks=(_FAILURE,),
-        verdict=verdict(stats),
-        exit_code=stats_exit_code(stats),
     )
 
 

@@ -74,8 +74,6 @@ def to_ci_report(report: StreamReport) -> CiReport:
     return CiReport(
         issues=(_issue(failure, streamed) for streamed in report.sides for failure in streamed.failures),
         checks=_CHECKS,
-        verdict=verdict(report),
-        exit_code=stream_exit_code(report),
         skipped=list(_skipped(report)),
         properties={"sides": "; ".join(f"{side.side.source}, by {side.method}" for side in report.sides)},
     )

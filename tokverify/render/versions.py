@@ -136,8 +136,6 @@ def to_ci_report(report: VersionsReport) -> CiReport:
     return CiReport(
         issues=_issues(report),
         checks=(_DIFFERENT, _FAILED),
-        verdict=verdict(report),
-        exit_code=versions_exit_code(report),
         properties={"model": report.model.source},
     )
 

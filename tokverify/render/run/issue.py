@@ -8,7 +8,7 @@ from dataclasses import replace
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.differences import name_aspect
-from tokverify.render.run.verdict import count_limit, explanation_lines, verdict
+from tokverify.render.run.verdict import count_limit, explanation_lines
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import (
@@ -51,8 +51,6 @@ def to_ci_report(report: Report) -> CiReport:
     return CiReport(
         issues=report_issues(report),
         checks=RUN_CHECKS,
-        verdict=verdict(report),
-        exit_code=run_exit_code(report),
         skipped=uncompared_notes(report),
     )
 
