@@ -45,10 +45,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Rows that are left out."""
+    """Rows or items that are left out."""
 
     what: str
-    """How many rows of which kind, such as `214 equal`."""
+    """How many of which kind, such as `214 equal` or `5 words of one token each`."""
 
 
 def rows(difference: Difference, *, fold: bool) -> list[Row | Fold]:

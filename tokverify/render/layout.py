@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokverify.render.column import Columns
+from tokverify.render.document import shorten
 from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
 
@@ -21,9 +22,6 @@ LABEL = "cyan"
 DIM = "dim"
 ACTUAL = "red"
 EXPECTED = "green"
-
-_MAX_TEXT = 1000
-_HEAD, _TAIL = 400, 100
 
 
 def draw(sections: Iterable[RenderableType], options: RenderOptions) -> str:
@@ -62,12 +60,9 @@ def exact(text: str | bytes, style: str = "") -> Text:
 
 def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:
     """Show a text; with `fold`, the middle of a very long one is replaced by its length."""
-    left_out = len(text) - _HEAD - _TAIL
-    if not fold or len(text) <= _MAX_TEXT:
+    if not fold:
         return exact(text)
-    unit = "bytes" if isinstance(text, bytes) else "characters"
-    left_out_note = Text(f" ... {left_out:,} {unit} ... ", DIM)
-    return Text.assemble(exact(text[:_HEAD]), left_out_note, exact(text[-_TAIL:]), overflow="fold")
+    return Text.assemble(*((span.text, "" if span.is_code else DIM) for span in shorten(text)), overflow="fold")
 
 
 def labeled(lines: Iterable[tuple[str, Text]], *, indent: int = 0) -> Table:

@@ -25,47 +25,29 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
 _MAX_IDS = 12
-_COUNTED = {
-    CaseChangeKind.FAILED: "failed",
-    CaseChangeKind.NEW_FAILED: "new and failing",
-    CaseChangeKind.CHANGED: "failing differently",
-    CaseChangeKind.FIXED: "fixed",
-    CaseChangeKind.STATUS: "with another status",
-    CaseChangeKind.IDS: "matching with other ids",
-    CaseChangeKind.NEW: "new",
-    CaseChangeKind.VANISHED: "vanished",
+_CASES = {
+    CaseChangeKind.FAILED: ("failed", "Failed: passed before, fail now", Style.BAD),
+    CaseChangeKind.NEW_FAILED: ("new and failing", "New and failing", Style.BAD),
+    CaseChangeKind.CHANGED: ("failing differently", "Changed: failed before, fail differently now", Style.WARNING),
+    CaseChangeKind.FIXED: ("fixed", "Fixed: failed before, match now", Style.GOOD),
+    CaseChangeKind.STATUS: ("with another status", "Another status", Style.STRONG),
+    CaseChangeKind.IDS: ("matching with other ids", "Match as before, with other ids", Style.STRONG),
+    CaseChangeKind.NEW: ("new", "New", Style.STRONG),
+    CaseChangeKind.VANISHED: ("vanished", "Vanished", Style.STRONG),
 }
-_HEADINGS = {
-    CaseChangeKind.FAILED: "Failed: passed before, fail now",
-    CaseChangeKind.NEW_FAILED: "New and failing",
-    CaseChangeKind.CHANGED: "Changed: failed before, fail differently now",
-    CaseChangeKind.FIXED: "Fixed: failed before, match now",
-    CaseChangeKind.STATUS: "Another status",
-    CaseChangeKind.IDS: "Match as before, with other ids",
-    CaseChangeKind.NEW: "New",
-    CaseChangeKind.VANISHED: "Vanished",
+"""Kind of change -> what the verdict calls it, the heading above such cases, and its style."""
+
+_DIFFERENCES = {
+    DifferenceChangeKind.FAILED: ("failing difference", Style.BAD),
+    DifferenceChangeKind.SHOWN: ("shown difference", Style.PLAIN),
+    DifferenceChangeKind.FIXED: ("fixed difference", Style.GOOD),
+    DifferenceChangeKind.VANISHED: ("vanished difference", Style.DIM),
 }
-_COUNTED_DIFFERENCES = {
-    DifferenceChangeKind.FAILED: "failing difference",
-    DifferenceChangeKind.SHOWN: "shown difference",
-    DifferenceChangeKind.FIXED: "fixed difference",
-    DifferenceChangeKind.VANISHED: "vanished difference",
-}
+"""The same for differences between the tokenizers, which have no headings."""
+
 _OUTCOMES = {
     0: ("Passed", "nothing fails that did not fail before"),
     1: ("Failed", "something fails that did not fail before"),
-}
-_STYLES = {
-    CaseChangeKind.FAILED: Style.BAD,
-    CaseChangeKind.NEW_FAILED: Style.BAD,
-    CaseChangeKind.CHANGED: Style.WARNING,
-    CaseChangeKind.FIXED: Style.GOOD,
-}
-_DIFFERENCE_STYLES = {
-    DifferenceChangeKind.FAILED: Style.BAD,
-    DifferenceChangeKind.SHOWN: Style.PLAIN,
-    DifferenceChangeKind.FIXED: Style.GOOD,
-    DifferenceChangeKind.VANISHED: Style.DIM,
 }
 _CASE_CHECKS = {
     CaseChangeKind.FAILED: Check("case-failed", "failed", "A case passed before and fails now.", Level.ERROR),
@@ -95,9 +77,9 @@ def describe(diff: ReportDiff, options: RenderOptions) -> Document:  # noqa: ARG
 def verdict(diff: ReportDiff) -> str:
     """Sum up what changed, such as `2 failed, 1 fixed; 280 cases before, 281 now`."""
     counts = {kind: len(changes_of(diff, kind)) for kind in CaseChangeKind}
-    listed = ", ".join(f"{count:,} {_COUNTED[kind]}" for kind, count in counts.items() if count)
+    listed = ", ".join(f"{count:,} {_CASES[kind][0]}" for kind, count in counts.items() if count)
     differences = {kind: count_differences(diff, kind) for kind in DifferenceChangeKind}
-    between = ", ".join(plural(count, _COUNTED_DIFFERENCES[kind]) for kind, count in differences.items() if count)
+    between = ", ".join(plural(count, _DIFFERENCES[kind][0]) for kind, count in differences.items() if count)
     parts = [listed] if listed else []
     if between:
         parts.append(f"{between} between the tokenizers")
@@ -121,7 +103,8 @@ def _sections(diff: ReportDiff) -> Iterator[Section]:
         changes = changes_of(diff, kind)
         if changes:
             items = Items([Item(list(_change_lines(change))) for change in changes], numbered=False)
-            yield Section([items], _HEADINGS[kind], _STYLES.get(kind, Style.STRONG))
+            _, heading, style = _CASES[kind]
+            yield Section([items], heading, style)
 
 
 def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
@@ -134,7 +117,7 @@ def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
 
 def _difference_lines(diff: ReportDiff) -> Iterator[Line]:
     for change in diff.differences:
-        yield str(change.kind), message(difference_line(change.difference), _DIFFERENCE_STYLES[change.kind])
+        yield str(change.kind), message(difference_line(change.difference), _DIFFERENCES[change.kind][1])
     yield from (("not compared", message(reason, Style.WARNING)) for reason in diff.not_compared)
 
 

@@ -110,9 +110,7 @@ def verify_corpus(  # noqa: PLR0913 - the optional ones are keywords
 
     comparison = opened.compare(plan, judge)
     tally = run_plan(plan, units, comparison.coverage, jobs=jobs, ray=ray, state=stored, on_progress=watch)
-    report = conclude_plan(comparison, tally)
-    if distilled is not None:
-        write_suite(distilled, report, tally, opened)
+    report = conclude_plan(opened, comparison, tally, distilled)
     name = f"{shard.number}/{shard.total}" if shard else ""
     throughput = Throughput(busy_seconds=busy_seconds) if timing else None
     return replace(
@@ -194,22 +192,23 @@ def _make_executor(plan: Plan, units: int, jobs: int | None, ray: str | None) ->
     return Processes(min(jobs or available_processors(), units), start)
 
 
-def conclude_plan(comparison: Comparison, tally: Tally) -> CorpusReport:
-    """Shrink and explain the examples of a tally, and describe both sides."""
-    report = conclude(tally, comparison)
-    if not report.report.diagnosis:
-        return report
-    from tokverify.repair.repair import add_repairs
-
-    return replace(report, report=add_repairs(report.report))
-
-
-def write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) -> None:
-    """Distill a corpus into a YAML suite.
+def conclude_plan(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:
+    """Shrink and explain the examples of a tally, describe both sides, and distill the corpus into a YAML suite.
 
     Raises:
-        TokverifyError: If the tally has no excerpts, or the file cannot be written.
+        TokverifyError: If the tally has no excerpts to distill, or the file cannot be written.
     """
+    report = conclude(tally, comparison)
+    if report.report.diagnosis:
+        from tokverify.repair.repair import add_repairs
+
+        report = replace(report, report=add_repairs(report.report))
+    if distilled is not None:
+        _write_suite(distilled, report, tally, opened)
+    return report
+
+
+def _write_suite(path: Path, report: CorpusReport, tally: Tally, opened: Opened) -> None:
     if not tally.witnesses:
         raise TokverifyError(
             f"{path}: nothing can be distilled, as no excerpts of documents were kept; verify the corpus with --distill"

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan, write_suite
+from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan
 from tokverify.commands.tasks.corpus_sides import Opened, open_request
-from tokverify.corpus.example import Comparison
 from tokverify.corpus.files import PLAIN_SCHEMES, is_plain
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.progress import ProgressCounter
-from tokverify.corpus.result import Tally
 from tokverify.corpus.state import StateDirectory
 from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
@@ -60,7 +58,7 @@ def merge_corpus(  # noqa: PLR0913 - the optional ones are keywords
     for state in states:
         counter.take_stored(StateDirectory(state), plan)
     opened = _open(plan)
-    report = _conclude(opened, opened.compare(plan, judge), counter.tally, distilled)
+    report = conclude_plan(opened, opened.compare(plan, judge), counter.tally, distilled)
     remaining = counter.remaining_bytes
     return replace(
         report, max_differences=max_differences, strict=strict, allow_null=allow_null, remaining_bytes=remaining
@@ -102,15 +100,8 @@ def retry_corpus(  # noqa: PLR0913 - the optional ones are keywords
     for unit in repeated:
         stored.remove(unit.id)
     tally = run_plan(plan, plan.units, comparison.coverage, jobs=jobs, state=stored, on_progress=on_progress)
-    report = _conclude(opened, comparison, tally, distilled)
+    report = conclude_plan(opened, comparison, tally, distilled)
     return replace(report, max_differences=max_differences, strict=strict, allow_null=allow_null)
-
-
-def _conclude(opened: Opened, comparison: Comparison, tally: Tally, distilled: Path | None) -> CorpusReport:
-    report = conclude_plan(comparison, tally)
-    if distilled is not None:
-        write_suite(distilled, report, tally, opened)
-    return report
 
 
 def _common_plan(states: Sequence[Path]) -> Plan:

@@ -22,7 +22,7 @@ from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport, Stop
-from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.run import CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.input_file import read_verbatim
 from tokverify.system.output_file import write_file
@@ -123,7 +123,9 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         report = add_rule_findings(report, opened)
     if diagnose and fuzzed.causes and isinstance(opened, OpenedReference):
         report = replace(report, undiagnosed=explain_missing_diagnosis(opened))
-    return replace(fuzzed, report=_add_repairs(report))
+    from tokverify.repair.repair import add_repairs
+
+    return replace(fuzzed, report=add_repairs(report))
 
 
 def _samples_to_keep(fuzzed: FuzzReport, earlier: Sequence[Sample]) -> Iterator[Sample]:
@@ -161,12 +163,6 @@ def _parts_first(changes: Sequence[TokenizerChange]) -> list[TokenizerChange]:
     best, *rest = changes
     parts = [change for change in rest if change.sentence in best.sentence]
     return [*parts, best, *(change for change in rest if change not in parts)]
-
-
-def _add_repairs(report: Report) -> Report:
-    from tokverify.repair.repair import add_repairs
-
-    return add_repairs(report)
 
 
 def save_cases(report: FuzzReport, path: Path, *, model: Path | str, seed: int) -> int:

@@ -11,10 +11,10 @@ from typing import Protocol
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
+from tokverify.render.alignment import Fold
 from tokverify.render.column import Columns
 from tokverify.render.explain.part import (
     Detail,
-    Fold,
     WordGroup,
     add_rows,
     fold_middle,
@@ -170,9 +170,7 @@ _MAX_ROWS, _MAX_ROWS_FULL = 24, 1000
 
 def _draw_matches(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw words: each piece taken, and the longer candidates that are not pieces."""
-    return Group(
-        *spread([note(item) if isinstance(item, Fold) else _draw_attempts_of(item, detail.full) for item in items])
-    )
+    return spread([note(item) if isinstance(item, Fold) else _draw_attempts_of(item, detail.full) for item in items])
 
 
 def _draw_attempts_of(group: WordGroup, full: bool) -> RenderableType:
@@ -345,7 +343,7 @@ def _draw_entries(entries: Sequence[LatticeEntry]) -> Text:
 
 def _draw_merges(_stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail) -> RenderableType:
     """Draw words: each merge, and the pairs it was preferred to."""
-    return Group(*spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail) for item in items]))
+    return spread([note(item) if isinstance(item, Fold) else _draw_group(item, detail) for item in items])
 
 
 def _draw_group(group: WordGroup, detail: Detail) -> RenderableType:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TypeVar
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tokverify.render.alignment import Fold
 from tokverify.render.column import Columns
 from tokverify.render.layout import DIM, exact, exact_or_folded
 from tokverify.report.explain import Stretch, Word
@@ -62,7 +63,7 @@ def title(number: int, name: str, summary: str | Text) -> Table:
 
 def note(fold: Fold) -> Text:
     """Describe what was left out."""
-    return Text(f"... {fold.description} ...", DIM)
+    return Text(f"... {fold.what} ...", DIM)
 
 
 def format_weight(value: float) -> str:
@@ -93,20 +94,10 @@ def word_heading(group: WordGroup) -> Text:
     return Text.assemble(text, (where, DIM), pieces, overflow="fold")
 
 
-def spread(items: Sequence[RenderableType]) -> Iterator[RenderableType]:
-    """Yield items with a blank line between them."""
-    for index, item in enumerate(items):
-        if index:
-            yield Text()
-        yield item
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Items left out."""
-
-    description: str
-    """How many items of which kind, such as `5 words of one token each`."""
+def spread(items: Sequence[RenderableType]) -> Group:
+    """Put a blank line between items."""
+    first, *others = items
+    return Group(first, *chain.from_iterable((Text(), item) for item in others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from functools import partial
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tokverify.render.alignment import alignment_table
+from tokverify.render.alignment import Fold, alignment_table
 from tokverify.render.column import Columns
 from tokverify.render.explain.model import legends, model_sections
-from tokverify.render.explain.part import Fold, add_rows, fold_middle, indent, join, join_pieces, note, title
+from tokverify.render.explain.part import add_rows, fold_middle, indent, join, join_pieces, note, title
 from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain import (
