@@ -44,12 +44,9 @@ def _hash_header(model: OpenedModel) -> str | None:
 def verify_certificate(
     certificate: Path | str, model: ModelSource, reference: ReferenceSource = None
 ) -> CertificateCheck:
-    """Check whether a certificate of a run still holds for a file, without encoding any text.
+    """Check whether a certificate of a run still holds for a model, without encoding any text.
 
-    Args:
-        certificate: The file that `tokverify run --certificate` wrote.
-        model: The tokenizer file that it should be about.
-        reference: The reference; without one, its digest is not compared.
+    Without a reference, its digest is not compared.
 
     Raises:
         TokverifyError: If a file cannot be read, or is no certificate.

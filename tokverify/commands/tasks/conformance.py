@@ -38,20 +38,10 @@ def check_conformance(  # noqa: PLR0913 - the optional ones are keywords
     options: Mapping[str, object] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Check an engine on cases, on generated texts, and for the same ids whenever it is asked.
+    """Check an engine on cases, on `count` generated texts, and for the same ids whenever it is asked.
 
-    Args:
-        engine: The location of the engine, such as `command:./my-engine`.
-        model: The tokenizer file that it reads, as for `open_model`.
-        cases: The cases; the shipped ones by default.
-        count: The number of generated texts.
-        seed: The seed of these texts.
-        fail_on: As for `verify_model`.
-        options: The options to record in the report.
-        on_progress: Called after each case with the number of cases done and of all cases.
-
-    Returns:
-        A report like that of `verify_model`, with the file as the actual side and the engine as the expected one.
+    The engine, at a location such as `command:./my-engine`, should have read the model. In the report, which is like
+    that of `verify_model`, the model is the actual side, and the engine the expected one.
 
     Raises:
         TokverifyError: If the file cannot be read, or the engine cannot be started.

@@ -70,20 +70,10 @@ def compare_references(  # noqa: PLR0913 - the optional ones are keywords
     options: Mapping[str, object] | None = None,
     on_progress: OnProgress | None = None,
 ) -> VersionsReport:
-    """Compare a model with each of several references.
+    """Compare a model with each of several references, with the options of `verify_model`.
 
-    Args:
-        model: The tokenizer under test, as for `verify_model`.
-        references: Locations as for `tokverify run -r`. `env:PACKAGES` without a location stands for the first other
-            one, or else for the reference that is found, as these versions of its library load it.
-        cases: The texts to encode; the shipped cases by default.
-        fail_on: As for `verify_model`.
-        strict: As for `verify_model`.
-        options: The options to record in the report.
-        on_progress: Called after each case of each comparison.
-
-    Returns:
-        The report. A reference that cannot be opened has an error in it.
+    Among these, `env:PACKAGES` without a location stands for the first other one, or else for the reference that is
+    found, as these versions of its library load it. One that cannot be opened has an error in the report.
 
     Raises:
         TokverifyError: If the model cannot be read, or what `env:PACKAGES` stands for.

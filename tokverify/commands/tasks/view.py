@@ -142,12 +142,9 @@ class View:
 
 
 def serve_view(model: ModelSource | None = None, reference: ReferenceSource = None, *, port: int = 0) -> LocalServer:
-    """Open both tokenizers and return a server of the live page; call its `serve`.
+    """Open both tokenizers and return a server of the live page on 127.0.0.1; call its `serve`.
 
-    Args:
-        model: The model; None for the bundled sample that is broken.
-        reference: The reference; None to look for one.
-        port: The port on 127.0.0.1; 0 for any that is free.
+    Without a model, the bundled sample that is broken is shown. The port is any that is free if it is 0.
 
     Raises:
         TokverifyError: If a tokenizer cannot be opened, or the port cannot be used.
