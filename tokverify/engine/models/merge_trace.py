@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.trace import RIVALS, Join, Merging, Spelled, Taken, Word
 from tokverify.report.explain import Pair
-from tokverify.text.utf8 import to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.rewriting import Span
@@ -55,27 +54,24 @@ def trace_word(text: Sequence[str], start: int, rules: MergeRules, pre_token: in
     return Word(start, place, tuple(tokens), merging, pre_token)
 
 
-def in_characters(word: Word) -> Word:
-    """Return a word in whose symbols each byte was one character with the symbols as text, including lone bytes."""
+def convert_symbols(word: Word, convert: Callable[[str], str]) -> Word:
+    """Return a word with its symbols as `convert` writes them."""
 
-    def decode(symbol: str) -> str:
-        return to_text(symbol.encode("latin-1"))
-
-    def decode_pair(pair: Pair) -> Pair:
-        return replace(pair, left=decode(pair.left), right=decode(pair.right))
+    def convert_pair(pair: Pair) -> Pair:
+        return replace(pair, left=convert(pair.left), right=convert(pair.right))
 
     how = word.how
     if not isinstance(how, Merging):
         return word
     joins = (
-        replace(join, pair=decode_pair(join.pair), rivals=tuple(map(decode_pair, join.rivals))) for join in how.joins
+        replace(join, pair=convert_pair(join.pair), rivals=tuple(map(convert_pair, join.rivals))) for join in how.joins
     )
     merging = replace(
         how,
-        symbols=tuple(map(decode, how.symbols)),
+        symbols=tuple(map(convert, how.symbols)),
         joins=tuple(joins),
-        left=tuple(map(decode, how.left)),
-        spelled=tuple(replace(each, symbol=decode(each.symbol)) for each in how.spelled),
+        left=tuple(map(convert, how.left)),
+        spelled=tuple(replace(each, symbol=convert(each.symbol)) for each in how.spelled),
     )
     return replace(word, how=merging)
 

@@ -18,12 +18,12 @@ from operator import neg
 
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.merge import merge
-from tokverify.engine.models.merge_trace import MergeRules, in_characters, trace_word
+from tokverify.engine.models.merge_trace import MergeRules, convert_symbols, trace_word
 from tokverify.engine.models.symbol import steps
 from tokverify.engine.rewriting import unchanged
 from tokverify.engine.trace import ModelTrace, Word
 from tokverify.errors import EncodeError
-from tokverify.text.utf8 import to_bytes
+from tokverify.text.utf8 import to_bytes, to_text
 
 
 class Spm:
@@ -88,7 +88,9 @@ class Spm:
             "score", costs, "", ids, lambda symbol: list(map(self._byte_id, symbol.encode("latin-1"))), byte_level=True
         )
         word = trace_word([step.decode("latin-1") for step in steps(text)], 0, rules)
-        return ModelTrace(unchanged(text), (in_characters(word),))
+        # As text, in which a lone byte is a lone surrogate.
+        word = convert_symbols(word, lambda symbol: to_text(symbol.encode("latin-1")))
+        return ModelTrace(unchanged(text), (word,))
 
     @cached_property
     def _pairs(self) -> set[str]:

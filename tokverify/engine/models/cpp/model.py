@@ -9,7 +9,6 @@ Source: the model BPE of HuggingFace's `tokenizers`, with `ignore_merges` and `c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from tokverify.engine.byte_level import byte_alphabet, to_byte_level
@@ -18,11 +17,10 @@ from tokverify.engine.models.cpp import pattern as cpp_pattern
 from tokverify.engine.models.cpp.spacing import continues
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, MARKERS
 from tokverify.engine.models.merge import merge
-from tokverify.engine.models.merge_trace import MergeRules, trace_word
+from tokverify.engine.models.merge_trace import MergeRules, convert_symbols, trace_word
 from tokverify.engine.normalizer import split_at_spaces
 from tokverify.engine.rewriting import Rewriting
-from tokverify.engine.trace import Join, Merging, ModelTrace, PreToken, Taken, Whole, Word
-from tokverify.report.explain import Pair
+from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word
 
 _FIRST = 0xE000
 """Added to the character of the byte-level alphabet that begins a word; the result is a private-use character."""
@@ -84,7 +82,7 @@ class CppHybrid:
             return
         rules = MergeRules("rank", self._ranks, " ", self._symbol_ids, lambda _: self._unknown, byte_level=True)
         for part in split_parts(_mark_first(piece), self._pairs):
-            traced = _unmark_word(trace_word(part, start, rules, index))
+            traced = convert_symbols(trace_word(part, start, rules, index), _unmark)
             yield traced
             start = traced.end
 
@@ -122,29 +120,7 @@ def _rewriting(text: str) -> Rewriting:
     return rewriting
 
 
-def _unmark_word(word: Word) -> Word:
-    """Write the first byte of a word like all others."""
-    how = word.how
-    if not isinstance(how, Merging):
-        return word
-    shown = replace(
-        how,
-        symbols=tuple(map(_unmark, how.symbols)),
-        joins=tuple(map(_unmark_join, how.joins)),
-        left=tuple(map(_unmark, how.left)),
-        spelled=tuple(replace(spelled, symbol=_unmark(spelled.symbol)) for spelled in how.spelled),
-    )
-    return replace(word, how=shown)
-
-
-def _unmark_join(join: Join) -> Join:
-    return replace(join, pair=_unmark_pair(join.pair), rivals=tuple(map(_unmark_pair, join.rivals)))
-
-
-def _unmark_pair(pair: Pair) -> Pair:
-    return replace(pair, left=_unmark(pair.left))
-
-
 def _unmark(symbol: str) -> str:
+    """Write the first byte of a word like all others."""
     first = ord(symbol[0])
     return chr(first - _FIRST) + symbol[1:] if first >= _FIRST else symbol
