@@ -15,7 +15,7 @@ from tokverify.render.document import (
     Style,
     code,
     exact,
-    labeled,
+    label_lines,
     message,
 )
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
@@ -112,7 +112,7 @@ def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Ite
         names = ", ".join(choice.unlike_in_merges)
         yield "", message(f"the same splits, but the opposite of ignore_merges: {names}")
     if verbose:
-        yield from labeled("probes", (exact(text, Style.DIM) for text in choice.texts))
+        yield from label_lines("probes", (exact(text, Style.DIM) for text in choice.texts))
 
 
 def _describe_differences(conversion: Conversion, *, verbose: bool) -> Iterator[Section]:

@@ -19,7 +19,7 @@ from tokverify.render.document import (
     Style,
     Table,
     bar,
-    labeled,
+    label_lines,
     message,
     tally,
 )
@@ -77,7 +77,7 @@ def describe(verified: CorpusReport, options: RenderOptions) -> Document:
 
 
 def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Section]:
-    notes = Fields(list(labeled("note", (message(note, Style.CAVEAT) for note in verified.notes))))
+    notes = Fields(list(label_lines("note", (message(note, Style.CAVEAT) for note in verified.notes))))
     yield sides_section(verified.report, verbose=verbose)
     if verified.notes:
         yield Section([notes])
@@ -105,7 +105,7 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
 def _count_lines(verified: CorpusReport) -> Iterator[Line]:
     yield "compared", f"{plural(verified.documents, 'document')}, {format_bytes(verified.bytes)}"
     yield "tokens", f"{verified.actual_tokens:,} in actual, {verified.expected_tokens:,} in expected"
-    yield from labeled("coverage", _list_coverage(verified))
+    yield from label_lines("coverage", _list_coverage(verified))
     if verified.throughput:
         yield "throughput", _describe_throughput(verified.throughput, verified.bytes)
 

@@ -97,7 +97,7 @@ def shorten(text: str | bytes) -> list[Span]:
     return [exact(text[:_HEAD]), Span(f" ... {left_out:,} {unit} ... ", Style.DIM), exact(text[-_TAIL:])]
 
 
-def labeled(label: str, texts: Iterable[Inline]) -> Iterator[Line]:
+def label_lines(label: str, texts: Iterable[Inline]) -> Iterator[Line]:
     """Put a label in front of texts that belong together, each on a line of its own."""
     return (("" if index else label, text) for index, text in enumerate(texts))
 

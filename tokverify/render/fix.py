@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from tokverify.render.document import CommandLine, Document, Fields, Line, Section, Style, code, labeled, message
+from tokverify.render.document import CommandLine, Document, Fields, Line, Section, Style, code, label_lines, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.verdict import effect
@@ -99,8 +99,8 @@ def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[Line]:
         lines.append(f"changes the text, type or score of {plural(repair.changed_tokens, 'token')}")
     if repair.inferred_tokens:
         lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
-    yield from labeled("repair", map(message, lines))
-    yield from labeled("left out", map(message, repair.left_out))
+    yield from label_lines("repair", map(message, lines))
+    yield from label_lines("left out", map(message, repair.left_out))
 
 
 def _describe_other(other: OtherReference) -> str:

@@ -17,7 +17,7 @@ from tokverify.render.document import (
     Style,
     Table,
     bar,
-    labeled,
+    label_lines,
     message,
     only,
     shorten,
@@ -86,7 +86,7 @@ def describe(fuzzed: FuzzReport, options: RenderOptions) -> Document:
 
 
 def _describe_sections(fuzzed: FuzzReport, *, verbose: bool) -> Iterator[Section]:
-    notes = Fields(list(labeled("note", (message(note, Style.CAVEAT) for note in fuzzed.notes))))
+    notes = Fields(list(label_lines("note", (message(note, Style.CAVEAT) for note in fuzzed.notes))))
     yield sides_section(fuzzed.report, verbose=verbose)
     if fuzzed.notes:
         yield Section([notes])

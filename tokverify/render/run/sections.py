@@ -18,7 +18,7 @@ from tokverify.render.document import (
     Style,
     Table,
     exact,
-    labeled,
+    label_lines,
     message,
     tally,
 )
@@ -67,7 +67,7 @@ def sides_section(report: Report, *, verbose: bool) -> Section:
 
 
 def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[Line]:
-    """Yield the labeled lines that describe a side."""
+    """Yield the label_lines lines that describe a side."""
     yield role, message(side.name if side.source == side.name else f"{side.name}, {side.source}", Style.STRONG)
     if side.reason and (verbose or side.reason != _REQUESTED):
         yield "", message(f"why this one: {side.reason}")
@@ -95,7 +95,7 @@ def vocabulary_sections(
         return
     lines = list(vocabulary_lines(vocabulary, brief=bool(differences)))
     if lines:
-        yield Section([Fields(list(labeled("vocabulary", lines)))])
+        yield Section([Fields(list(label_lines("vocabulary", lines)))])
     padding = {id for each in differences if each.aspect is Aspect.PADDING for id in each.ids}
     pieces = [piece for piece in vocabulary.pieces if verbose or piece.id not in padding]
     if pieces:
