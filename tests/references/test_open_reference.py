@@ -24,6 +24,7 @@ def test_the_kinds():
         "server",
         "command",
         "transformers",
+        "transformers-gguf",
         "env",
     ]
 

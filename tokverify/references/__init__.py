@@ -82,6 +82,12 @@ def _transformers(request: Request) -> FoundReference:
     return transformers.load(request)
 
 
+def _transformers_gguf(request: Request) -> FoundReference:
+    from tokverify.references import transformers
+
+    return transformers.load_gguf(request)
+
+
 def _environment(request: Request) -> FoundReference:
     from tokverify.references import environment
 
@@ -103,6 +109,7 @@ REFERENCES: Mapping[str, Loader] = {
     "server": _server,
     "command": _command,
     "transformers": _transformers,
+    "transformers-gguf": _transformers_gguf,
     "env": _environment,
 }
 """The built-in kinds of references."""

@@ -86,8 +86,13 @@ class TransformersEngine:
         from transformers import AutoTokenizer
 
         name, _, revision = (location, "", "") if Path(location).exists() else location.partition("@")
+        # It makes a tokenizer of its own of what a GGUF file contains.
+        of_gguf = {}
+        if name.endswith(".gguf"):
+            name, of_gguf = str(Path(name).parent), {"gguf_file": Path(name).name}
         self._tokenizer: Any = AutoTokenizer.from_pretrained(
             name,
+            **of_gguf,
             revision=revision or "main",
             use_fast="slow" not in options,
             trust_remote_code="trust_remote_code" in options,

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.references import library_worker
@@ -55,6 +56,19 @@ def load(request: Request) -> FoundReference:
         caveat=CAVEAT,
         versions={"transformers": program.hello.version},
     )
+
+
+def load_gguf(request: Request) -> FoundReference:
+    """Load a GGUF file as transformers reads it (`gguf_file`), or MODEL itself if the location is empty.
+
+    Raises:
+        MissingLibraryError: If transformers is not installed.
+        TokverifyError: If it cannot load the file, or MODEL is no GGUF file.
+    """
+    text = request.location.text or str(request.model or "")
+    if not text.endswith(".gguf"):
+        raise TokverifyError("transformers-gguf: MODEL is not a GGUF file; name one, as in `transformers-gguf:FILE`")
+    return load(replace(request, location=request.location.at(text)))
 
 
 def split_options(location: str) -> tuple[str, list[str]]:

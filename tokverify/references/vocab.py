@@ -33,4 +33,6 @@ def load(place: os.PathLike[str]) -> FoundReference:
     )
     has_special = bool(special) or knows_special_tokens(path)
     caveats = [caveat_of(path), "" if has_special else _NO_SPECIAL]
+    if path.with_name("tokenizer.json").is_file():
+        caveats.append("the tokenizer.json beside it was not read, which libraries prefer")
     return replace(found, path=path, caveat="; ".join(filter(None, caveats)))

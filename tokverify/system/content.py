@@ -32,7 +32,9 @@ def guess_content(head: bytes, otherwise: str) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] == b"<":
         return "an HTML or XML page; the download may have saved an error page"
-    kind = "JSON text" if text[:1] in {b"{", b"["} else "text" if _is_text(head) else _SOMETHING_ELSE
+    # `[PAD]` begins a vocabulary of BERT.
+    is_json = text[:1] == b"{" or (text[:1] == b"[" and not text[1:2].isupper())
+    kind = "JSON text" if is_json else "text" if _is_text(head) else _SOMETHING_ELSE
     return f"{kind}; {otherwise}"
 
 
