@@ -61,14 +61,22 @@ def test_a_marker_of_a_user_that_the_template_breaks_up_is_not_the_template_s(ol
     assert not [f for f in found(defended, None, [asked]) if f[0] in {"ERROR", "WARNING"}]
 
 
+def test_a_marker_that_only_resembles_words_of_a_user_is_still_the_template_s():
+    asked = replace(ASKED, messages=[{"role": "user", "content": "Tell the user a joke"}])
+    [split] = [f for f in found(encoder(GOOD + "<|user|>"), None, [asked]) if f[1] == "split-marker"]
+    assert split[0] == "ERROR"
+
+
 def test_a_template_that_refuses_everything_is_an_error():
     report = try_templates(encoder("{{ raise_exception('no chats') }}"), CONVERSATIONS)
     assert [f.message for f in report.findings if f.severity is Severity.ERROR] == [
         "refuses every conversation: no chats"
     ]
     assert chat_exit_code(report) == 1
-    [one] = without_injections(try_templates(encoder("{{ raise_exception('x') }}"), [ASKED]))
-    assert one.severity is Severity.INFO
+    # One that refuses all that it is given may render others.
+    alone = "{% if messages | length > 1 %}{{ raise_exception('one') }}{% endif %}" + GOOD
+    turns = without_injections(try_templates(encoder(alone), [TURN, SYSTEM]))
+    assert [finding.severity for finding in turns] == [Severity.INFO]
 
 
 @pytest.mark.parametrize("change", ["m.content | e", "m.content | tojson", "m.content | upper"])
@@ -77,6 +85,15 @@ def test_a_content_that_is_only_written_otherwise_is_not_lost(change):
     lost = [f for f in found(encoder(GOOD.replace("m.content", change)), None, [asked]) if f[1] == "lost-content"]
     assert [(severity, message.split(",")[0]) for severity, _, _, message in lost] == [
         ("INFO", "changes the content of the user message")
+    ]
+
+
+@pytest.mark.parametrize("content", ["!!!", "Hi"])
+def test_a_content_that_is_missing_is_lost_although_other_words_contain_it(content):
+    asked = replace(ASKED, messages=[{"role": "user", "content": content}])
+    lost = [f for f in found(encoder("this is eyes" + PROMPT), None, [asked]) if f[1] == "lost-content"]
+    assert [(severity, message) for severity, _, _, message in lost] == [
+        ("WARNING", "drops the content of the user message")
     ]
 
 

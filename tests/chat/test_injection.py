@@ -99,7 +99,7 @@ def test_a_template_that_changes_contents_is_tried_with_the_markers_as_they_are(
     report = try_templates(encoder(GOOD.replace("m.content", change)), [ASKED])
     injections = [each.message for each in report.findings if each.kind == "injection"]
     assert [message for message in injections if '"<|im_start|>" becomes 257' in message or "so do 2" in message]
-    [gap] = [each for each in report.not_checked if "the template changes what a user writes" in each]
+    [gap] = [each for each in report.not_checked if "exactly once and unchanged" in each]
     assert gap.startswith("the template default: ")
 
 
@@ -123,6 +123,16 @@ def test_where_a_marker_passes_is_said(condition, words):
         message for _, message in found(encoder(GOOD.replace("m.content", content))) if "a user can" in message
     ]
     assert words in message
+
+
+def test_a_template_that_refuses_several_turns_is_searched():
+    single = "{% if messages | length > 1 %}{{ raise_exception('one') }}{% endif %}" + GOOD
+    assert found(encoder(single.replace("m.content", "m.content.replace('<', '(')"))) == []
+
+
+def test_replacements_that_multiply_a_text_are_not_undone():
+    chain = "".join(f".replace('{left * 100}', '{right}')" for left, right in zip("bcdefg", "cdefg<", strict=True))
+    assert found(encoder(GOOD.replace("m.content", f"m.content{chain}")))
 
 
 def test_a_template_without_a_chat_of_a_user_alone_is_named():

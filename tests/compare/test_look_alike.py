@@ -56,6 +56,10 @@ def test_the_token_that_is_meant_is_named(text, meant):
         ("&lt;|im_start|&gt;", "looks like 256"),
         ("<start_of_turn", "looks like 258"),
         ("start_of_turn", None),
+        ("<|im|>\n<|start|> <|im_{{ start }}|>", None),
+        ("{{ '<|im_start|' + '>' }}{{ '<|im_start' ~ '|>' }}", None),
+        ("{{ '<|im_start|' + m.role }}", "looks like 256"),
+        ("{% if m.startswith('<|im_start') %}", None),
         ("{{ '<|im_start{}|>'.format(m) }}", None),
         ("<|im_start_now|> <|the_im_start|> </im_start>", None),
         ("<|im_start|>{{ split('im_start') }}", None),
@@ -68,6 +72,11 @@ def test_look_alikes_in_a_template_are_found(template, words):
     found = list(find_look_alikes(encoder(), read_template(template)))
     assert [severity.name for severity, _ in found] == ["ERROR"] * (words is not None)
     assert words is None or words in found[0][1]
+
+
+def test_a_template_that_repeats_a_word_is_searched_in_time():
+    added = {"<the>": 3, "_" * 2000 + "abc": 3, f"{'<' * 500}the{'>' * 500}": 3}
+    assert list(find_look_alikes(encoder(added), read_template("the " * 100_000))) == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The reference `transformers`, which runs in a child process."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from support.byte_level_maker import train_byte_level
 from support.locations import configured, identify
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.references import open_reference, transformers
-from tokverify.references.library_worker import TransformersEngine
 from tokverify.references.transformers import split_options
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -96,35 +94,3 @@ def test_a_configuration_alone_is_read_by_transformers(tmp_path):
     (tmp_path / "tokenizer_config.json").write_text("{}")
     for location in (tmp_path, tmp_path / "tokenizer_config.json"):
         assert identify(str(location), lambda name: False) == ("transformers", str(tmp_path))
-
-
-LIBRARY = """
-class AutoTokenizer:
-    @classmethod
-    def from_pretrained(cls, name, **options):
-        self = cls()
-        self.loaded = name, options.get("gguf_file")
-        return self
-    def __len__(self):
-        return 1
-    def get_vocab(self):
-        return {str(self.loaded): 0}
-    def convert_ids_to_tokens(self, ids):
-        return [str(self.loaded)] * len(ids)
-    added_tokens_decoder = {}
-"""
-
-
-def test_a_gguf_file_is_loaded_as_one(tmp_path, monkeypatch):
-    # The library itself needs PyTorch for it, which is too large for a test.
-    (tmp_path / "transformers.py").write_text(LIBRARY)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "transformers", raising=False)
-    engine = TransformersEngine(str(tmp_path / "model.gguf"), ())
-    assert [token["piece"] for token in engine.tokens([0])] == [str((str(tmp_path), "model.gguf"))]
-    monkeypatch.delitem(sys.modules, "transformers")
-
-
-def test_without_a_location_it_is_the_model(tmp_path):
-    with pytest.raises(TokverifyError, match="MODEL is not a GGUF file"):
-        open_reference("transformers-gguf", model=tmp_path / "tokenizer.json")

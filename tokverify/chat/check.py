@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _MAX_CONTEXT = 30
+_ESCAPED = re.compile(r"\\[nrt]|\\u[0-9a-f]{4}|&#?\w+;")
+"""What may be written beside a word for a character that JSON or HTML escape."""
 _YEAR = "2026"
 """That of the day that the worker gives every template."""
 _WORD = re.compile(r"[^\W_]+")
@@ -126,9 +128,12 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
     found = {subject.actual.piece(id) for id in set(subject.rendered.actual_ids)}
     literal = subject.markers.strong
     # Also a marker of a user that the template breaks up is not the template's.
-    given = [letters_of(text) for text in _all_strings(subject.conversation) if not text.isalnum()]
+    given = list(_all_strings(subject.conversation))
+    broken_up = {letters_of(marker) for text in given for marker in STRONG.findall(text)}
     for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
-        if marker not in subject.text or marker in found or any(letters_of(marker) in text for text in given):
+        if marker not in subject.text or marker in found or any(marker in text for text in given):
+            continue
+        if marker not in literal and letters_of(marker) in broken_up:
             continue
         alike = subject.expected is not None and _is_plain(subject.expected, marker)
         # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.
@@ -216,7 +221,8 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
         end = _text_after(text, _trimmed_texts(subject.conversation.messages)) or ""
         is_harmless = at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
         yield Problem(INFO if is_harmless else WARNING, message, cause)
-    if "strftime_now" in subject.markers.template and _YEAR in subject.text:
+    is_dated = _YEAR in subject.text and not any(_YEAR in text for text in _all_strings(subject.conversation))
+    if "strftime_now" in subject.markers.template and is_dated:
         yield Problem(INFO, "writes today's date, so that its prompts begin differently the next day")
     thinking = subject.probes.thinking
     if thinking and ANSWER in (thinking.text or "") and THOUGHT not in (thinking.text or ""):
@@ -241,13 +247,9 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
 
 def _contains_words(text: str, content: str) -> bool:
     """Check whether a text contains the words of a content in this order, in upper or lower case."""
-    folded, at = text.casefold(), 0
-    for word in _WORD.findall(content.casefold()):
-        at = folded.find(word, at)
-        if at < 0:
-            return False
-        at += len(word)
-    return True
+    words, written = _WORD.findall(content.casefold()), iter(_WORD.findall(_ESCAPED.sub(" ", text.casefold())))
+    # Each search goes on where the last one has ended.
+    return bool(words) and all(word in written for word in words)
 
 
 def _differ_only_in_white_space(subject: ChatSubject) -> bool:

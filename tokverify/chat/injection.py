@@ -40,6 +40,8 @@ _REMOVED = (" ", "\n", "\t", "\xe9", "\u200b")
 """What a template may remove, besides the texts that it names."""
 _MAX_MARKERS = 4
 """How many markers are disguised; a template treats all alike."""
+_MAX_UNDONE = 1000
+"""In characters; a hostile template can multiply them with each replacement."""
 _MAX_LITERAL_MARKERS = 64
 """How many markers are tried alone; the others are tried in one content, of which a template may cut off a part."""
 _MAX_LITERALS = 10
@@ -77,7 +79,8 @@ class InjectionSearch:
         every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
         made, completed = list(self._disguise()), list(self._complete())
         split = [*self._split()]
-        earlier = [_Attempt("turns", (text, *_WORDS[1:]), id, (text,)) for id, text in self._turn_markers.items()]
+        turns = self._turn_markers if "turns" in self._texts else {}
+        earlier = [_Attempt("turns", (text, *_WORDS[1:]), id, (text,)) for id, text in turns.items()]
         attempts = [every, *literal, *earlier, *made, *completed, *split]
         texts = dict(zip(attempts, self._render(attempts), strict=True))
         written = self._count(texts[every])
@@ -96,7 +99,7 @@ class InjectionSearch:
         proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
         if proven:
             are_all = len({one.id for one in made}) == len(markers)
-            description = self._describe(proven, least="" if are_all else "at least ")
+            description = self._describe(proven, are_all=are_all)
             yield WARNING, f"the template makes control tokens: {description}; {_CLOSED}"
         folded = [one for one in made if one not in proven and self._is_folded(one, texts)]
         if folded:
@@ -113,12 +116,18 @@ class InjectionSearch:
                 yield INFO if is_parts else WARNING, message
 
     @property
-    def left_out(self) -> str:
+    def renders_user(self) -> bool:
+        """Whether the template renders a user's message alone."""
+        return "user" in self._texts
+
+    @property
+    def gap(self) -> str:
         """What is not searched for because of how the template treats contents; empty if everything is."""
-        if "user" not in self._texts:
+        if not self.renders_user:
             return "contents that become control tokens: the template does not render a user's message alone"
         if "user" not in self._before_and_after:
-            return "contents that complete or split control tokens, because the template changes what a user writes"
+            written = "the template does not write what a user writes exactly once and unchanged"
+            return f"contents that complete or split control tokens, because {written}"
         return ""
 
     def search_content(self, conversation: Conversation, ids: Sequence[int]) -> Iterator[tuple[Severity, str]]:
@@ -245,11 +254,11 @@ class InjectionSearch:
     def _count(self, text: str | None) -> Counter[int]:
         return Counter(_encode(self.encoder, text or "", parse_special=True))
 
-    def _describe(self, proven: Sequence[_Attempt], least: str = "") -> str:
+    def _describe(self, proven: Sequence[_Attempt], *, are_all: bool = True) -> str:
         first = proven[0]
         become = "becomes" if len(first.written) == 1 else "become"
         found = f"{' and '.join(map(quote, first.written))} {become} {first.id} {quote(self._markers[first.id])}"
-        return found + _describe_others(len({attempt.id for attempt in proven}) - 1, least)
+        return found + _describe_others(len({attempt.id for attempt in proven}) - 1, are_all=are_all)
 
     def _describe_literal(self, is_open: Mapping[int, str], where: str) -> Iterator[tuple[Severity, str]]:
         """Describe the markers that are control tokens if a user writes them, and those that no encoding makes text."""
@@ -282,8 +291,10 @@ class InjectionSearch:
 
 
 def _undo(text: str, replaced: Sequence[tuple[str, str]]) -> str:
-    """Return a content of which replacements, one after the other, make a text."""
+    """Return a content of which replacements, one after the other, probably make a text."""
     for before, after in reversed(replaced):
+        if len(text) > _MAX_UNDONE:
+            break
         # What is removed is put into the middle of itself, and only the inner one is removed.
         wrapped = before[:1] + before + before[1:]
         text = text.replace(after, before) if after else text.replace(before, wrapped)
@@ -299,7 +310,8 @@ def _converse(shape: str, contents: Sequence[str]) -> Conversation:
     return Conversation(id=shape, messages=messages, add_generation_prompt=True)
 
 
-def _describe_others(count: int, least: str = "") -> str:
+def _describe_others(count: int, *, are_all: bool = True) -> str:
+    least = "" if are_all else "at least "
     return f" (so {'does' if count == 1 else 'do'} {least}{plural(count, 'other')})" if count else ""
 
 

@@ -82,7 +82,7 @@ def try_templates(
     results: list[RenderedConversation] = []
     tried: dict[str, Conversation] = {}
     findings = [*_find_missing(templates)] if theirs and not only_contents else []
-    left_out: list[str] = []
+    gaps: list[str] = []
     with Renderer() as renderer:
         for name, source in ours.items():
             if name in plain:
@@ -99,7 +99,7 @@ def try_templates(
                 findings += trial.findings(subjects, CHECKS)
                 findings += trial.refusals(subjects)
                 findings += trial.template_findings()
-                left_out += trial.left_out()
+                gaps += trial.explain_gap()
     untried = ours.keys() - plain - {result.template for result in results}
     return ChatReport(
         actual=side_of(encoder),
@@ -107,7 +107,7 @@ def try_templates(
         findings=tuple(sorted(findings, key=lambda finding: finding.severity, reverse=True)),
         not_checked=(
             *_explain_not_checked(ours, reference),
-            *left_out,
+            *gaps,
             *map(_explain_untried, sorted(untried)),
             *_explain_left_out(len(found) - len(ours)),
         ),
@@ -324,14 +324,14 @@ class _Trial:
     def refusals(self, subjects: Sequence[ChatSubject]) -> Iterator[ChatFinding]:
         """Report a template that refuses everything, of which each refusal alone would be as its author wanted."""
         asked = [subject for subject in subjects if not subject.conversation.needs]
-        if len(asked) > 1 and all(subject.is_refused for subject in asked):
+        if asked and all(subject.is_refused for subject in asked) and not self._injection_search.renders_user:
             message = f"refuses every conversation: {truncate(asked[0].rendered.actual.error)}"
             yield ChatFinding(ERROR, "failing", self.name, message)
 
-    def left_out(self) -> Iterator[str]:
+    def explain_gap(self) -> Iterator[str]:
         """Yield what cannot be searched for in this template."""
-        if self._injection_search.left_out:
-            yield f"the template {self.name}: {self._injection_search.left_out}"
+        if self._injection_search.gap:
+            yield f"the template {self.name}: {self._injection_search.gap}"
 
     def template_findings(self) -> Iterator[ChatFinding]:
         """Check the template as a whole."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 
 from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
@@ -23,7 +25,12 @@ _LONG = 9
 """In letters; a shorter text between fewer signs than `_MANY_SIGNS` may be a word of its own."""
 _MANY_SIGNS = 4
 _MOST_LOST = 2
-_SIGNS = re.compile(r"([\W_]+)\w.*\w([\W_]+)", re.DOTALL)
+_MOST_SIGNS = 8
+_MOST_PLACES = 100
+"""For each token; a template that long repeats itself."""
+_CONCATENATED = re.compile(r"""(['"])\s*[+~]\s*\1""")
+_ARGUMENT = re.compile(r"""['"]\s*\)""")
+_WITHOUT_JOINTS = str.maketrans("", "", "_-")
 _TURN = re.compile("start|end|turn")
 _JOINING = frozenset("_-/")
 """What makes a longer word, or another tag, of letters."""
@@ -89,51 +96,57 @@ def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tu
     letters = _Letters(source)
     for token in encoder.settings.added_tokens:
         found = None if is_filler(token.text) else _find_near(letters, token.text, template.strong)
-        if found is None or source[found] in encoder.settings.ids:
+        if found is None or letters.source[found] in encoder.settings.ids:
             continue
-        odd = name_characters(source[found], token.text)
+        near = letters.source[found]
+        odd = name_characters(near, token.text) or name_characters(token.text, near)
         because = f" because of {odd}" if odd else ""
-        line = source.count("\n", 0, found.start) + 1
-        meant = f"{token.id} {quote(token.text)}"
-        yield ERROR, f"{quote(source[found])} in line {line} looks like {meant}, but is none{because}"
+        line = letters.source.count("\n", 0, found.start) + 1
+        yield ERROR, f"{quote(near)} in line {line} looks like {token.id} {quote(token.text)}, but is none{because}"
     for word in dict.fromkeys(_WORD.findall(source)):
         if not word.isascii() and fold(word) in _ROLES:
             yield ERROR, f"the role {quote(word)} looks like {quote(fold(word))}, but has {name_characters(word)}"
 
 
 class _Letters:
-    """The letters and digits of a template, folded, with their places."""
+    """The letters and digits of a template, folded, with their places; literals that are put together are one."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, template: str) -> None:
+        self.source = _CONCATENATED.sub("", template)
+        self._folded = list(map(_fold, self.source))
         self._places: list[int] = []
         letters: list[str] = []
-        for place, character in enumerate(source):
-            kept = _keep_letters(_fold(character))
+        for place, looks in enumerate(self._folded):
+            kept = _keep_letters(looks)
             letters.append(kept)
             self._places += [place] * len(kept)
         self._text = "".join(letters)
 
     def find_all(self, letters: str) -> Iterator[tuple[int, int]]:
-        """Yield where a stretch with these letters starts and ends."""
+        """Yield where a stretch with these letters, joined as in one name, starts and ends."""
         start = self._text.find(letters)
         while start >= 0:
-            yield self._places[start], self._places[start + len(letters) - 1] + 1
+            place, end = self._places[start], self._places[start + len(letters) - 1] + 1
+            if self.fold(place, end).translate(_WITHOUT_JOINTS) == letters:
+                yield place, end
             start = self._text.find(letters, start + 1)
+
+    def fold(self, start: int, end: int) -> str:
+        """Return what a part of the template looks like."""
+        return "".join(self._folded[start:end])
 
 
 def _find_near(template: _Letters, text: str, strong: Sequence[str]) -> slice | None:
     """Return the first place with the letters of a token between almost the same signs; None if there is none."""
-    letters, signs = letters_of(text), _SIGNS.fullmatch(text)
-    if signs is None or len(letters) < _SHORTEST or letters.isdigit():
+    letters, (before, after) = letters_of(text), _signs_around(text)
+    if not before or not after or len(letters) < _SHORTEST or letters.isdigit():
         return None
-    for start, end in template.find_all(letters):
-        found = _compare_signs(template.source, start, end, signs[1], signs[2])
+    for start, end in islice(template.find_all(letters), _MOST_PLACES):
+        found = _compare_signs(template, start, end, before, after)
         if found is None or template.source[found[0]] == text:
             continue
         place, lost = found
-        near = template.source[place]
-        count = len(signs[1] + signs[2])
+        near, count = template.source[place], len(before + after)
         is_long = count >= _MANY_SIGNS or len(letters) >= _LONG
         if not lost and fold(near) == fold(text) and "".join(near.split()) == near:
             is_near = not near.isascii() or near in strong
@@ -148,23 +161,30 @@ def _find_near(template: _Letters, text: str, strong: Sequence[str]) -> slice | 
     return None
 
 
-def _compare_signs(source: str, start: int, end: int, before: str, after: str) -> tuple[slice, int] | None:
+def _signs_around(text: str) -> tuple[str, str]:
+    """Return the signs with which a token begins and ends; empty if there are none, or too many for a marker."""
+    inside = [at for at, character in enumerate(text) if character.isalnum()]
+    before, after = (text[: inside[0]], text[inside[-1] + 1 :]) if inside else ("", "")
+    return ("", "") if max(len(before), len(after)) > _MOST_SIGNS else (before, after)
+
+
+def _compare_signs(template: _Letters, start: int, end: int, before: str, after: str) -> tuple[slice, int] | None:
     """Return what surrounds letters and is most like these signs, and how many of them it lacks or has in addition.
 
-    None if the letters are a part of a longer word, or it is an end tag and the signs are those of a start tag.
+    None if the letters are a part of a longer word or of another tag, or the template puts the rest together later.
     """
-    previous, following = source[start - 1 : start], source[end : end + 1]
-    for beside, own in ((previous, before[-1]), (following, after[0])):
+    source = template.source
+    for beside, own in ((source[start - 1 : start], before[-1]), (source[end : end + 1], after[0])):
         # What a format fills in can complete the marker.
-        if beside in {"{", "}"}:
-            return None
-        is_joining = {beside, own} & _JOINING
-        if beside.isalnum() or (is_joining and beside != own):
+        if beside in {"{", "}"} or beside.isalnum() or ({beside, own} & _JOINING and beside != own):
             return None
     starts = range(max(0, start - len(before) - 1), start + 1)
-    lost_before, length = min((_distance(before, fold(source[at:start])), start - at) for at in starts)
+    lost_before, length = min((_distance(before, template.fold(at, start)), start - at) for at in starts)
     ends = range(end, end + len(after) + 2)
-    lost_after, stop = min((_distance(after, fold(source[end:at])), at) for at in ends)
+    lost_after, stop = min((_distance(after, template.fold(end, at)), at) for at in ends)
+    # `text.startswith('<|im_start')` looks for a part.
+    if lost_after and _ARGUMENT.match(source, stop):
+        return None
     return slice(start - length, stop), lost_before + lost_after
 
 
@@ -177,6 +197,7 @@ def _keep_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
+@lru_cache(maxsize=4096)
 def _distance(one: str, other: str) -> int:
     """Count the characters to insert, delete or replace to make a text of the other (Levenshtein)."""
     row = list(range(len(other) + 1))

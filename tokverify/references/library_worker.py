@@ -88,7 +88,7 @@ class TransformersEngine:
         name, _, revision = (location, "", "") if Path(location).exists() else location.partition("@")
         # It makes a tokenizer of its own of what a GGUF file contains.
         of_gguf = {}
-        if name.endswith(".gguf"):
+        if is_gguf(Path(name)):
             name, of_gguf = str(Path(name).parent), {"gguf_file": Path(name).name}
         self._tokenizer: Any = AutoTokenizer.from_pretrained(
             name,
@@ -123,6 +123,14 @@ class TransformersEngine:
         added = self._tokenizer.added_tokens_decoder
         pieces = self._tokenizer.convert_ids_to_tokens(ids)
         return [describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
+
+
+def is_gguf(path: Path) -> bool:
+    """Check whether a path is that of a GGUF file, whatever its name is."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"GGUF"
 
 
 ENGINES: Mapping[str, Callable[[str, Sequence[str]], TokenizersEngine | TransformersEngine]] = {

@@ -10,12 +10,14 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.references import library_worker
 from tokverify.references.command import CommandTokenizer, settings_of
 from tokverify.references.command_process import Program, StartError
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.tokenizer_file import kind_of_model
 
 REMOTE_CODE = "trust_remote_code"
 """The option that lets a repository run its own code."""
@@ -27,6 +29,10 @@ OPTIONS: Mapping[str, str] = {
 
 CAVEAT = (
     "transformers may change a tokenizer while it loads it; compare with the tokenizer.json to see what the file says"
+)
+
+_GGUF_CAVEAT = (
+    "transformers makes a tokenizer of its own of a GGUF file, and what it does differently is no fault of the file"
 )
 
 
@@ -66,9 +72,12 @@ def load_gguf(request: Request) -> FoundReference:
         TokverifyError: If it cannot load the file, or MODEL is no GGUF file.
     """
     text = request.location.text or str(request.model or "")
-    if not text.endswith(".gguf"):
-        raise TokverifyError("transformers-gguf: MODEL is not a GGUF file; name one, as in `transformers-gguf:FILE`")
-    return load(replace(request, location=request.location.at(text)))
+    file = Path(split_options(text)[0])
+    if kind_of_model(file) != "gguf" or not file.is_file():
+        raise TokverifyError(f"transformers-gguf: {text or 'MODEL'} is not a GGUF file; name one after a colon")
+    found = load(replace(request, location=request.location.at(text)))
+    reads_model = request.model is not None and file.resolve() == request.model.resolve()
+    return replace(found, caveat=_GGUF_CAVEAT, reads_model=reads_model)
 
 
 def split_options(location: str) -> tuple[str, list[str]]:

@@ -98,8 +98,8 @@ class CiReport:
     """The problems; each belongs to one of `checks`."""
     checks: Sequence[Check]
     verdict: str = ""
-    """That of the document, as is the exit code."""
-    exit_code: int = 0
+    """That of the document, as is the exit code; both are filled in when a report is rendered."""
+    exit_code: int | None = None
     skipped: Iterable[str] = ()
     """Sentences on what could not be checked."""
     properties: Mapping[str, str] = field(default_factory=dict)

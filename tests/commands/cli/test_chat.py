@@ -40,7 +40,7 @@ TABLE = [
         ["{tmp}/name.gguf", "--content", "{tmp}/forged.txt"],
         2,
         [],
-        ["the content was not checked, because no template of the model renders it: is the name"],
+        ["the content was not checked, because the model has no template that can be tried: is the name"],
     ),
     (["{tmp}/good.gguf", "--content", "{tmp}/absent.txt"], 2, [], ["absent.txt: cannot read the content"]),
     (

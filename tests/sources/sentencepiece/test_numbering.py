@@ -70,9 +70,19 @@ def test_without_a_class_the_ids_of_the_file_are_taken_with_a_caveat(write):
     assert not open_reference(write(model="t5")).caveat
 
 
-@pytest.mark.parametrize("name", ["NllbTokenizer", "MBartTokenizerFast", "CamembertTokenizer"])
-def test_a_class_with_another_numbering_is_refused(write, name):
-    path = write(config={"tokenizer_class": name})
+def test_the_tokens_around_a_text_are_those_of_the_class_whatever_the_model_calls_bos(write):
+    pieces = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL), ("a", -1.0, NORMAL)]
+    path = write(make_model(pieces, {46: b"[CLS]", 47: b"[SEP]"}, {3: 0}), model="xlm-roberta")
+    assert open_reference(path).tokenizer.encode("a", add_special=True, parse_special=False) == [0, 4, 2]
+    assert read_spec(path).special_ids == {"bos": 0, "eos": 2, "unk": 3, "pad": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("NllbTokenizer", None), ("MBartTokenizerFast", None), (None, "camembert"), ("TokenizersBackend", "m2m_100")],
+)
+def test_a_class_with_another_numbering_is_refused(write, name, model):
+    path = write(config={"tokenizer_class": name} if name else None, model=model)
     for read in (open_reference, read_spec):
         with pytest.raises(UnsupportedError, match=r"does not use the ids of its \.model file; name its tokenizer"):
             read(path)

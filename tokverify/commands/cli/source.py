@@ -123,7 +123,7 @@ def ids_of(value: object) -> list[int]:
     raise TokverifyError('no ids; write a list of integers, or an object with "ids", such as {"ids": [5]}')
 
 
-def _parse(document: str, advice: str) -> Any:  # noqa: ANN401 - likewise
+def _parse(document: str, advice: str) -> Any:  # noqa: ANN401 - JSON is anything
     try:
         return parse_json(document.encode())
     except JsonError as error:

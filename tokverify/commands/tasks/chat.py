@@ -63,8 +63,8 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
     report = try_templates(opened.encoder, tried, chat_reference, only_contents=content is not None)
     if content is not None and not report.results:
         raise TokverifyError(
-            f"{opened.file.location}: the content was not checked, because no template of the model renders it: "
-            f"{'; '.join(finding.message for finding in report.findings) or 'it has none'}"
+            f"{opened.file.location}: the content was not checked, because the model has no template that can be tried"
+            f": {'; '.join(finding.message for finding in report.findings) or 'it has none'}"
         )
     return replace(
         report,

@@ -140,8 +140,8 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     from tokverify.repair.fix.other_reference import find_other_version
     from tokverify.repair.repair import find_repair
 
-    if reason := _compare_builds(model, reference):
-        return replace(report, undiagnosed=f"{reason}; another build is no fault of the file")
+    if reason := _excuse(model, reference):
+        return replace(report, undiagnosed=reason)
     if reference and has_failing_case(report) and not reference.found.reads_model:
         others = find_beside(model.file, reference.found)
         cases = [result.case for result in report.results]
@@ -151,14 +151,17 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
     return find_repair(report, model.declaration, model.encoder, reference or Opened(None), encodings=encodings)
 
 
-def _compare_builds(model: OpenedModel, reference: OpenedReference | None) -> str:
-    """Say why another build of llama.cpp gives other ids of the same file; empty for any other reference."""
-    if reference is None or not reference.found.reads_model:
+def _excuse(model: OpenedModel, reference: OpenedReference | None) -> str:
+    """Say why another build or program gives other ids of the same file; empty for any other reference."""
+    if reference is None or not reference.found.reads_model or reference.found.is_rebuilt:
         return ""
+    if not reference.tokenizer.decodes_as_llama_cpp:
+        return f"{reference.tokenizer.name} reads the same file in its own way, which is no fault of the file"
     from tokverify.engine.requirement import describe_changes_between
 
     build = reference.found.build
-    return describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
+    changes = describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
+    return f"{changes}; another build is no fault of the file" if changes else ""
 
 
 def names_expected(reference: ReferenceSource) -> bool:

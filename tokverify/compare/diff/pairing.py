@@ -234,6 +234,8 @@ def _judge_sizes(pair: Pair) -> _Judgment:
 def _judge_texts(pair: Pair, effect: str) -> _Judgment | None:
     """Judge a pair with the same tokens by the texts that get other ids; None if there is none."""
     ids = next(each for each in pair.report.consequences if each.level is Level.IDS)
+    if ids.outcome is Outcome.UNKNOWN and not pair.encoded():
+        return Fit.UNKNOWN, ids.reason
     if ids.outcome is not Outcome.BROKEN:
         return None
     return Fit.LOSSY, f"every id is the same token, but {ids.reason}: {effect}"

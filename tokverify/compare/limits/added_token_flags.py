@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, limit
@@ -64,17 +64,7 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         ranking = sides.settings.family.ranking
         if ranking is Ranking.SCORE_SUM or (ranking is Ranking.SCORE and not document.pre_tokenizer):
             yield _in_normalized_text(sides, found, document)
-    if differing:
-        count = plural(len(differing), "added token")
-        is_stripped = all(sides.added[id].lstrip or sides.added[id].rstrip for id in differing)
-        ignores = f"llama.cpp ignores lstrip, rstrip or single_word of {count}"
-        strips_by_name = f"llama.cpp strips spaces around {count}, because general.name names a model such as Phi-3"
-        yield Counterfactual(
-            reason=strips_by_name if is_stripped else ignores,
-            sentence=f"stripping spaces around {count} as the reference's lstrip and rstrip specify",
-            deviation=Deviation(flags=flags),
-            applies=contains_token(sides, differing),
-        )
+    yield from _strip_as_declared(sides, differing, flags)
     alike = [id for id, each in flags.items() if (each.lstrip or each.rstrip) and id not in differing]
     if alike:
         count = plural(len(alike), "added token")
@@ -85,6 +75,27 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(flags=flags),
             applies=lambda target: not target.text.isascii() and contains(target),
         )
+
+
+def _strip_as_declared(
+    sides: Sides, differing: Sequence[int], flags: Mapping[int, MatchFlags]
+) -> Iterator[Counterfactual]:
+    """Strip spaces as the reference does around tokens for which llama.cpp ignores that, or strips more."""
+    stripped = [id for id in differing if sides.added[id].lstrip or sides.added[id].rstrip]
+    ignored = [id for id in differing if id not in stripped]
+    because = "because of the model's name, pre-tokenizer or architecture"
+    for ids, does in (
+        (ignored, "llama.cpp ignores lstrip, rstrip or single_word of {}"),
+        (stripped, f"llama.cpp strips spaces around {{}}, {because}"),
+    ):
+        if ids:
+            count = plural(len(ids), "added token")
+            yield Counterfactual(
+                reason=does.format(count),
+                sentence=f"stripping spaces around {count} as the reference's lstrip and rstrip specify",
+                deviation=Deviation(flags=flags),
+                applies=contains_token(sides, ids),
+            )
 
 
 def _in_any_case(texts: Sequence[str]) -> Counterfactual:

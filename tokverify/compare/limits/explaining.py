@@ -119,14 +119,9 @@ class Explainer:
     def _find_applicable(self, target: Text) -> list[_Candidate]:
         """Return the limits that can change the ids of a text, or of what the reference's normalizers make of it."""
         applicable = [each for each in self._candidates if _applies(each, target)]
-        for candidate in applicable:
-            normalized = target.text
-            for normalize in candidate.counterfactual.deviation.normalizers:
-                normalized = normalize(normalized)
-            if normalized != target.text:
-                other = target._replace(text=normalized)
-                return [each for each in self._candidates if each in applicable or _applies(each, other)]
-        return applicable
+        forms = dict.fromkeys(_normalize(each.counterfactual.deviation, target.text) for each in applicable)
+        others = [target._replace(text=form) for form in forms if form != target.text]
+        return [each for each in self._candidates if each in applicable or any(_applies(each, one) for one in others)]
 
     def _prune(self, chosen: tuple[_Candidate, ...], target: Text) -> tuple[_Candidate, ...]:
         """Drop each limit without which the others still lead to the expected ids, the least specific first."""
@@ -155,6 +150,14 @@ class Explainer:
                 encoder = None
             self._encoders[chosen] = encoder
         return self._encoders[chosen]
+
+
+def _normalize(deviation: Deviation, text: str) -> str:
+    """Return what a deviation makes of a text before anything else; the text itself if it fails."""
+    try:
+        return reduce(lambda done, normalize: normalize(done), deviation.normalizers, text)
+    except TokverifyError:
+        return text
 
 
 def _applies(candidate: _Candidate, target: Text) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 from typing import TypeVar
 
 from rich.console import Group, RenderableType
@@ -96,8 +96,8 @@ def word_heading(group: WordGroup) -> Text:
 
 def spread(items: Sequence[RenderableType]) -> Group:
     """Put a blank line between items."""
-    first, *others = items
-    return Group(first, *chain.from_iterable((Text(), item) for item in others))
+    spaced = chain.from_iterable((Text(), item) for item in items)
+    return Group(*islice(spaced, 1, None))
 
 
 @dataclass(frozen=True, slots=True)

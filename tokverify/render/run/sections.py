@@ -67,7 +67,7 @@ def sides_section(report: Report, *, verbose: bool) -> Section:
 
 
 def side_lines(role: str, side: Side, *, verbose: bool) -> Iterator[Line]:
-    """Yield the label_lines lines that describe a side."""
+    """Yield the labeled lines that describe a side."""
     yield role, message(side.name if side.source == side.name else f"{side.name}, {side.source}", Style.STRONG)
     if side.reason and (verbose or side.reason != _REQUESTED):
         yield "", message(f"why this one: {side.reason}")

@@ -68,7 +68,7 @@ def caveat_of(path: Path) -> str:
 
 
 def knows_special_tokens(path: Path) -> bool:
-    """Whether the special tokens of a vocabulary are known without a file beside it that names them."""
+    """Check whether the special tokens of a vocabulary are known without a file beside it that names them."""
     return path.name == "vocab.txt" or _class_of(path) in _ROBERTA
 
 

@@ -19,10 +19,12 @@ _XLM_ROBERTA = frozenset(["XLMRobertaTokenizer", "LayoutXLMTokenizer"])
 _OTHERS = frozenset(
     [
         "BarthezTokenizer",
+        "BartphoTokenizer",
         "CamembertTokenizer",
         "ErnieMTokenizer",
         "M2M100Tokenizer",
         "MarianTokenizer",
+        "MLukeTokenizer",
         "MBartTokenizer",
         "MBart50Tokenizer",
         "NllbTokenizer",
@@ -35,7 +37,18 @@ _OTHERS = frozenset(
     ]
 )
 """The classes that number the pieces in ways of their own; llama.cpp has no model with them."""
-_CLASS_OF_MODEL = {"xlm-roberta": "XLMRobertaTokenizer"}
+_CLASS_OF_MODEL = {
+    "camembert": "CamembertTokenizer",
+    "m2m_100": "M2M100Tokenizer",
+    "marian": "MarianTokenizer",
+    "mbart": "MBartTokenizer",
+    "nllb-moe": "NllbTokenizer",
+    "pegasus": "PegasusTokenizer",
+    "plbart": "PLBartTokenizer",
+    "xglm": "XGLMTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+    "xlm-roberta-xl": "XLMRobertaTokenizer",
+}
 """`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
 
 _FAIRSEQ_NAME = "sentencepiece.bpe.model"
@@ -56,13 +69,13 @@ _REPLACED = [b"<unk>", b"<s>", b"</s>"]
 
 
 def is_xlm_roberta(path: Path) -> bool:
-    """Whether the files beside a .model name a class that numbers its pieces as XLM-RoBERTa, and adds `<s>` and `</s>`.
+    """Check whether the class that numbers a .model is XLM-RoBERTa's, which also adds `<s>` and `</s>` around a text.
 
     Raises:
         UnsupportedError: If they name a class that numbers the pieces in another way.
         BrokenFileError: If one of the files is not a JSON object.
     """
-    name = tokenizer_class(read_config(path)) or _CLASS_OF_MODEL.get(model_type(path))
+    name = _class_of(path)
     if name in _OTHERS:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, which does not use the ids of its .model file; name its tokenizer.json"
@@ -72,8 +85,12 @@ def is_xlm_roberta(path: Path) -> bool:
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a file whose name is that of the models that a class can number anew."""
-    is_known = tokenizer_class(read_config(path)) or model_type(path)
+    is_known = _class_of(path) or model_type(path)
     return _ASSUMED if path.name.endswith(_FAIRSEQ_NAME) and not is_known else ""
+
+
+def _class_of(path: Path) -> str:
+    return tokenizer_class(read_config(path)) or _CLASS_OF_MODEL.get(model_type(path), "")
 
 
 def renumber(path: Path, message: Message) -> None:
@@ -95,3 +112,5 @@ def renumber(path: Path, message: Message) -> None:
     del message.pieces[:]
     for text, score, type in [*first, *kept, *last]:
         message.pieces.add(piece=text, score=score, type=type)
+    trainer = message.trainer_spec
+    trainer.bos_piece, trainer.pad_piece, trainer.eos_piece, trainer.unk_piece = (text for text, _ in _FIRST)
