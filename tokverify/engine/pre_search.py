@@ -7,8 +7,9 @@ as it does for combining marks in those of GPT-4o and Tekken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
@@ -87,8 +88,7 @@ def find_match(name: str, pre_tokens: PreTokens | None = None) -> PreTokenizerMa
         name: The name.
         pre_tokens: What `PROBES` were split into, in the GPT-2 alphabet; None if the name splits all of them so.
     """
-    split = splitter(PRE_TOKENIZERS[name])
-    own = [list(map(to_byte_level, split(text))) for text in PROBES]
+    own = [_split_probe(PRE_TOKENIZERS[name], text) for text in PROBES]
     alike = [text for text, pieces, wanted in zip(PROBES, own, pre_tokens or own, strict=True) if pieces == wanted]
     others = [other for other in find_matching_names(own) if other != name]
     ignores = PRE_TOKENIZERS[name].ignore_merges
@@ -129,9 +129,19 @@ def _byte_level_names() -> list[str]:
 
 def _compare(name: str, pre_tokens: PreTokens) -> Iterator[bool]:
     """Yield for each probe whether it is split in the same way."""
-    split = splitter(PRE_TOKENIZERS[name])
     for text, pieces in zip(PROBES, pre_tokens, strict=True):
-        yield list(map(to_byte_level, split(text))) == pieces
+        yield _split_probe(PRE_TOKENIZERS[name], text) == pieces
+
+
+@cache
+def _split_probe(pre_tokenizer: PreTokenizer, text: str) -> list[str]:
+    """Split a probe; many names share a pre-tokenizer, and each file that is read is compared with all of them."""
+    return list(map(to_byte_level, _make_splitter(pre_tokenizer)(text)))
+
+
+@cache
+def _make_splitter(pre_tokenizer: PreTokenizer) -> Callable[[str], list[str]]:
+    return splitter(pre_tokenizer)
 
 
 def _rank_bos(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
