@@ -1,7 +1,9 @@
 """The reference `transformers-gguf`: a GGUF file as transformers reads it, which needs PyTorch."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,30 +14,28 @@ from tokverify.references.library_worker import TransformersEngine
 from tokverify.references.reference import FoundReference
 
 MODEL = SAMPLE / "sample.gguf"
-LIBRARY = """
+
+
 class AutoTokenizer:
+    """A tokenizer with one token: what it was made from."""
+
+    added_tokens_decoder: Mapping[int, object] = {}
+
+    def __init__(self, *loaded: str):
+        self.loaded = str(loaded)
+
     @classmethod
-    def from_pretrained(cls, name, **options):
-        self = cls()
-        self.loaded = name, options.get("gguf_file")
-        return self
-    def __len__(self):
-        return 1
-    def get_vocab(self):
-        return {str(self.loaded): 0}
-    def convert_ids_to_tokens(self, ids):
-        return [str(self.loaded)] * len(ids)
-    added_tokens_decoder = {}
-"""
+    def from_pretrained(cls, name: str, **options: str):
+        return cls(name, options["gguf_file"])
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]):
+        return [self.loaded] * len(ids)
 
 
-def test_the_library_is_given_the_file(tmp_path, monkeypatch):
-    (tmp_path / "transformers.py").write_text(LIBRARY)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "transformers", raising=False)
-    engine = TransformersEngine(str(MODEL), ())
-    assert [token["piece"] for token in engine.tokens([0])] == [str((str(MODEL.parent), MODEL.name))]
-    monkeypatch.delitem(sys.modules, "transformers")
+def test_the_library_is_given_the_file(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(AutoTokenizer=AutoTokenizer))
+    [token] = TransformersEngine(str(MODEL), ()).tokens([0])
+    assert token == {"piece": str((str(MODEL.parent), MODEL.name))}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from support.bare_tokenizer import Bare
 from support.faults.values import one_score
+from support.limits import added, write_json
 from support.made_vocabulary import unigram
 from support.mutation import padded
 from support.sentencepiece_maker import train_model
@@ -26,6 +27,7 @@ from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.sentencepiece.reader import read_spec
+from tokverify.sources.tokenizer_file import read_spec as read_tokenizer
 from tokverify.spec import TokenizerSpec, TokenType
 
 pytestmark = pytest.mark.process  # takes seconds
@@ -146,6 +148,56 @@ def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path:
     # The reference does not know what is added around a text; it stays the same if there is a BOS to add.
     assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == flags
     assert Encoder(repaired).encode("the", add_special=True)
+
+
+def test_the_defaults_of_a_wrong_model_are_not_declared(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(
+        train_model(vocab_size=330, model_type="bpe", normalization_rule_name="identity", byte_fallback=True)
+    )
+    found = OpenedReference(open_reference(path))
+    right = read_spec(path)
+    wrong = replace(right, model="t5")
+    cases = [Case(id=text, suite="made", text=text) for text in ("the fox", "nine  hens", "the", "zoo")]
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
+    assert plan.repair.sentence.startswith("setting the model to llama instead of t5")
+    # By default, t5 adds EOS, which nobody chose for this file.
+    repaired = plan.change.transform(wrong)
+    assert (repaired.add_bos, repaired.add_eos) == (None, None)
+    assert (resolve(repaired).add_bos, resolve(repaired).add_eos) == (True, False)
+
+
+def test_a_change_is_found_that_makes_a_few_long_texts_much_worse(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram", add_dummy_prefix=False))
+    found = OpenedReference(open_reference(path))
+    right = read_spec(path)
+    wrong = replace(right, remove_extra_whitespaces=True)
+    texts = [*("the fox", "nine hens", "the", "fox", "red", "no", "hen"), f"a{' ' * 60}fox"]
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
+    assert plan.repair.sentence == "turning remove_extra_whitespaces off"
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_what_the_reference_declares_itself_is_no_error_of_the_repair(tmp_path: Path):
+    # The unknown token of this tokenizer.json is its padding.
+    vocabulary = [["<pad>", 0.0], ["</s>", 0.0], ["▁a", -1.0], ["▁", -2.0], ["a", -3.5], ["b", -4.0]]
+    document = {
+        "version": "1.0",
+        "added_tokens": [added(0, "<pad>"), added(1, "</s>")],
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": False},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": vocabulary},
+    }
+    path = write_json(tmp_path / "tokenizer.json", document)
+    (tmp_path / "tokenizer_config.json").write_text('{"pad_token": "<pad>", "eos_token": "</s>"}')
+    found = OpenedReference(open_reference(path))
+    right = read_tokenizer(path)
+    wrong = replace(right, special_ids={**right.special_ids, "unk": 5})
+    cases = [Case(id=text, suite="made", text=text) for text in ("a b", "ab", "zebra")]
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
+    assert plan.change is not None
+    assert plan.change.transform(wrong).special_ids["unk"] == 0
 
 
 def test_nothing_is_claimed_if_a_difference_remains():
