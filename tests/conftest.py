@@ -3,6 +3,7 @@
 CONTRIBUTING.md says where real data comes from.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -60,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("process")
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.timeout(0))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exempt what now exists from garbage collection: modules and tests are many objects, and stay to the end."""
+    gc.freeze()
 
 
 def needs_process(item: pytest.Item) -> bool:
