@@ -42,6 +42,12 @@ def assert_limit(report: Report, *codes: str) -> None:
     assert (report.verdict, report.exit_code) == (Verdict.FAITHFUL, 0)
 
 
+def assert_equal(report: Report) -> None:
+    """Check that no id differs, and nothing else that would fail."""
+    assert [result.case.text for result in report.results if result.actual != result.expected] == []
+    assert (report.verdict, report.exit_code) == (Verdict.EQUAL, 0)
+
+
 def assert_different(report: Report) -> None:
     """Check that no limit hides a fault."""
     assert any(result.fails for result in report.results)

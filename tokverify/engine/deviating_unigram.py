@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _PREFERENCE = 0.1
-"""The score of a user-defined piece in sentencepiece, for each byte after the first; in single precision."""
+
+
+def preferred_score(piece: bytes) -> float:
+    """Return the score of a user-defined piece in sentencepiece, in single precision; all others are below zero."""
+    return array("f", [(len(piece) - 1) * _PREFERENCE])[0]
 
 
 class DeviatingUnigram(Unigram):
@@ -50,7 +54,6 @@ class DeviatingUnigram(Unigram):
         stored = array("f", spec.scores or [0.0] * len(settings.pieces))
         normal = (score for type, score in zip(types, stored, strict=True) if type == TokenType.NORMAL)
         used = [*(scores or ()), *stored[len(scores or ()) :]]
-        preference = _PREFERENCE if user_defined_inside else 0.0
         tokens: dict[str, tuple[int, float]] = {}
         passing = [to_bytes(ESCAPED_SPACE)] if keeps_marker else []
         for id, (piece, type, score) in enumerate(zip(settings.pieces, types, used, strict=True)):
@@ -58,7 +61,7 @@ class DeviatingUnigram(Unigram):
                 passing.append(to_bytes(piece))
                 # Such a piece is stored with spaces in a file, and with `▁` in the model, which looks for it later.
                 inside = escape_spaces(piece) if user_defined_inside else piece
-                tokens[inside] = id, array("f", [(len(to_bytes(inside)) - 1) * preference])[0]
+                tokens[inside] = id, preferred_score(to_bytes(inside)) if user_defined_inside else 0.0
             elif type in MATCHED:
                 tokens[piece] = id, score
         normalizer = _Normalizer(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.charsmap_maker import make_charsmap
-from support.limits import added, assert_different, assert_limit, explained, verify, write_json
+from support.limits import added, assert_different, assert_equal, assert_limit, explained, verify, write_json
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
@@ -45,19 +45,41 @@ def retyped(spec: TokenizerSpec, piece: str, type: int) -> TokenizerSpec:
     return replace(spec, types=types)
 
 
-@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
-def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: Path, model_type):
+PIECE_TEXTS = ("the <x> boat", "boat<x>net", "<x>the", "£ boat £7")
+
+
+def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
-    if model_type == "bpe":
-        plain = {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
-        spec = train(path, model_type="bpe", vocab_size=400, **plain)
-    else:
-        spec = train(path, model_type="unigram", vocab_size=90)
-    # llama.cpp normalizes each side of a piece for itself; and it keeps the first byte of ½, with which £ begins, too.
-    texts = ("the <x> boat", "boat<x>net", "<x>the", "£ boat £7", *(["½"] if model_type == "unigram" else []))
-    assert_limit(verify(spec, path, texts), "TL013")
-    assert_different(verify(retyped(spec, "<x>", NORMAL), path, texts))
-    assert_different(verify(retyped(spec, "o", USER_DEFINED), path, texts))
+    plain = {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    spec = train(path, model_type="bpe", vocab_size=400, **plain)
+    assert_limit(verify(spec, path, PIECE_TEXTS), "TL013")
+    assert_different(verify(retyped(spec, "<x>", NORMAL), path, PIECE_TEXTS))
+    assert_different(verify(retyped(spec, "o", USER_DEFINED), path, PIECE_TEXTS))
+
+
+def test_user_defined_pieces_of_a_unigram_model_are_converted_as_ordinary_ones(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    spec = train(path, model_type="unigram", vocab_size=90)
+    # llama.cpp would normalize each side of a piece for itself, and keep the first byte of ½, with which £ begins, too.
+    texts = (*PIECE_TEXTS, "½", "a£", "£<x>£", " <x> ")
+    assert USER_DEFINED not in spec.types
+    assert_equal(verify(spec, path, texts))
+    converted = retyped(retyped(spec, "<x>", USER_DEFINED), "£", USER_DEFINED)
+    assert_limit(verify(converted, path, texts), "TL024")
+    assert_different(verify(retyped(spec, "<x>", USER_DEFINED), path, texts))
+    assert_different(verify(retyped(converted, "o", USER_DEFINED), path, texts))
+    preferring = train(path, model_type="unigram", vocab_size=90, user_defined_symbols=["bo", "har"])
+    texts = (*texts, "bobo", "xhar")
+    assert_equal(verify(preferring, path, texts))
+    unpreferred = [-30.0 if score > 0 else score for score in preferring.scores]
+    assert_different(verify(replace(preferring, scores=unpreferred), path, texts))
+
+
+def test_a_user_defined_piece_that_normalization_changes_stays_so(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    spec = train(path, model_type="unigram", vocab_size=90, user_defined_symbols=["½", "a b"])
+    assert [text for text, type in zip(spec.tokens, spec.types, strict=True) if type == USER_DEFINED] == ["½"]
+    assert_limit(verify(spec, path, ("the ½ boat", "boat½net")), "TL013")
 
 
 DEFAULT_RULES = {"model_type": "bpe", "vocab_size": 400, "normalization_rule_name": "nmt_nfkc"}

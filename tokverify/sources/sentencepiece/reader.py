@@ -28,6 +28,7 @@ from tokverify.sources.config import (
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
 from tokverify.sources.sentencepiece.numbering import is_xlm_roberta, renumber
+from tokverify.sources.sentencepiece.plain_piece import with_plain_pieces
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
 
@@ -81,14 +82,15 @@ def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
     """Read a sentencepiece .model file with the added tokens of the files next to it, as llama.cpp's converter does.
 
     They can be pieces of the model, or follow them; an id between them that none has is unused. Source:
-    `_create_vocab_sentencepiece` in llama.cpp's conversion/base.py.
+    `_create_vocab_sentencepiece` in llama.cpp's conversion/base.py. Unlike there, the user-defined pieces of a unigram
+    model itself are NORMAL where that is right.
 
     Raises:
         BrokenFileError: As for `read_spec`.
         UnsupportedError: As for `read_spec`.
     """
     path = Path(path)
-    spec = read_spec(path)
+    spec = with_plain_pieces(read_spec(path))
     declared = tokens_beside(path)
     tokens, scores, types = list(spec.tokens), array("f", spec.scores or ()), list(spec.types or ())
     for id, type in enumerate(types):
