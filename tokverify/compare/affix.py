@@ -1,4 +1,4 @@
-"""Compare the tokens that two tokenizers add around a text."""
+"""Compare what two tokenizers add around a text: tokens, and a space before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
+from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS, ADD_SPACE_PREFIX
 from tokverify.text.wording import list_tokens
 from tokverify.texts.batch import NotComparedError
 
@@ -50,11 +50,12 @@ def split_around(ids: list[int], inner: list[int]) -> tuple[list[int], list[int]
 
 
 def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield how the tokens before and after a text differ.
+    """Yield how the tokens before and after a text differ, and a space before it that llama.cpp cannot add.
 
     Raises:
         NotComparedError: As `affixes_of` does.
     """
+    yield from _find_missing_space(actual, expected)
     places = (("before", ADD_BOS), ("after", ADD_EOS))
     for (place, key), ours, theirs in zip(places, affixes_of(actual), affixes_of(expected), strict=True):
         if ours != theirs:
@@ -67,6 +68,29 @@ def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[T
             facts = [place, ours, theirs]
             difference = make_difference(Aspect.AFFIXES, severity, message, ids, facts=facts, keys=(key,))
             yield replace(difference, origin=origin)
+
+
+def _find_missing_space(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield that only the reference adds a space before a text, for byte-level BPE.
+
+    It is an error although no file can change it, as nearly every text has other ids.
+    """
+    if not isinstance(actual, Encoder) or not actual.settings.family.is_bpe:
+        return
+    if _begins_with_space(expected) and not _begins_with_space(actual):
+        message = "the reference adds a space before each text, which llama.cpp never does for BPE"
+        yield make_difference(
+            Aspect.AFFIXES, ERROR, message, facts="space", keys=(ADD_SPACE_PREFIX,), origin=Origin.RUNTIME
+        )
+
+
+def _begins_with_space(tokenizer: Tokenizer) -> bool:
+    """Whether the ids of a text without a space at its beginning have one there."""
+    try:
+        ids = tokenizer.encode(_TEXT, add_special=False, parse_special=False)
+        return bool(ids) and (tokenizer.token_bytes(ids[0]) or b"").startswith(b" ")
+    except (EncodeError, UnsupportedError):
+        return False
 
 
 def cannot_add(ours: Sequence[int], theirs: Sequence[int]) -> bool:

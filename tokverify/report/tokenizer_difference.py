@@ -53,7 +53,7 @@ class Aspect(MeaningEnum):
     RANKING = "ranking", "scores or merges rank tokens in another order; an error if a text shows it"
     SPECIAL_IDS = "special-ids", "a role such as BOS, EOS or UNK belongs to different tokens"
     ENDS = "ends", "different tokens end a generation"
-    AFFIXES = "affixes", "different tokens are added around a text"
+    AFFIXES = "affixes", "different tokens are added around a text, or a space before it"
     SPLITTING = "splitting", "the reference splits its own tokens, which the model keeps whole"
     DECODING = "decoding", "the same ids are decoded differently"
     KEYS = "keys", "the file has keys that no known build of llama.cpp reads; fails with --strict"

@@ -9,16 +9,17 @@ from tokverify.compare.repair import set_flag, set_special_id
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, Finding
-from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS
+from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS, ADD_SPACE_PREFIX
 
 
 @rule(code="TV206", name="post-processor-mismatch", severity=ERROR)
 def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
-    """Require the same tokens around a text as in the reference.
+    """Require the same tokens around a text as in the reference, and the same space before it.
 
     What it does:
         Encodes a letter with and without `add_special` on both sides and compares what is added before and after it,
-        which covers the flags, the ids and the post-processor at once.
+        which covers the flags, the ids and the post-processor at once. A space that a `ByteLevel` with
+        `add_prefix_space` adds is an error, too, since llama.cpp never adds one for byte-level BPE.
 
     Why it is bad:
         A base model without its BOS, or an embedding model without its EOS, produces much worse results, and nothing
@@ -30,13 +31,16 @@ def post_processor_mismatch(subject: Subject) -> Iterator[Finding]:
     How to repair:
         Set the flag or the id: `gguf-set-metadata --force MODEL tokenizer.ggml.add_bos_token true` if the key already
         exists (an empty value, `''`, turns it off), and `--override-kv tokenizer.ggml.add_eos_token=bool:true` if it
-        does not.
+        does not. A space must be written by the program that uses the model.
 
     Threads:
         ggml-org/llama.cpp#14314, ggml-org/llama.cpp#14280, ggml-org/llama.cpp#14252, ggml-org/llama.cpp#3966,
         ggml-org/llama.cpp#21500, onnxruntime/mobius#648
     """
     for difference in find_affix_differences(*subject.sides):
+        if difference.keys == (ADD_SPACE_PREFIX,):
+            yield to_finding(difference)
+            continue
         is_before = difference.keys == (ADD_BOS,)
         is_in_doubt = subject.is_contradicted("bos" if is_before else "eos")
         yield to_finding(difference, "" if is_in_doubt else _find_repair(subject, is_before=is_before))
