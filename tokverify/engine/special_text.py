@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
 """A piece that represents one byte, written in hexadecimal."""
@@ -43,6 +44,8 @@ KMER_MARKER = "\ue000"
 """The end of the stored text of DNA tokens of `hybriddna`, which distinguishes them from ordinary pieces."""
 
 ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
+TYPED_BY_TEXT = (*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values()))
+"""All tokens whose types llama.cpp can override because of their texts."""
 
 _CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
 _CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 
-from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
+from tokverify.engine.special_text import TYPED_BY_TEXT
 
 _PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
 _NAMED = (
@@ -27,7 +26,7 @@ PADDING = re.compile(
 )
 """Texts with which a converter fills up a vocabulary, and what llama.cpp calls a token without a text."""
 
-_KNOWN = frozenset([*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values())])
+_KNOWN = frozenset(TYPED_BY_TEXT)
 
 
 def is_marker(text: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from support.charsmap_maker import make_charsmap
 from support.sentencepiece_maker import BYTE, CONTROL, NORMAL, UNIGRAM, UNKNOWN, USER_DEFINED, make_model, train_model
 from support.spec_maker import BYTE_PIECES
 from tokverify.errors import UnsupportedError
@@ -137,9 +138,9 @@ BYTES = [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
 
 def test_two_limits_explain_a_text_together(to_gguf, tmp_path):
     path = tmp_path / "in.model"
-    pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("fo", 0.0, USER_DEFINED)]
-    path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}))
-    done = to_gguf(path, "aé fo", count=0)
+    pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *BYTES, ("½", 0.0, USER_DEFINED)]
+    path.write_bytes(make_model(pieces, {3: UNIGRAM, 35: 1}, {2: make_charsmap({"½": "h"})}))
+    done = to_gguf(path, "aé ½", count=0)
     assert (done.differing, done.unexplained) == (1, 0)
     assert [limit.code for limit in done.report.limits] == ["TL009", "TL013"]
 
@@ -158,8 +159,8 @@ def test_a_token_that_is_control_because_of_its_text(to_gguf, tmp_path):
     pieces = [("<unk>", 0.0, UNKNOWN), ("</s>", 0.0, CONTROL), *((text, -1.0, NORMAL) for text in "▁<eos>")]
     pieces += [("<eos>", 0.0, USER_DEFINED), ("<eot>", 0.0, USER_DEFINED)]
     path.write_bytes(make_model(list(dict.fromkeys(pieces)), {3: UNIGRAM}))
-    done = to_gguf(path, "<eos>", count=0)
-    assert done.unexplained == 0
+    done = to_gguf(path, "<eos>", "<eot>", count=0)
+    assert (done.differing, done.unexplained) == (2, 0)
     assert [limit.code for limit in done.report.limits] == ["TL013"]
 
 

@@ -31,4 +31,4 @@ def converted_piece(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         Pieces that normalization changes or that contain spaces, which cannot be NORMAL (TL013).
     """
-    yield from split_at_pieces(sides, can_be_plain=True)
+    yield from split_at_pieces(sides, plain=True)

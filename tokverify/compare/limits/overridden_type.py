@@ -8,7 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Matching, Sides, matching_of_attribute
 from tokverify.engine.attribute import Attributes
 from tokverify.engine.deviation import Deviation
-from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS, FIM_TEXTS
+from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType
@@ -41,7 +41,7 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
     """
     reference = sides.reference_matching
     wanted: dict[int, Matching] = {}
-    for text in (*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *(text for texts in FIM_TEXTS.values() for text in texts)):
+    for text in TYPED_BY_TEXT:
         id = sides.settings.ids.get(text)
         if id is not None:
             how = reference(id) if reference else sides.declared_matching(id)

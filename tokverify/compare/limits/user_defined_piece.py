@@ -11,7 +11,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.sentencepiece.plain_piece import plain_ids
+from tokverify.sources.sentencepiece.plain_piece import can_be_plain
 from tokverify.text.utf8 import to_bytes
 
 
@@ -24,9 +24,9 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
         such a piece are lost or doubled. With a unigram model, it also leaves alone what only begins like such a piece.
 
     Which models:
-        Those with user-defined pieces in a sentencepiece model of merges: Mistral (`[REFERENCE_DOC_0]`), Jurassic. Of a
-        unigram model, only pieces that contain spaces, or that normalization changes; others need not be user-defined
-        in the file (TL024).
+        Those with user-defined pieces in a sentencepiece model of merges: Mistral (`[REFERENCE_DOC_0]`). Of unigram
+        models, those with pieces that contain spaces, or that normalization changes; others need not be user-defined in
+        the file (TL024).
 
     How to live with it:
         Only texts that contain these pieces, or characters that they begin with, are affected.
@@ -34,20 +34,20 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A user-defined piece of the reference that the file types NORMAL, or the other way around.
     """
-    yield from split_at_pieces(sides, can_be_plain=False)
+    yield from split_at_pieces(sides, plain=False)
 
 
-def split_at_pieces(sides: Sides, *, can_be_plain: bool) -> Iterator[Counterfactual]:
+def split_at_pieces(sides: Sides, *, plain: bool) -> Iterator[Counterfactual]:
     """Yield what would be if pieces were found in the normalized text.
 
     Args:
         sides: The file and its reference.
-        can_be_plain: Whether to do so if all of them could be NORMAL in the file, or if one could not.
+        plain: Whether to do so if all of them could be NORMAL in the file, or if one could not.
     """
     if sides.facts.document or sides.facts.gguf_spec is None or not (ids := sides.always_matched):
         return
     is_unigram = sides.settings.family.ranking is Ranking.SCORE_SUM
-    if can_be_plain != (is_unigram and set(ids) <= set(plain_ids(sides.spec))):
+    if plain is not (is_unigram and can_be_plain(sides.spec)):
         return
     sentence = f"finding {name_tokens(sides, ids)} in the normalized text, as sentencepiece does"
     reason = f"llama.cpp splits texts at {name_tokens(sides, ids)} before it normalizes them"

@@ -1,4 +1,4 @@
-"""Type the user-defined pieces of a unigram model NORMAL where llama.cpp then finds them as sentencepiece does.
+"""Type the user-defined pieces of a unigram model NORMAL if llama.cpp then finds them as sentencepiece does.
 
 sentencepiece looks for them in the normalized text, and prefers them to others by their scores. llama.cpp splits the
 text at those typed USER_DEFINED, normalizes each part for itself and adds a space before each.
@@ -7,35 +7,35 @@ text at those typed USER_DEFINED, normalizes each part for itself and adds a spa
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection
 from dataclasses import replace
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviating_unigram import preferred_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
 
 
-def plain_ids(spec: TokenizerSpec) -> list[int]:
-    """Return the user-defined pieces that need not be USER_DEFINED: those that normalization leaves as they are."""
+def can_be_plain(spec: TokenizerSpec) -> bool:
+    """Check whether no user-defined piece of a unigram model needs to be USER_DEFINED.
+
+    Normalization must leave them as they are, and llama.cpp must not make them control tokens because of their texts.
+    """
     charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
     normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
-
-    def is_kept(piece: str) -> bool:
-        try:
-            return normalizer.normalize(piece) == piece
-        except EncodeError:
-            return False
-
-    return [id for id in ids_of_type(spec.types, TokenType.USER_DEFINED) if is_kept(spec.tokens[id])]
+    pieces = [spec.tokens[id] for id in ids_of_type(spec.types, TokenType.USER_DEFINED)]
+    try:
+        return not any(piece in TYPED_BY_TEXT or normalizer.normalize(piece) != piece for piece in pieces)
+    except EncodeError:
+        return False
 
 
 def with_plain_pieces(spec: TokenizerSpec) -> TokenizerSpec:
     """Return a specification with these pieces NORMAL, and with the scores by which sentencepiece prefers them."""
-    ids: Collection[int] = plain_ids(spec) if spec.model == "t5" else ()
-    if not ids:
+    ids = ids_of_type(spec.types, TokenType.USER_DEFINED)
+    if spec.model != "t5" or not ids or not can_be_plain(spec):
         return spec
     types, scores = list(spec.types or ()), array("f", spec.scores or ())
     for id in ids:
