@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,33 @@ ROLES = (*GGUF_ROLES, "cls")
 
 _ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
 """The classes that transformers names if it knows no other."""
+
+_CLASS_OF_MODEL = {
+    "bart": "BartTokenizer",
+    "bert": "BertTokenizer",
+    "camembert": "CamembertTokenizer",
+    "codegen": "CodeGenTokenizer",
+    "distilbert": "DistilBertTokenizer",
+    "electra": "ElectraTokenizer",
+    "gpt2": "GPT2Tokenizer",
+    "led": "LEDTokenizer",
+    "longformer": "LongformerTokenizer",
+    "m2m_100": "M2M100Tokenizer",
+    "marian": "MarianTokenizer",
+    "mbart": "MBartTokenizer",
+    "mobilebert": "MobileBertTokenizer",
+    "nllb-moe": "NllbTokenizer",
+    "opt": "GPT2Tokenizer",
+    "pegasus": "PegasusTokenizer",
+    "plbart": "PLBartTokenizer",
+    "qwen2": "Qwen2Tokenizer",
+    "qwen3": "Qwen2Tokenizer",
+    "roberta": "RobertaTokenizer",
+    "xglm": "XGLMTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+    "xlm-roberta-xl": "XLMRobertaTokenizer",
+}
+"""`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
 
 _TOKENIZERS = (
     "tokenizer.json",
@@ -47,11 +73,15 @@ def read_config(tokenizer_file: Path) -> dict[str, Any]:
     return _read_beside(tokenizer_file, "tokenizer_config.json")
 
 
-def tokenizer_class(config: Mapping[str, Any]) -> str:
-    """Return the name of the tokenizer's class without `Fast`; an empty string if the configuration names none."""
-    name = config.get("tokenizer_class")
-    known = name.removesuffix("Fast") if isinstance(name, str) else ""
-    return "" if known in _ANY_CLASS else known
+def class_of(tokenizer_file: Path) -> str:
+    """Return the name of a tokenizer's class without `Fast`, which the files next to it name or imply.
+
+    It is an empty string if they do neither; errors as `read_config`.
+    """
+    value = read_config(tokenizer_file).get("tokenizer_class")
+    name = value.removesuffix("Fast") if isinstance(value, str) else ""
+    is_named = name and name not in _ANY_CLASS
+    return name if is_named else _CLASS_OF_MODEL.get(model_type(tokenizer_file), "")
 
 
 def model_type(tokenizer_file: Path) -> str:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import (
     added_tokens,
-    model_type,
+    class_of,
     read_config,
     read_extra_tokens,
     read_special_tokens_map,
     token_text,
-    tokenizer_class,
 )
 from tokverify.sources.location import read_file
 from tokverify.sources.original_pattern import ORIGINALS
@@ -41,22 +40,6 @@ _ASSUMED = {
     "vocab.json": "the files do not say how texts are split; GPT-2's byte-level BPE was assumed",
     "vocab.txt": "the file does not say how texts are split; BERT's WordPiece was assumed",
 }
-_OF_MODEL = {
-    "bart": "BartTokenizer",
-    "bert": "BertTokenizer",
-    "codegen": "CodeGenTokenizer",
-    "distilbert": "DistilBertTokenizer",
-    "electra": "ElectraTokenizer",
-    "gpt2": "GPT2Tokenizer",
-    "led": "LEDTokenizer",
-    "longformer": "LongformerTokenizer",
-    "mobilebert": "MobileBertTokenizer",
-    "opt": "GPT2Tokenizer",
-    "qwen2": "Qwen2Tokenizer",
-    "qwen3": "Qwen2Tokenizer",
-    "roberta": "RobertaTokenizer",
-}
-"""`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
 _BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -64,16 +47,12 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
-    return "" if _class_of(path) else _ASSUMED[path.name]
+    return "" if class_of(path) else _ASSUMED[path.name]
 
 
 def knows_special_tokens(path: Path) -> bool:
     """Check whether the special tokens of a vocabulary are known without a file beside it that names them."""
-    return path.name == "vocab.txt" or _class_of(path) in _ROBERTA
-
-
-def _class_of(path: Path) -> str:
-    return tokenizer_class(read_config(path)) or _OF_MODEL.get(model_type(path), "")
+    return path.name == "vocab.txt" or class_of(path) in _ROBERTA
 
 
 def build_document(path: Path) -> bytes:
@@ -84,7 +63,7 @@ def build_document(path: Path) -> bytes:
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
     config = {**read_special_tokens_map(path), **read_config(path)}
-    name = _class_of(path)
+    name = class_of(path)
     if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "

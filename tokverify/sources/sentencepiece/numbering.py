@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokverify.errors import UnsupportedError
-from tokverify.sources.config import model_type, read_config, tokenizer_class
+from tokverify.sources.config import class_of, model_type
 from tokverify.sources.sentencepiece.message import Message
 from tokverify.spec import TokenType
 
@@ -37,20 +37,6 @@ _OTHERS = frozenset(
     ]
 )
 """The classes that number the pieces in ways of their own; llama.cpp has no model with them."""
-_CLASS_OF_MODEL = {
-    "camembert": "CamembertTokenizer",
-    "m2m_100": "M2M100Tokenizer",
-    "marian": "MarianTokenizer",
-    "mbart": "MBartTokenizer",
-    "nllb-moe": "NllbTokenizer",
-    "pegasus": "PegasusTokenizer",
-    "plbart": "PLBartTokenizer",
-    "xglm": "XGLMTokenizer",
-    "xlm-roberta": "XLMRobertaTokenizer",
-    "xlm-roberta-xl": "XLMRobertaTokenizer",
-}
-"""`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
-
 _FAIRSEQ_NAME = "sentencepiece.bpe.model"
 _ASSUMED = (
     "no file beside it names the class of the tokenizer; the ids of the file itself were taken, which those of "
@@ -75,7 +61,7 @@ def is_xlm_roberta(path: Path) -> bool:
         UnsupportedError: If they name a class that numbers the pieces in another way.
         BrokenFileError: If one of the files is not a JSON object.
     """
-    name = _class_of(path)
+    name = class_of(path)
     if name in _OTHERS:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, which does not use the ids of its .model file; name its tokenizer.json"
@@ -85,12 +71,8 @@ def is_xlm_roberta(path: Path) -> bool:
 
 def caveat_of(path: Path) -> str:
     """Say what was assumed about a file whose name is that of the models that a class can number anew."""
-    is_known = _class_of(path) or model_type(path)
+    is_known = class_of(path) or model_type(path)
     return _ASSUMED if path.name.endswith(_FAIRSEQ_NAME) and not is_known else ""
-
-
-def _class_of(path: Path) -> str:
-    return tokenizer_class(read_config(path)) or _CLASS_OF_MODEL.get(model_type(path), "")
 
 
 def renumber(path: Path, message: Message) -> None:
