@@ -204,22 +204,32 @@ class _Search(Generic[_Goal]):
         earlier, reached = (before.distance, before.reached) if before else (sum(self._distances(self._encoder)), 0)
         # A few long texts may get much worse by what is right for nearly all others.
         is_better = distances.count(0) - reached > len(distances) // BROKEN_WEIGHT
-        if sum(distances) >= earlier and not is_better:
+        # The nearest name of a pre-tokenizer may lead to ids that are no nearer, but that limits explain.
+        is_nearest = self._has_declared_pre_tokenizer(encoder.spec)
+        if sum(distances) >= earlier and not is_better and not is_nearest:
             return None
         explained = {goal.name for goal, left in zip(self._sample, distances, strict=True) if not left}
         if explained and len(self._sample) < len(self._failing):
             self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
-        limited = self._limited(encoder, explained)
+        limited = self._limited(
+            encoder, explained, len(self._failing) if is_nearest else len(explained) // BROKEN_WEIGHT
+        )
+        if not explained and not limited and sum(distances) >= earlier:
+            return None
         broken = self._broken(encoder, len(explained) + len(limited))
         if broken is None:
             return None
         return Trial(parts, encoder, frozenset(explained), limited, broken, sum(distances), distances.count(0))
 
-    def _limited(self, encoder: Encoder, explained: Collection[str]) -> frozenset[str]:
-        """Return the names of the few cases that still fail, if limits of llama.cpp explain all of them."""
+    def _has_declared_pre_tokenizer(self, spec: TokenizerSpec) -> bool:
+        """Whether a changed file has the pre-tokenizer that the reference would be converted with, unlike before."""
+        return self._facts.spec is not None and spec.pre == self._facts.spec.pre != self._spec.pre
+
+    def _limited(self, encoder: Encoder, explained: Collection[str], most: int) -> frozenset[str]:
+        """Return the names of the cases that still fail, if they are few and limits of llama.cpp explain all."""
         left = [goal for goal in self._failing if goal.name not in explained]
-        if self._problem.decoding or not left or len(left) > len(explained) // BROKEN_WEIGHT:
+        if self._problem.decoding or not left or len(left) > most:
             return frozenset()
         explainer = explainer_of(encoder, self._facts)
         is_explained = all(isinstance(goal, Target) and explainer.find(goal.as_text()) for goal in left)
@@ -257,7 +267,7 @@ class _Search(Generic[_Goal]):
         kept: list[Trial] = []
         for trial in sorted(self._trials, key=lambda trial: trial.rank):
             if (
-                len(trial.explained) >= self._least
+                trial.solved >= self._least
                 and not self._is_weak_guess(trial)
                 and not any(
                     trial.explained <= better.explained and trial.change.cost > better.change.cost for better in kept

@@ -127,12 +127,15 @@ def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     """Describe what the change of an explanation does."""
     what = "differing decoding" if diagnosis.decoding else "failing case"
     effects: list[str] = []
-    if explanation.is_repair and not explanation.explained and explanation.differences <= 0:
+    limited = explanation.failing - explanation.explained - len(explanation.unexplained)
+    if explanation.is_repair and not explanation.explained and explanation.differences <= 0 and not limited:
         effects.append("removes differences that only tokverify fix looks for")
     elif explanation.failing:
-        effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
-        limited = explanation.failing - explanation.explained - len(explanation.unexplained)
-        if limited > 0:
+        if explanation.explained or not limited:
+            effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
+        else:
+            effects.append(f"leaves only limits of llama.cpp in {_share(limited, explanation.failing, what)}")
+        if explanation.explained and limited > 0:
             effects.append(f"leaves {limited:,} that {verb(limited, 'differ')} only because of limits of llama.cpp")
     if explanation.differences > 0:
         share = _share(explanation.differences, diagnosis.differences, "failing difference")

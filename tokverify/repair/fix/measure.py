@@ -215,7 +215,7 @@ class Measuring:
         self._known = Known()
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
         self._unexplained: dict[tuple[str, tuple[int, ...]], int] = {}
-        """The cases that no limit explains, by name and ids, and with which types of tokens."""
+        """The cases that no limit explains, by name and ids, and with which types of tokens and pre-tokenizer."""
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
         self._variants: list[_Variant] = []
@@ -241,8 +241,8 @@ class Measuring:
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results: Sequence[CaseResult] = compare_cases(encoder, self._facts.tokenizer, self._cases, self._known)
         is_original = spec is self._declaration.spec
-        types = hash(bytes(spec.types or ()))
-        results = self._explain(explainer, results, types, is_original=is_original, exactly=exactly)
+        premises = hash((bytes(spec.types or ()), spec.pre))
+        results = self._explain(explainer, results, premises, is_original=is_original, exactly=exactly)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
         counts = {
@@ -298,23 +298,23 @@ class Measuring:
         return Encoder(spec, self._name, base=self._encoder)
 
     def _explain(
-        self, explainer: Explainer, results: Sequence[CaseResult], types: int, *, is_original: bool, exactly: bool
+        self, explainer: Explainer, results: Sequence[CaseResult], premises: int, *, is_original: bool, exactly: bool
     ) -> Sequence[CaseResult]:
         """Return results with the limits that explain them.
 
         A case that gives the same wrong ids again mostly has the same explanation, but limits can explain it only once
-        the types of tokens are right (`types` identifies them). Deviating encoders take long to
-        build, so of a candidate with which more cases fail than before, only those up to the first are explained that
-        no limit explains.
+        the types of tokens are right, or the name of the pre-tokenizer is the nearest (`premises` identifies both).
+        Deviating encoders take long to build, so of a candidate with which more cases fail than before, only those up
+        to the first are explained that no limit explains.
         """
         failing = [result for result in results if result.fails]
         is_promising = is_original or exactly or len(failing) <= self._fewest
         for result in failing:
             key = result.case.name, result.actual
-            if exactly or self._unexplained.get(key, types) != types or key not in self._explained:
+            if exactly or self._unexplained.get(key, premises) != premises or key not in self._explained:
                 self._explained[key] = explainer.explain(result).explained_by
             if not self._explained[key]:
-                self._unexplained[key] = types
+                self._unexplained[key] = premises
                 if not is_promising:
                     break
         self._limits |= {limit.code: limit for limit in explainer.known_limits()}

@@ -233,7 +233,11 @@ class Candidates:
             self.diagnosis = result
         pairs = zip(result.changes, result.diagnosis.explanations, strict=True)
         # A name that explains hardly any text is a little nearer than that of the file, and not the right one.
-        likely = [change for change, each in pairs if change.kind != "pre" or each.explained > _FEW * each.failing]
+        likely = [
+            change
+            for change, each in pairs
+            if change.kind != "pre" or each.failing - len(each.unexplained) > _FEW * each.failing
+        ]
         for change in sorted(likely, key=lambda change: not change.expressible):
             are_types = {step.kind for step in change.steps} == {"types"}
             if are_types and (extended := extended_by_probing(change, spec, self._facts)):
