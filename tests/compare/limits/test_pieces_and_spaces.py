@@ -89,7 +89,7 @@ DEFAULT_RULES = {"model_type": "bpe", "vocab_size": 400, "normalization_rule_nam
 def test_the_normalization_of_a_model_of_merges_is_a_limit_unless_a_piece_is_wrong(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     spec = train(path, byte_fallback=True, **DEFAULT_RULES)
-    texts = ("  the boat", "the  boat ", "   ", " boat", "ﬁsh", "the\tboat", "77\u00a07")
+    texts = ("  the boat", "the  boat ", "   ", " boat", "ﬁsh", "the\tboat", "77\u00a07", "＜s＞ <x>")
     assert_limit(verify(spec, path, texts), "TL003")
     swapped = [{"▁the": "▁boat", "▁boat": "▁the"}.get(piece, piece) for piece in spec.tokens]
     assert_different(verify(replace(spec, tokens=swapped), path, texts))

@@ -98,7 +98,9 @@ def _of_sentencepiece(spec: TokenizerSpec, normalize: Normalize) -> Iterator[Cou
 
     if names:
         found = _counterfactual(f"the reference's {' and '.join(names)}", normalize)
-        how = Deviation(rewrite=normalize) if is_whole else Deviation(normalizers=(normalize,))
+        # It never recognizes a control token, not even one that the normalization makes.
+        hidden = dict.fromkeys(ids_of_type(spec.types, TokenType.CONTROL, TokenType.UNKNOWN), None)
+        how = Deviation(rewrite=normalize, specials=hidden) if is_whole else Deviation(normalizers=(normalize,))
         yield replace(found, deviation=replace(how, prefix=has_space))
 
 
