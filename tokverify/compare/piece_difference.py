@@ -106,7 +106,7 @@ def _describe(aspect: Aspect, pieces: Sequence[PieceDifference]) -> TokenizerDif
     severity, one, several = _ASPECTS[aspect]
     verb = one if len(pieces) == 1 else several
     moved = _describe_moved(pieces) if aspect is Aspect.BYTES else ""
-    message = f"{plural(len(pieces), 'id')} {verb}: {list_items(map(_show, pieces), _SHOWN_MOVED if moved else _SHOWN)}"
+    message = f"{plural(len(pieces), 'id')} {verb}: {list_items(pieces, _SHOWN_MOVED if moved else _SHOWN, _show)}"
     message = f"{moved}; {message}" if moved else message
     facts = [(piece.actual, piece.expected) for piece in pieces]
     return make_difference(aspect, severity, message, [piece.id for piece in pieces], facts=facts, keys=(TOKENS,))
@@ -122,11 +122,21 @@ def _describe_moved(pieces: Sequence[PieceDifference]) -> str:
     for count in range(1, _MOST_MOVED + 1):
         least = max(_LEAST_MOVED, _AGREEMENT * (len(pieces) - count))
         by = f"ids {first.id} to {last.id} are shifted by {count}"
-        if sum(theirs[id] == ours.get(id + count) for id in ours) >= least:
+        if _are_shifted(theirs, ours, count, least):
             return f"{by} since {first.id} {quote(first.actual or '')}, which the reference does not have there"
-        if sum(ours[id] == theirs.get(id + count) for id in ours) >= least:
+        if _are_shifted(ours, theirs, count, least):
             return f"{by} since {first.id}, where the model lacks {quote(first.expected or '')}"
     return ""
+
+
+def _are_shifted(one: Mapping[int, str | None], other: Mapping[int, str | None], count: int, least: float) -> bool:
+    """Whether at least so many texts of one side are at an id that is higher by `count` on the other."""
+    left = len(one) - least
+    for id, text in one.items():
+        left -= text != other.get(id + count)
+        if left < 0:
+            return False
+    return True
 
 
 def _show(piece: PieceDifference) -> str:

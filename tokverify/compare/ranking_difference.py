@@ -186,7 +186,7 @@ def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, li
         "extra": [merge for merge in listed if merge not in rank_of],
         "in another place": [common[index] for index in find_moved([(rank_of[merge],) for merge in common])],
     }
-    parts = [f"{len(merges):,} {name} ({list_items(map(quote, merges))})" for name, merges in groups.items() if merges]
+    parts = [f"{len(merges):,} {name} ({list_items(merges, show=quote)})" for name, merges in groups.items() if merges]
     made = map(piece_made_by, chain.from_iterable(groups.values()))
     return f"the merges differ from the reference's: {', '.join(parts)}" if parts else "", list(dict.fromkeys(made))
 

@@ -19,7 +19,7 @@ _ARCHITECTURE = "general.architecture"
 
 def describe_unread(spec: TokenizerSpec) -> str:
     """Describe the keys of a tokenizer that no known build reads."""
-    keys, build = list_items(map(visible, spec.unread_keys)), newest_build()
+    keys, build = list_items(spec.unread_keys, show=visible), newest_build()
     return f"llama.cpp b{build} does not read {keys}; a newer build or a fork may, and then ids may not be predicted"
 
 

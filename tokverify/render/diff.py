@@ -434,7 +434,7 @@ def describe_cause(example: Example) -> str:
 
 def _list_names(cases: Sequence[str]) -> str:
     """List the names of the first cases; the result has passed `visible`."""
-    return list_items(map(visible_message, cases), _MAX_NAMES)
+    return list_items(cases, show=visible_message, most=_MAX_NAMES)
 
 
 def _summarize_effect(effect: Effect) -> str:

@@ -5,8 +5,9 @@ Quoted tokens are already escaped; rendering a message does not escape them agai
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from tokverify.text.visible import visible
 
@@ -49,16 +50,17 @@ def encode_options(*, add_special: bool, parse_special: bool) -> str:
     return ", ".join(f"{name} {'on' if flag else 'off'}" for name, flag in flags.items())
 
 
-def list_items(items: Iterable[str], most: int = _MAX_LISTED) -> str:
-    """Join the first `most` items and count the rest, as in `a, b and 3 more`."""
+def list_items(items: Iterable[Any], most: int = _MAX_LISTED, show: Callable[[Any], str] = str) -> str:
+    """Join the first `most` items, each as `show` writes it, and count the rest, as in `a, b and 3 more`."""
     every = list(items)
     left_out = len(every) - most
-    return ", ".join(every) if left_out <= 0 else f"{', '.join(every[:most])} and {left_out:,} more"
+    shown = ", ".join(map(show, every if left_out <= 0 else every[:most]))
+    return shown if left_out <= 0 else f"{shown} and {left_out:,} more"
 
 
 def list_tokens(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -> str:
     """List tokens with their pieces, such as `5 "<mask>", 9 "··" and 3 more`."""
-    return list_items(f"{id} {quote(pieces[id], mark_spaces=True)}" for id in ids)
+    return list_items(ids, show=lambda id: f"{id} {quote(pieces[id], mark_spaces=True)}")
 
 
 def list_alternatives(items: Iterable[str]) -> str:

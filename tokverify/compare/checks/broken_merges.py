@@ -77,7 +77,7 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
     spaces = [(merge, merge.find(" ", 1)) for merge in merges]
     broken = [merge for merge, space in spaces if space < 0 or space == len(merge) - 1]
     if broken:
-        shown = list_items(map(quote, broken))
+        shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
     bad = set(broken)
@@ -88,7 +88,7 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
             unknown.append(merge)
     if unknown:
         count = plural(len(unknown), "merge")
-        message = f"{count} with a part or a result that is not a token: {list_items(map(quote, unknown))}"
+        message = f"{count} with a part or a result that is not a token: {list_items(unknown, show=quote)}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
 
 

@@ -37,9 +37,7 @@ def suppressed_token(subject: Subject) -> Iterator[Finding]:
         return
     outside = [id for id in listed if not 0 <= id < len(subject.spec.tokens)]
     if outside:
-        message = (
-            f"{SUPPRESSED} lists {list_items(map(str, outside[:8]))}, out of range for {len(subject.spec.tokens):,}"
-        )
+        message = f"{SUPPRESSED} lists {list_items(outside[:8])}, out of range for {len(subject.spec.tokens):,}"
         yield Finding(WARNING, f"{message} tokens; llama.cpp drops them", tuple(outside), (SUPPRESSED,))
     settings = subject.settings
     muted = sorted(settings.eog_ids.intersection(listed))

@@ -61,7 +61,7 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
 
 
 def _texts(texts: list[str]) -> str:
-    return f"{plural(len(texts), 'special-looking text')} ({list_items(map(quote, texts))})"
+    return f"{plural(len(texts), 'special-looking text')} ({list_items(texts, show=quote)})"
 
 
 def _is_plain_in_reference(subject: Subject, text: str) -> bool:

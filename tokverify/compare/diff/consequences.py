@@ -81,7 +81,7 @@ class _Consequences:
             lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()),
         )
         count = plural(len(changed), "id represents", "ids represent")
-        reason = f"{count} another token or no token: {list_items(map(str, changed))}"
+        reason = f"{count} another token or no token: {list_items(changed)}"
         return self._broken(level, reason, len(changed), witness)
 
     def _special(self) -> Consequence:

@@ -134,7 +134,7 @@ def _judge_drafted_tokens(pair: Pair, target: Sequence[str], draft: Sequence[str
         shown = f"{quote(target[id])} in the target, {quote(draft[id])} in the draft"
         return _refuse("llama.cpp", f"{count}, such as {id}: {shown}")
     if other:
-        ids = list_items(map(str, other))
+        ids = list_items(other)
         return Fit.LOSSY, f"llama.cpp does not compare the ids 0 to 4, of which these are other tokens: {ids}"
     return _judge_texts(pair, _LESS_OFTEN) or _judge_sizes(pair)
 
@@ -196,7 +196,7 @@ def judge_grammar(pair: Pair) -> _Judgment:
         return Fit.UNUSABLE, f"{other}; the engine would allow texts that the grammar does not"
     ends = [settings.eog_ids for settings in pair.settings()]
     if differing := sorted(ends[0] ^ ends[1]):
-        return Fit.UNUSABLE, f"only one of the two ends a generation at {list_items(map(str, differing))}"
+        return Fit.UNUSABLE, f"only one of the two ends a generation at {list_items(differing)}"
     return _judge_sizes(pair)
 
 
