@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
-from tokverify.engine.special_text import BYTE_PIECE, is_converted_control
+from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import TYPES
@@ -178,6 +178,9 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
     elif is_converted and is_converted_control(piece):
         severity, reason = INFO, "llama.cpp's converter types a token with such a text as a control token on purpose"
         origin = Origin.CONVENTION
+    elif _is_sentinel(piece, actual, expected) or _is_sentinel(piece, expected, actual):
+        severity, reason = INFO, "llama.cpp's converter types the added tokens of T5 as user-defined ones on purpose"
+        origin = Origin.CONVENTION
     elif is_converted and is_marker(piece):
         severity, reason = _judge_marker(actual, expected)
     elif actual.id in alike:
@@ -209,6 +212,12 @@ def _is_converted(token: _Typed, source: _Typed) -> bool:
     """Whether a converter may have typed a user-defined token of the source as a control token of a GGUF file."""
     is_pair = token.meaning is _Class.CONTROL and source.meaning is _Class.USER_DEFINED
     return is_pair and token.side.is_gguf and not source.side.is_gguf
+
+
+def _is_sentinel(piece: str, token: _Typed, source: _Typed) -> bool:
+    """Whether a converter may have typed a control token of the source as a user-defined one, as it does for T5."""
+    is_pair = token.meaning is _Class.USER_DEFINED and source.meaning is _Class.CONTROL
+    return is_pair and token.side.is_gguf and not source.side.is_gguf and is_converted_sentinel(piece)
 
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:

@@ -51,6 +51,17 @@ _CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
 _CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))
 
 
+_CONVERTED_SENTINEL = re.compile("<extra_id_[0-9]+>")
+
+
+def is_converted_sentinel(text: str) -> bool:
+    """Check whether llama.cpp's converter types a token USER_DEFINED because T5's added tokens are, special or not.
+
+    Source: `set_vocab` in llama.cpp's conversion/t5.py.
+    """
+    return _CONVERTED_SENTINEL.fullmatch(text) is not None
+
+
 def is_converted_control(text: str) -> bool:
     """Check whether llama.cpp's converter types an added token CONTROL because of its text, even if it is not special.
 

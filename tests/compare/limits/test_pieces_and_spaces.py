@@ -16,7 +16,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
 from tokverify.repair.search import diagnose
-from tokverify.report.finding import ERROR
+from tokverify.report.finding import ERROR, INFO
 from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, Origin, Verdict
 from tokverify.sources.sentencepiece.message import parse
@@ -450,3 +450,19 @@ def test_several_tokens_before_a_text_are_a_limit_unless_one_is_wrong(tmp_path: 
     assert_different(verify(wrong, path, ("ab", "a"), add_special=True))
     one = write_json(tmp_path / "one.json", {**merges("always"), "post_processor": template("</s>")})
     assert_different(verify(spec, one, ("ab", "a"), add_special=True))
+
+
+def test_sentinels_that_are_user_defined_are_a_convention_unless_a_word_is(tmp_path: Path):
+    document = metaspace("always")
+    document["model"]["vocab"].append(["<extra_id_0>", 0.0])
+    id = len(document["model"]["vocab"]) - 1
+    document["added_tokens"].append(added(id, "<extra_id_0>"))
+    path = write_json(tmp_path / "tokenizer.json", document)
+    read = read_spec(path)
+    texts = ("<extra_id_0>", "a <extra_id_0> b")
+    converted = retyped(read, "<extra_id_0>", USER_DEFINED)
+    report = verify(converted, path, texts)
+    assert "TL002" in explained(report)
+    (types,) = (found for found in report.differences if found.aspect is Aspect.TYPES)
+    assert (types.severity, types.origin, types.ids) == (INFO, Origin.CONVENTION, (id,))
+    assert_different(verify(retyped(converted, "a", USER_DEFINED), path, ("ab", *texts)))

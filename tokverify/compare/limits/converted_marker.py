@@ -8,6 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.special_text import is_converted_sentinel
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType
@@ -23,7 +24,8 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
         that is not special, or a user-defined piece of a sentencepiece model, the converter still types it CONTROL, as
         it does such a piece that a tokenizer_config.json calls special. So it is matched only if special tokens are
         parsed, while the reference always matches it. And it gives the unknown token, such as `<unk>`, a type of its
-        own, so that llama.cpp finds its text if special tokens are parsed.
+        own, so that llama.cpp finds its text if special tokens are parsed. The other way around, it types the sentinels
+        of T5, such as `<extra_id_0>`, USER_DEFINED, although they are special.
 
     Which models:
         DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen
@@ -49,6 +51,19 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
             sentence=f"matching {names} even where control tokens are not parsed, as {sides.facts.name} does",
             deviation=Deviation(specials=dict.fromkeys(found, False)),
             applies=lambda target: not target.parse_special and contains(target),
+        )
+    sentinels = {
+        id
+        for id, token in sides.added.items()
+        if not token.special and is_converted_sentinel(token.text) and reference(id)
+    }
+    if sentinels:
+        names, holds = name_tokens(sides, sentinels), contains_token(sides, sentinels)
+        yield Counterfactual(
+            reason=f"llama.cpp's converter makes user-defined tokens of {names}",
+            sentence=f"matching {names} only where control tokens are parsed, as {sides.facts.name} does",
+            deviation=Deviation(specials=dict.fromkeys(sentinels, True), usable=dict.fromkeys(sentinels, True)),
+            applies=lambda target: not target.parse_special and holds(target),
         )
     unknown = sides.settings.special_ids.get("unk")
     if unknown is not None and _is_typed_unknown(sides, unknown) and reference(unknown) is None:
