@@ -44,7 +44,7 @@ def test_a_pattern_is_named_after_the_file(path):
     found = open_reference(f"{path}:cl100k_base")
     small = found.tokenizer
     assert (found.source, found.versions) == (str(path), {"tiktoken": tiktoken.__version__})
-    assert len(found.sha256) == 64
+    assert (len(found.sha256), found.path) == (64, path)
     assert small.vocab_size == 263
     # A whole pre-token is looked up before anything is merged.
     assert [small.piece(id) for id in encode(small, "fox fox 1234")] == ["fo", "x", "Ġfox", "Ġ", "123", "4"]

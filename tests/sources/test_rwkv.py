@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tokverify.commands.cli import main
 from tokverify.compare.convert import convert
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.references import open_reference
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.rwkv import read_spec
 from tokverify.spec import TokenType
 
@@ -104,6 +106,16 @@ def test_it_is_recognized_by_its_content(path, name):
     assert read_spec(renamed).model == load_model(renamed).spec.model == "rwkv"
     if name != "other":
         assert open_reference(path.parent).tokenizer.name == "rwkv"
+
+
+def test_the_chat_template_beside_it_is_the_references(path, tmp_path):
+    (tmp_path / "chat_template.jinja").write_text("{{ messages[0].content }}\n\n")
+    made = tmp_path / "made.gguf"
+    write_gguf(made, replace(read_spec(path), chat_template="{{ messages[0].content }}"))
+    tried = CliRunner().invoke(main, ["chat", str(made), "-r", str(path)])
+    assert (tried.exit_code, "writes different white space" in " ".join(tried.stdout.split())) == (1, True), (
+        tried.stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Ranking
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import INFO, WARNING, Severity
@@ -278,6 +279,8 @@ class InjectionSearch:
 
     def _why_always(self, id: int, text: str) -> tuple[Severity, str]:
         """Return why a marker is a token also with `parse_special` off; a warning if a better file is possible."""
+        if self.encoder.settings.family.ranking is Ranking.LENGTH:
+            return INFO, "llama.cpp's RWKV model finds every token in plain text, too (TL015)"
         if self.encoder.token_types()[id] is not TokenType.USER_DEFINED:
             return WARNING if id in self._turn_markers else INFO, "its type is not CONTROL, and its pieces are merged"
         if self.encoder.spec.types and self.encoder.spec.types[id] == TokenType.CONTROL:

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Settings
+from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 from tokverify.spec import TokenizerSpec
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
+_TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>")
 _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): BEGINNING,
-    ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>"): BEGINNING,
+    _TURN_BEGINNINGS: BEGINNING,
     ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
     ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
     ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
@@ -25,6 +26,16 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
 ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in _ROLES.items() for text in texts}
 """The same, by text."""
+_OF_RWKV = {"bos": "<s>", "eos": "<s>", "eot": "\\n\\n"}
+
+
+def is_conventional(settings: Settings, role: str) -> bool:
+    """Check whether llama.cpp's converter gives a role to a token with another meaning on purpose, as for RWKV.
+
+    Source: `_set_vocab_rwkv_world` in llama.cpp's conversion/base.py.
+    """
+    piece = settings.pieces[settings.special_ids[role]]
+    return settings.family.ranking is Ranking.LENGTH and _OF_RWKV.get(role) == piece
 
 
 def natural_id(ids: Mapping[str, int], role: str) -> int | None:
@@ -34,7 +45,8 @@ def natural_id(ids: Mapping[str, int], role: str) -> int | None:
         ids: Text -> id of all tokens.
         role: Such as `eos`.
     """
-    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role]
+    # What begins a turn is no BOS, although it may not end anything either.
+    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in _TURN_BEGINNINGS]
     found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
     return found[0] if len(found) == 1 else None
 

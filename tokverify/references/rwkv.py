@@ -101,5 +101,6 @@ def load(place: os.PathLike[str]) -> FoundReference:
         RwkvTokenizer(read_vocabulary(path, data)),
         source=str(path),
         sha256=hashlib.sha256(data).hexdigest(),
+        path=path,
         caveat=_CAVEAT,
     )

@@ -122,6 +122,7 @@ def load(place: os.PathLike[str]) -> FoundReference:
         TekkenTokenizer(tekkenizer, content),
         source=str(path),
         sha256=hashlib.sha256(data).hexdigest(),
+        path=path,
         versions={"mistral-common": mistral_common.__version__},
     )
 

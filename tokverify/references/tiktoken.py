@@ -132,6 +132,7 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         source=str(path),
         caveat=caveat,
         sha256=hashlib.sha256(data).hexdigest(),
+        path=path,
         versions=versions,
     )
 

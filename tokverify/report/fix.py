@@ -112,6 +112,8 @@ class FixReport:
     """Other tokenizers, beside the model or its reference, that do not agree."""
     limits: tuple[AppliedLimit, ...] = ()
     """The limits that explain cases of the file that is left: the repaired one, if any."""
+    errors: tuple[str, ...] = ()
+    """The errors that rules find in what the reference does not declare, in the file that is left."""
     stopped_early: bool = False
     """Whether the limit was reached before everything was tried."""
     blame: str = ""

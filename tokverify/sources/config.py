@@ -58,6 +58,7 @@ _TOKENIZERS = (
     "qwen.tiktoken",
     "vocab.json",
     "vocab.txt",
+    "rwkv_vocab_v20230424.txt",
 )
 
 

@@ -104,7 +104,7 @@ TRIGGERS = [
             ERROR,
             f"{role}_token_id, 13, is the ordinary",
         )
-        for role in ("fim_pad", "fim_rep", "fim_sep")
+        for role in ("fim_pad", "fim_rep", "fim_sep", "fim_pre", "fim_suf", "fim_mid")
     ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(SPM, special_ids={"bos": 999}), ERROR, "is 999, but there are only"),
@@ -231,6 +231,11 @@ TRIGGERS = [
 ]
 
 # code, what comes close and does not trigger it
+# What llama.cpp's converter writes.
+RWKV = TokenizerSpec(
+    model="rwkv", tokens=["<s>", "a", "\\n\\n"], types=[3, 1, 1], special_ids={"bos": 0, "eos": 0, "eot": 2}
+)
+
 CLEAN = [
     ("TV100", BPE),
     ("TV100", replace(BPE, pre="unknown")),
@@ -244,7 +249,6 @@ CLEAN = [
     ("TV106", BPE),
     ("TV106", SPM),
     ("TV106", BERT),
-    ("TV106", replace(SPM, special_ids={"bos": 1, "eos": 2, "fim_pre": 13, "fim_mid": 13})),
     ("TV107", BPE),
     ("TV107", replace(BPE, merges=BPE.merges[:1], pre="llama-bpe")),
     ("TV107", replace(SPM, merges=None)),
@@ -296,6 +300,8 @@ CLEAN = [
     ("TV120", replace(SPM, tokens=tokens(SPM, id262="  "), types=types(SPM, id262=USER_DEFINED))),
     ("TV120", bpe_spec([], tokens=["a b"])),
     ("TV120", TokenizerSpec(model="rwkv", tokens=["a b", "\\n"], types=[1, 1])),
+    ("TV106", RWKV),
+    ("TV121", RWKV),
 ]
 
 
@@ -361,6 +367,16 @@ def test_the_repair_of_an_infilling_role_names_its_token():
     assert "a generation ends wherever the model writes it" in found.message
     padding = spec.tokens.index("<|fim_pad|>")
     assert found.repair == f"gguf-new-metadata --special-token-by-id fim_pad {padding} MODEL FIXED"
+
+
+@pytest.mark.parametrize("type", [3, 1])
+def test_only_a_token_that_is_special_in_the_file_is_suggested_as_eos(type):
+    spec = bpe_spec([], {"<|im_start|>": 3, "</s>": type, "[PAD1]": 3})
+    end, start = spec.tokens.index("</s>"), spec.tokens.index("<|im_start|>")
+    spec = replace(spec, special_ids={"bos": 3, "eos": spec.tokens.index("[PAD1]")})
+    repairs = [found.repair for found in findings("TV106", spec)]
+    assert any(f"by-id eos {end if type == 3 else 'ID'} " in repair for repair in repairs)
+    assert not any(f"by-id bos {start}" in repair for repair in repairs)
 
 
 def test_out_of_range_id_is_found_in_a_file_that_is_refused():

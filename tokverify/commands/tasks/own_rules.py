@@ -1,46 +1,80 @@
-"""Apply the static rules to a model whose reference is rebuilt from the same data, and so cannot contradict it."""
+"""Apply static rules to a model: all of them if its reference is rebuilt from the same data, and cannot contradict it.
+
+Otherwise only those about roles and sizes: a file can be wrong in these although it encodes texts as it should.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.compare.audit import audit
-from tokverify.compare.checks import RULES
 from tokverify.compare.digest import make_difference
-from tokverify.compare.subject import Subject
 from tokverify.compare.tokenizer_comparison import sort_by_severity
-from tokverify.report.audit import AuditReport
-from tokverify.report.finding import WARNING
-from tokverify.report.run import Report
+from tokverify.engine.attribute import ORDINARY
+from tokverify.report.finding import ERROR, WARNING, Finding
+from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 if TYPE_CHECKING:
-    from tokverify.compare.opened import OpenedModel
+    from tokverify.compare.opened import OpenedModel, OpenedReference
+
+_ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
 
 
 def add_rule_findings(report: Report, model: OpenedModel) -> Report:
     """Add the errors and warnings of the static rules to a report, as differences."""
-    declaration = model.declaration
+    from tokverify.compare.checks import RULES
+
     # Rules from TV200 on compare with a reference.
-    rules = [rule for code, rule in RULES.items() if code < "TV200"]
-    found = audit(Subject(declaration, None, model.encoder.name), rules)
-    differences = sort_by_severity([*report.differences, *_to_differences(found)])
-    return replace(report, differences=tuple(differences), rules=len(rules))
+    codes = [code for code in RULES if code < "TV200"]
+    found = [finding for finding in _apply(model, None, codes) if finding.severity >= WARNING]
+    return replace(_with_findings(report, found), rules=len(codes))
 
 
-def _to_differences(found: AuditReport) -> Iterator[TokenizerDifference]:
-    for finding in found.findings:
-        if finding.severity >= WARNING:
-            message = f"{finding.code} {finding.name}: {finding.message}"
-            facts = [finding.code, finding.message]
-            yield make_difference(
-                Aspect.RULES,
-                finding.severity,
-                message,
-                finding.ids,
-                facts=facts,
-                keys=finding.keys,
-                code=finding.code,
-            )
+def add_errors_of_file(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+    """Add the errors of a GGUF file about roles and sizes to a report, except for those that it contains already.
+
+    There are none if the reference reads the same file, so that the file is not on trial.
+    """
+    if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
+        return report
+    settings, rows = model.encoder.settings, model.declaration.embedding_rows
+    # The rules take longer to import than most files to compare.
+    is_ordinary = any(settings.attributes[id] & ORDINARY for id in settings.special_ids.values())
+    if not is_ordinary and rows in {None, len(settings.pieces)}:
+        return report
+    shown = failing_differences(report)
+    known = {each for difference in shown for each in (*difference.ids, *difference.keys)}
+    found = [
+        finding
+        for finding in _apply(model, reference, _ROLES_AND_SIZES)
+        if finding.severity is ERROR and known.isdisjoint([*finding.ids, *finding.keys])
+    ]
+    return _with_findings(report, found) if found else report
+
+
+def _apply(model: OpenedModel, reference: OpenedReference | None, codes: Iterable[str]) -> tuple[Finding, ...]:
+    from tokverify.compare.audit import audit
+    from tokverify.compare.checks import RULES
+    from tokverify.compare.subject import Subject
+
+    subject = Subject(model.declaration, reference, model.encoder.name)
+    return audit(subject, [RULES[code] for code in codes]).findings
+
+
+def _with_findings(report: Report, findings: Iterable[Finding]) -> Report:
+    differences = sort_by_severity([*report.differences, *map(_to_difference, findings)])
+    return replace(report, differences=tuple(differences))
+
+
+def _to_difference(finding: Finding) -> TokenizerDifference:
+    return make_difference(
+        Aspect.RULES,
+        finding.severity,
+        f"{finding.code} {finding.name}: {finding.message}",
+        finding.ids,
+        facts=[finding.code, finding.message],
+        keys=finding.keys,
+        code=finding.code,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import key_of, set_special_id
-from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
+from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, is_conventional, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
@@ -39,7 +39,8 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     for role, id in settings.special_ids.items():
         roles = ROLES_BY_NAME.get(settings.pieces[id])
-        if roles and role not in roles and not role.startswith("fim_"):
+        is_borrowed = roles and role not in roles and not role.startswith("fim_")
+        if roles and is_borrowed and not is_conventional(settings, role):
             yield _report(subject, role, id, roles)
 
 

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
-from tokverify.compare.role_name import natural_id
+from tokverify.compare.role_name import is_conventional, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.family import Settings
 from tokverify.engine.piece_index import index_pieces
-from tokverify.engine.special_text import ENDING_FIM_ROLES
+from tokverify.engine.special_text import ENDING_FIM_ROLES, FIM_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.spec import TokenType
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler, is_marker
 
+_SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED])
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 
 
@@ -27,8 +29,8 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     What it does:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
         the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
-        a special token. That includes the padding, repository and file tokens of infilling, which end a generation. An
-        EOS token that is reserved or padding is a warning.
+        a special token. That includes the tokens of infilling, some of which end a generation. An EOS token that is
+        reserved or padding is a warning.
 
     Why it is bad:
         Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
@@ -49,11 +51,13 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
             yield _report_outside(role, id, subject.spec.tokens)
     yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
+        if is_conventional(subject.settings, role):
+            continue
         if not _is_special(subject.settings, id):
             yield from _check_ordinary(subject, role, id)
         elif role == "eos" and is_filler(subject.settings.pieces[id]):
             message = f"{key_of(role)}, {id}, is {quote(subject.settings.pieces[id])}, which {NEVER_WRITTEN}"
-            repair = set_special_id(role, natural_id(subject.settings.ids, role))
+            repair = set_special_id(role, _suggest(subject, role))
             yield Finding(WARNING, message, (id,), (key_of(role),), repair)
 
 
@@ -94,18 +98,26 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
         harm = "it replaces everything that no piece matches"
     elif role == "bos":
         harm = "chat templates that begin with bos_token contain it"
+    elif role in FIM_TEXTS:
+        harm = "programs write it into every text to fill in"
     else:
         return
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
-    repair = set_special_id(role, natural_id(settings.ids, role))
+    repair = set_special_id(role, _suggest(subject, role))
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
     else:
         # If no token is typed as a control token, the types are not informative.
         certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
         yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
+
+
+def _suggest(subject: Subject, role: str) -> int | None:
+    """Return the token that is named like a role, if the file types it as a token of that kind."""
+    id, types = natural_id(subject.settings.ids, role), subject.spec.types
+    return id if id is None or types is None or types[id] in _SPECIAL else None
 
 
 def _asks_for_bos(subject: Subject) -> bool:

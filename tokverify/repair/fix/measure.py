@@ -381,10 +381,17 @@ class Measuring:
         return decoding | {FINDINGS, MINOR_ROLES}
 
     def _count_errors(self, spec: TokenizerSpec) -> dict[str, int]:
-        errors = self._errors(spec)
-        unconfirmed = [error for error in errors if error.keys and not any(map(self.token_list.declares, error.keys))]
-        own = [error for error in errors if (error.code, error.message) not in self._shared_errors]
-        return {FINDINGS: len(own), UNCONFIRMED: len(unconfirmed)}
+        own = [error for error in self._errors(spec) if (error.code, error.message) not in self._shared_errors]
+        return {FINDINGS: len(own), UNCONFIRMED: len(self.unconfirmed_errors(spec))}
+
+    def unconfirmed_errors(self, spec: TokenizerSpec) -> list[Finding]:
+        """Return the errors that rules find in what the reference does not declare: keys, or the model's tensors."""
+        declares = self.token_list.declares
+        return [
+            error
+            for error in self._errors(spec)
+            if not any(map(declares, error.keys)) and (error.keys or not error.ids)
+        ]
 
     @cached_property
     def _shared_errors(self) -> frozenset[tuple[str, str]]:

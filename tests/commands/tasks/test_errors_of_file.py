@@ -1,0 +1,72 @@
+"""A file that encodes every text as its reference does can still be wrong about roles and sizes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from support.rule_maker import bpe_json, good_bpe
+from tokverify.case import Case
+from tokverify.commands.cli import main
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.opening import open_model, open_reference
+from tokverify.commands.tasks.own_rules import add_errors_of_file
+from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.opened import OpenedReference
+from tokverify.report.fix import fix_exit_code
+from tokverify.report.run import failing_differences
+from tokverify.sources.gguf.writer import write_gguf
+
+CASES = [Case(id="1", suite="made", text="ab 12", add_special=False)]
+
+
+def write(folder: Path, **roles: int) -> tuple[Path, Path]:
+    """Write a file in which other tokens have some roles, and the tokenizer.json that it was made from."""
+    spec = good_bpe()
+    model, reference = folder / "model.gguf", folder / "tokenizer.json"
+    write_gguf(model, replace(spec, special_ids={**spec.special_ids, **roles}))
+    reference.write_text(json.dumps(bpe_json(spec)))
+    return model, reference
+
+
+@pytest.mark.parametrize("role", ["eot", "fim_pad", "fim_pre"])
+def test_a_role_that_the_reference_does_not_know_must_not_have_an_ordinary_token(tmp_path: Path, role: str):
+    model, reference = write(tmp_path, **{role: 257})
+    report = verify_model(model, reference, CASES)
+    (found,) = failing_differences(report)
+    assert (found.code, found.ids, report.exit_code) == ("TV106", (257,), 1)
+    checked = CliRunner().invoke(main, ["check", str(model), "-r", str(reference)])
+    assert (checked.exit_code, "TV106" in checked.stdout) == (1, True)
+    fixed = fix_model(model, None, reference, CASES)
+    assert fix_exit_code(fixed) == 1
+    assert [f"tokenizer.ggml.{role}_token_id, 257" in error for error in fixed.errors] == [True]
+
+
+def test_an_intact_file_has_no_such_errors(tmp_path: Path):
+    model, reference = write(tmp_path)
+    assert verify_model(model, reference, CASES).exit_code == 0
+    fixed = fix_model(model, None, reference, CASES)
+    assert (fix_exit_code(fixed), fixed.errors) == (0, ())
+
+
+def test_what_a_comparison_shows_is_not_said_twice(tmp_path: Path):
+    model, _ = write(tmp_path, eos=257)
+    other = tmp_path / "other.gguf"
+    write_gguf(other, good_bpe())
+    report = verify_model(model, other, CASES)
+    assert {difference.code for difference in failing_differences(report)}.isdisjoint({"TV106"})
+
+
+def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
+    model, reference = write(tmp_path)
+    opened = open_model(model)
+    report = verify_model(opened, reference, CASES)
+    opened.declaration = replace(opened.declaration, embedding_rows=10)
+    found = open_reference(opened, reference)
+    failing = add_errors_of_file(report, opened, found)
+    assert [difference.code for difference in failing_differences(failing)] == ["TV105"]
+    # Compared with a program that reads the same file, the file is not on trial.
+    itself = OpenedReference(replace(found.found, reads_model=True))
+    assert add_errors_of_file(report, opened, itself) is report
