@@ -21,11 +21,11 @@ import tokverify
 from tokverify.commands.tasks.corpus import run_plan
 from tokverify.commands.tasks.corpus_state import corpus_status
 from tokverify.corpus.coverage import Coverage, CoverageDescriber
+from tokverify.corpus.document import CorpusFile
 from tokverify.corpus.executor import Finished, Job
 from tokverify.corpus.plan import Plan, Request, divide
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, Tally
 from tokverify.corpus.state import StateDirectory
-from tokverify.corpus.unit import CorpusFile
 from tokverify.location import Typed
 
 if TYPE_CHECKING:

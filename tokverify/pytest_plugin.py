@@ -53,7 +53,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix != ".toml":
         return None
     from tokverify.commands.project.configuration_file import FILE, PROJECT, is_configuration
-    from tokverify.system.relative_path import relative_path
+    from tokverify.system.input_file import relative_path
 
     if file_path.name not in {FILE, PROJECT}:
         return None

@@ -8,11 +8,8 @@ import pytest
 
 from support.suite_file import ONE_CASE, complaints, write
 from tokverify.case import SHIPPED, Case, is_shipped, name_of_source
-from tokverify.cases import shipped as shipped_module
-from tokverify.cases import suite
-from tokverify.cases.loading import load_cases, load_suites
-from tokverify.cases.selection import select
-from tokverify.cases.shipped import shipped_suites
+from tokverify.cases import loading, suite
+from tokverify.cases.loading import load_cases, load_suites, select, shipped_suites
 from tokverify.errors import TokverifyError
 
 
@@ -188,7 +185,7 @@ def test_shipped_cases_can_be_encoded(shipped: list[Case], vocabs: Path, vocabul
 
 
 def test_shipped_suites_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shipped_module, "__file__", str(tmp_path / "tokverify" / "cases" / "shipped.py"))
+    monkeypatch.setattr(loading, "__file__", str(tmp_path / "tokverify" / "cases" / "loading.py"))
     assert shipped_suites() == tmp_path / "cases"
     (tmp_path / "tokverify" / "cases" / "suites").mkdir(parents=True)
     assert shipped_suites() == tmp_path / "tokverify" / "cases" / "suites"

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tokverify.case import Case
-from tokverify.cases.selection import select
+from tokverify.cases.loading import select
 from tokverify.errors import TokverifyError
 
 CASES = [

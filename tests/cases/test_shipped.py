@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.cases import suite
-from tokverify.cases.loading import load_cases
-from tokverify.cases.shipped import read_shipped, shipped_suites
+from tokverify.cases.loading import load_cases, read_shipped, shipped_suites
 from tokverify.system.cache import VARIABLE, cache_directory
 
 CASES = "cases:\n  - {id: first, text: 'a  b', tags: [spaces], expect: {gpt2: [64, 220, 275]}}\n"

@@ -8,8 +8,7 @@ from support.paths import ROOT
 from support.selection import slow_if
 from support.suite_file import ONE_CASE, complaints, write
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases, load_suites
-from tokverify.cases.shipped import shipped_suites
+from tokverify.cases.loading import load_cases, load_suites, shipped_suites
 
 BAD_SUITES = {
     "empty file": ("", 1, ["empty", "`cases`"]),

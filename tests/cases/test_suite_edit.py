@@ -5,9 +5,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.cases.shipped import shipped_suites
+from tokverify.cases.loading import shipped_suites
 from tokverify.cases.suite import parse_suite
-from tokverify.cases.suite_edit import insert_expected
+from tokverify.cases.suite_writer import insert_expected
 
 # A suite, the ids recorded for case `a` under the key `g`, and the resulting suite.
 EDITS = {

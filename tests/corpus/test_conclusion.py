@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support import made_vocabulary
-from tokverify.corpus.conclusion import conclude, describe_place
-from tokverify.corpus.example import Comparison
+from tokverify.corpus.conclusion import Comparison, conclude, describe_place
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus import CorpusCause, CorpusReport, check_corpus, corpus_exit_code

@@ -9,9 +9,8 @@ import pytest
 from support.corpus_maker import corpus_file, write_json_lines
 from support.corpus_worker import fail_to_start, start_impatient_worker, start_worker
 from support.paths import ROOT
-from tokverify.corpus.executor import Executor
+from tokverify.corpus.executor import Executor, Processes
 from tokverify.corpus.plan import divide
-from tokverify.corpus.processes import Processes
 from tokverify.corpus.ray_cluster import AUTO, RayCluster
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units

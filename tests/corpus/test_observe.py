@@ -8,15 +8,12 @@ from support.corpus_maker import corpus_file, write_json_lines
 from support.paths import DATA
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.check import TokenizerChecker
-from tokverify.corpus.conclusion import conclude
+from tokverify.corpus.conclusion import Comparison, conclude
 from tokverify.corpus.coverage import covered_ids
-from tokverify.corpus.document import Columns
-from tokverify.corpus.example import Comparison
-from tokverify.corpus.observe import Observation
+from tokverify.corpus.document import Columns, UnitPart
 from tokverify.corpus.plan import divide
 from tokverify.corpus.result import Tally, UnitResult, add
-from tokverify.corpus.unit import UnitPart
-from tokverify.corpus.work import Worker
+from tokverify.corpus.work import Observation, Worker
 from tokverify.engine.encoder import Encoder
 from tokverify.report.run import Side
 from tokverify.texts.mode import Mode

@@ -12,12 +12,11 @@ import pytest
 
 from support.corpus_maker import corpus_file, write_json_lines
 from support.corpus_worker import start_and_announce, start_impatient_worker, start_worker
-from tokverify.corpus.executor import Job
+from tokverify.corpus.document import UnitPart
+from tokverify.corpus.executor import TIMED_OUT, Job, Processes
 from tokverify.corpus.plan import divide
-from tokverify.corpus.processes import TIMED_OUT, Processes
 from tokverify.corpus.result import Tally, merge
 from tokverify.corpus.schedule import run_units
-from tokverify.corpus.unit import UnitPart
 
 pytestmark = pytest.mark.process
 TEXTS = [f"{'ab' * (number % 3)} {'x' * (number % 50)}" for number in range(300)]

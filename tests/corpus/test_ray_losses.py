@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from tokverify.corpus import ray_cluster
+from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.executor import Finished, Job
 from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.result import GroupTally, Tally, merge
 from tokverify.corpus.schedule import run_units
-from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
 
 UNITS = [WorkUnit(CorpusFile(f"{number}.txt", "text", 1, "")) for number in range(60)]

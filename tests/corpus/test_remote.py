@@ -14,10 +14,10 @@ from support.corpus_maker import write_json_lines, write_parquet
 from support.corpus_worker import start_worker
 from support.http_thread import HttpThread
 from tokverify.corpus import files
+from tokverify.corpus.document import UnitPart
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import divide
 from tokverify.corpus.result import Tally, add
-from tokverify.corpus.unit import UnitPart
 from tokverify.errors import TokverifyError
 
 pytestmark = [

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
+from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.executor import Failure, Finished, Job
 from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally
 from tokverify.corpus.schedule import run_units
-from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 CRASH = Failure("the worker process ended", crashed=True)
 SIZE = 20

@@ -1,6 +1,6 @@
 import pytest
 
-from tokverify.corpus.script_pair import ScriptPairs, find_script_pairs
+from tokverify.corpus.coverage import ScriptPairs, find_script_pairs
 from tokverify.engine.engine_choice import VARIABLE
 
 TEXTS = ["plain ASCII", "", "漢字 and Latin", "é漢a!б", "xアx", "aбaб", "\U0001f600漢", "ελ漢" * 50, "߀ا", "ᏣᎳ漢"]

@@ -11,12 +11,11 @@ import pyarrow.parquet
 import pytest
 
 from support.corpus_maker import WRITERS, corpus_file, json_lines, overwrite_row_group, write_json_lines, write_parquet
-from tokverify.corpus.document import Columns, Document, Unreadable
+from tokverify.corpus.document import Columns, Document, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError
-from tokverify.corpus.source import SOURCES, arrow_column, lines
+from tokverify.corpus.source import SOURCES, arrow, lines
 from tokverify.corpus.source import parquet as parquet_source
 from tokverify.corpus.source.source import Column
-from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import MissingLibraryError
 
 TEXTS = ["one", "two\nlines", "", "fünf", "a \U0001f40f", "six"]
@@ -369,7 +368,7 @@ def test_columns_inside_others(tmp_path):
 
 
 def test_a_row_that_is_too_long_is_located_and_the_rest_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_column, "MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(arrow, "MAX_TEXT_BYTES", 1000)
     texts = ["a", "é" * 501, "c"]
     write_parquet(tmp_path / "a.parquet", texts)
     write_rows(tmp_path / "a.feather", [{"text": text} for text in texts])

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from support.corpus_maker import corpus_file
+from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally, UnitResult, merge
 from tokverify.corpus.state import StateDirectory
-from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
 

@@ -5,8 +5,8 @@ import pytest
 
 from support import made_vocabulary
 from tokverify.corpus.cause import Classifier
+from tokverify.corpus.check import TokenizedChecker
 from tokverify.corpus.document import Document
-from tokverify.corpus.tokenized import TokenizedChecker
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus import CorpusCause
 from tokverify.texts.mode import Mode

@@ -4,11 +4,10 @@ from support.corpus_maker import corpus_file, write_json_lines, write_parquet
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.corpus import work
 from tokverify.corpus.check import TokenizerChecker
-from tokverify.corpus.document import Columns
+from tokverify.corpus.document import Columns, UnitPart, WorkUnit
 from tokverify.corpus.plan import divide
 from tokverify.corpus.record import hash_of
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
-from tokverify.corpus.unit import UnitPart, WorkUnit
 from tokverify.corpus.work import Worker
 from tokverify.texts.mode import Mode
 

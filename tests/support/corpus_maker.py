@@ -10,8 +10,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import zstandard
 
+from tokverify.corpus.document import CorpusFile
 from tokverify.corpus.locate import find_files
-from tokverify.corpus.unit import CorpusFile
 
 
 def write_parquet(path: Path, texts: Sequence[object], *, row_group_size: int = 2, **columns: Sequence[object]) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.corpus.check import TokenizerChecker
-from tokverify.corpus.document import Columns
+from tokverify.corpus.document import Columns, UnitPart
 from tokverify.corpus.result import Tally
-from tokverify.corpus.unit import UnitPart
 from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
 from tokverify.texts.mode import Mode

@@ -14,12 +14,11 @@ from tokverify.commands.tasks.corpus import verify_corpus
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.corpus.check import TokenizerChecker
 from tokverify.corpus.conclusion import describe_place
-from tokverify.corpus.document import Columns, Document, Reading
+from tokverify.corpus.document import Columns, Document, Reading, WorkUnit
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import divide
 from tokverify.corpus.result import Place
 from tokverify.corpus.source import SOURCES
-from tokverify.corpus.unit import WorkUnit
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.report.run import FAILING

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.system.output_directory import check_output, stage_output
+from tokverify.system.output_file import check_output, stage_output
 
 
 def contents(directory: Path) -> dict[str, str]:

@@ -4,7 +4,7 @@ import ntpath
 import os
 from pathlib import Path
 
-from tokverify.system.relative_path import relative_path
+from tokverify.system.input_file import relative_path
 
 
 def test_a_path_is_relative_to_the_current_directory(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 # Interrupt this process in a block, while a second thread is there to receive the signal.
 PROGRAM = """
 import os, signal, threading, time
-from tokverify.system.signals import block_signals, postpone_signals
+from tokverify.system.quick_exit import block_signals, postpone_signals
 
 ended = threading.Event()
 threading.Thread(target=ended.wait).start()
@@ -26,7 +26,7 @@ ended.set()
 # Print how a process that is started in a block handles SIGHUP, which is ignored before.
 IGNORING = """
 import signal, subprocess, sys
-from tokverify.system.signals import block_signals
+from tokverify.system.quick_exit import block_signals
 
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 with block_signals():

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tokverify.corpus.document import Columns
+from tokverify.corpus.document import Columns, CorpusFile
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
 from tokverify.corpus.source.source import Column, ids_with_list
-from tokverify.corpus.unit import CorpusFile
 from tokverify.errors import TokverifyError
 from tokverify.text.wording import list_items, quote
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokverify.corpus.document import CorpusFile
 from tokverify.corpus.files import file_system, is_url, remote_version
 from tokverify.corpus.source import SOURCES, format_of
-from tokverify.corpus.unit import CorpusFile
 from tokverify.errors import TokverifyError
 from tokverify.system.library_error import raised_as, summary
 

@@ -9,10 +9,9 @@ from functools import cached_property
 
 import msgspec
 
-from tokverify.corpus.document import Columns
+from tokverify.corpus.document import Columns, CorpusFile, WorkUnit
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES
-from tokverify.corpus.unit import CorpusFile, WorkUnit
 from tokverify.location import Location
 from tokverify.text.wording import list_items, plural, quote
 

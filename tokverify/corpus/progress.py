@@ -11,9 +11,9 @@ from tokverify.report.corpus import CorpusProgress
 from tokverify.report.fuzz import Share
 
 if TYPE_CHECKING:
+    from tokverify.corpus.document import WorkUnit
     from tokverify.corpus.plan import Plan
     from tokverify.corpus.state import StateDirectory
-    from tokverify.corpus.unit import WorkUnit
 
 _FEWEST_NEW = 1024
 """How many results to read one by one rather than to store their sum."""

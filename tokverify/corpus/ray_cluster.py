@@ -16,8 +16,7 @@ from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tokverify.corpus.executor import Failure, Finished, Job, StartWorker, do_job
-from tokverify.corpus.processes import CRASHED
+from tokverify.corpus.executor import CRASHED, Failure, Finished, Job, StartWorker, do_job
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.system.library_error import summary
 from tokverify.text.wording import truncate

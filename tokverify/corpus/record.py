@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, TallySum, add
 from tokverify.engine.engine_choice import usable_native_module
-from tokverify.explain.stats.script import script_of_line
+from tokverify.explain.stats.text import script_of_line
 
 if TYPE_CHECKING:
     from tokverify.corpus.check import Checked, Found
-    from tokverify.corpus.document import Document, Unreadable
-    from tokverify.corpus.unit import CorpusFile
+    from tokverify.corpus.document import CorpusFile, Document, Unreadable
 
 _SCRIPT_CHARACTERS = 64
 """The script of a document is that of its beginning: looking at all of it would take as long as encoding it."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 
-from tokverify.corpus.document import Unreadable
+from tokverify.corpus.document import UnitPart, Unreadable, WorkUnit
 from tokverify.corpus.executor import Executor, Failure, Finished, Job, Rows
 from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import Tally, UnitResult, add
-from tokverify.corpus.unit import UnitPart, WorkUnit
 
 _ATTEMPTS = 3
 

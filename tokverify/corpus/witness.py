@@ -15,7 +15,7 @@ import numpy as np
 
 from tokverify.compare.affix import affixes_of
 from tokverify.corpus.branch import BranchRecorder, find_branches
-from tokverify.corpus.script_pair import ScriptPairs, find_script_pairs
+from tokverify.corpus.coverage import ScriptPairs, find_script_pairs
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PreTokenizer

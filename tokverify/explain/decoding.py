@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.family import Alphabet
-from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
+from tokverify.report.explain import DecodedToken, DecodingExplanation, TokenMerge
 from tokverify.tokenizer import Token, tokens_of
 
 if TYPE_CHECKING:

@@ -13,13 +13,15 @@ from tokverify.report.difference import Difference
 from tokverify.report.explain import (
     ExplainedToken,
     Explanation,
+    ExposedExplanation,
+    ExposedMatch,
+    ExposedStretch,
     StageComparison,
     StageDivergence,
     StageOutcome,
     Stretch,
     list_stretches,
 )
-from tokverify.report.explain_decode import ExposedExplanation, ExposedMatch, ExposedStretch
 from tokverify.text.sequence import common_length
 from tokverify.text.visible import code_points
 from tokverify.texts.alignment import compare

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from tokverify.render.document import (
+    NOUNS,
+    SEVERITY_STYLES,
     Block,
     Column,
     CommandLine,
@@ -25,7 +27,6 @@ from tokverify.render.document import (
 )
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue
 from tokverify.render.options import RenderOptions
-from tokverify.render.severity import NOUNS, SEVERITY_STYLES
 from tokverify.report.audit import AuditReport, RuleManual, WaivedFinding, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import Repair, command_line
 from tokverify.report.finding import Finding, Severity

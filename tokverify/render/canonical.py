@@ -21,8 +21,8 @@ from tokverify.render.document import (
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
-from tokverify.render.run.junit import properties_of
-from tokverify.render.run.sections import sides_section
+from tokverify.render.run.describe import sides_section
+from tokverify.render.run.issue import properties_of
 from tokverify.report.canonical import CanonicalReport, DeviationCount, canonical_exit_code
 from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message

@@ -10,6 +10,8 @@ from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
 from tokverify.render.chat_difference import ACTUAL, EXPECTED, TextLine, caret_rows, difference_lines, text_lines
 from tokverify.render.document import (
+    NOUNS,
+    SEVERITY_STYLES,
     Alignment,
     Block,
     Bullets,
@@ -31,7 +33,6 @@ from tokverify.render.document import (
 from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.options import RenderOptions
-from tokverify.render.severity import NOUNS, SEVERITY_STYLES
 from tokverify.report.chat import (
     CHAT_KINDS,
     ChatFinding,

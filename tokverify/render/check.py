@@ -31,8 +31,8 @@ from tokverify.render.draw_junit import document, not_passed, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.describe import describe as describe_run
+from tokverify.render.run.issue import suites_of as run_suites
 from tokverify.render.run.issue import to_ci_report as run_issues
-from tokverify.render.run.junit import suites_of as run_suites
 from tokverify.render.run.verdict import effect, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code

@@ -21,8 +21,8 @@ from tokverify.render.document import (
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
+from tokverify.render.run.describe import limit_sections, vocabulary_sections
 from tokverify.render.run.issue import case_issue
-from tokverify.render.run.sections import limit_sections, vocabulary_sections
 from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_exit_code
 from tokverify.report.run import FAILING, CaseResult, vocabularies_differ
 from tokverify.text.visible import visible_message

@@ -26,9 +26,8 @@ from tokverify.render.document import (
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
-from tokverify.render.run.issue import VOCABULARY_CHECK, vocabulary_issues
-from tokverify.render.run.junit import properties_of
-from tokverify.render.run.sections import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
+from tokverify.render.run.describe import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
+from tokverify.render.run.issue import VOCABULARY_CHECK, properties_of, vocabulary_issues
 from tokverify.report.corpus import (
     CauseCount,
     CorpusCause,

@@ -33,9 +33,8 @@ from tokverify.render.fuzz import verdict as fuzz_verdict
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details, case_sections
-from tokverify.render.run.issue import DECODING_CHECK, case_issue, decoding_issues
-from tokverify.render.run.junit import case_suites
-from tokverify.render.run.sections import suites_section
+from tokverify.render.run.describe import suites_section
+from tokverify.render.run.issue import DECODING_CHECK, case_issue, case_suites, decoding_issues
 from tokverify.render.run.verdict import verdict as cases_verdict
 from tokverify.report.consequence import Consequence, Outcome, Witness
 from tokverify.report.consequence import Level as ConsequenceLevel

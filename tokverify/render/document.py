@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from tokverify.report.diagnosis import Command
 from tokverify.report.difference import Difference
+from tokverify.report.finding import Severity
 from tokverify.text.visible import visible, visible_message
 
 _MAX_TEXT = 1000
@@ -303,3 +304,18 @@ def for_format(blocks: Iterable[Block], format: str) -> list[Block]:
         else:
             shown.append(block)
     return shown
+
+
+NOUNS: Mapping[Severity, str] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "informational finding",
+}
+"""Severity -> what to call a finding, in the order of summaries."""
+
+SEVERITY_STYLES: Mapping[Severity, Style] = {
+    Severity.ERROR: Style.BAD,
+    Severity.WARNING: Style.WARNING,
+    Severity.INFO: Style.STRONG,
+}
+"""Severity -> the style of its name."""

@@ -32,9 +32,8 @@ from tokverify.render.document import (
     spans,
     verdict_style,
 )
-from tokverify.render.layout import DIM, LABEL, bulleted, draw, labeled, table, words
+from tokverify.render.layout import DIM, LABEL, Pasteable, bulleted, draw, labeled, table, words
 from tokverify.render.options import RenderOptions
-from tokverify.render.pasteable import Pasteable
 from tokverify.text.wording import list_items, plural
 
 STYLES: Mapping[Style, str] = {

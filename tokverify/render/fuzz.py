@@ -25,17 +25,19 @@ from tokverify.render.document import (
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
+from tokverify.render.run.describe import answer_sections, sides_section, vocabulary_sections
 from tokverify.render.run.differences import count_effects, difference_sections
 from tokverify.render.run.issue import (
     TOKENIZER_CHECKS,
     UNCOMPARED_CHECK,
     case_issue,
+    case_suites,
     difference_issues,
+    properties_of,
+    tokenizer_suites,
     uncompared_issues,
     uncompared_notes,
 )
-from tokverify.render.run.junit import case_suites, properties_of, tokenizer_suites
-from tokverify.render.run.sections import answer_sections, sides_section, vocabulary_sections
 from tokverify.render.run.verdict import vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared, fuzz_exit_code
 from tokverify.report.run import FAILING, Report

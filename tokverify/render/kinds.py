@@ -58,7 +58,7 @@ _MODULES: Mapping[str, str] = {
 _ISSUES: Mapping[str, str] = {**_MODULES, "run": "run.issue"}
 """Name of a kind -> the module whose `to_ci_report` returns its issues."""
 
-_SUITES: Mapping[str, str] = {"run": "run.junit", "check": "check", "chat": "chat"}
+_SUITES: Mapping[str, str] = {"run": "run.issue", "check": "check", "chat": "chat"}
 """Name of a kind -> the module whose `render` writes suites with more tests than one for each issue, if any does."""
 
 

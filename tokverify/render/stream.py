@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Section, Span, Style, message
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
-from tokverify.render.run.sections import side_lines
+from tokverify.render.run.describe import side_lines
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamReport, stream_exit_code
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural, quote

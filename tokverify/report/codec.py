@@ -24,8 +24,7 @@ from tokverify.report.check import CheckReport, check_check, summarize_check
 from tokverify.report.convert import Conversion, conversion_exit_code
 from tokverify.report.corpus import CorpusReport, check_corpus, summarize_corpus
 from tokverify.report.diff import ChangeReport, check_diff, summarize_diff
-from tokverify.report.explain import Explanation
-from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
+from tokverify.report.explain import DecodingExplanation, Explanation, ExposedExplanation
 from tokverify.report.fix import FixReport, check_fix, fix_exit_code
 from tokverify.report.fuzz import FuzzReport, check_fuzz, summarize_fuzz
 from tokverify.report.inspect import Inspection, TokenList

@@ -5,6 +5,7 @@ Every file that tokverify reads is opened here, except for large ones that are r
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -146,3 +147,11 @@ def decode_verbatim(data: bytes, source: str) -> str:
         raise TokverifyError(
             f"{source}: byte 0x{data[error.start]:02X} at offset {error.start:,} is not UTF-8; convert it to UTF-8"
         ) from None
+
+
+def relative_path(path: Path | str, start: Path | str = os.curdir) -> str:
+    """Return a path as seen from the directory `start`, or itself if that is on another drive of Windows."""
+    try:
+        return os.path.relpath(path, start)
+    except ValueError:
+        return str(path)

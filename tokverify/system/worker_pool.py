@@ -15,7 +15,7 @@ from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from tokverify.errors import TokverifyError
-from tokverify.system.signals import block_signals, unblock_signals
+from tokverify.system.quick_exit import block_signals, unblock_signals
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

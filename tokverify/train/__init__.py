@@ -44,7 +44,7 @@ def _train_cpp(plan: TrainingPlan) -> Trained:
 
 
 def _check_cpp(encoder: Encoder) -> Iterable[ChecklistPoint]:
-    from tokverify.train.presets.cpp_checklist import check_points
+    from tokverify.train.presets.cpp import check_points
 
     return check_points(encoder)
 

@@ -15,7 +15,7 @@ from support.paths import ROOT, SAMPLE
 from support.stand_in import StandIn
 from tokverify.commands.cli import main
 from tokverify.commands.tasks import corpus as task
-from tokverify.commands.tasks.corpus_sides import start_worker
+from tokverify.commands.tasks.corpus import start_worker
 from tokverify.corpus.state import StateDirectory
 from tokverify.errors import TokverifyError
 from tokverify.references import environment

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from support.paths import SAMPLE
-from tokverify.cases.shipped import shipped_suites
+from tokverify.cases.loading import shipped_suites
 from tokverify.commands.cli import main
 
 MODEL, BROKEN, REFERENCE = (

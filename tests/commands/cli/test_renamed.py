@@ -10,7 +10,7 @@ from support.paths import SAMPLE
 from support.program import list_commands
 from support.selection import slow_if
 from tokverify.commands.cli import main
-from tokverify.commands.cli.renamed import RENAMED, replace_old_names
+from tokverify.commands.cli.group import RENAMED, replace_old_names
 
 MODEL = str(SAMPLE / "sample.gguf")
 REFERENCE = str(SAMPLE / "sample.tokenizer.model")

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
 from tokverify.commands.project.configuration_reader import read_configuration
-from tokverify.commands.project.start import render_configuration
-from tokverify.commands.project.survey import survey
+from tokverify.commands.project.start import render_configuration, survey
 from tokverify.errors import TokverifyError
 
 
@@ -161,7 +160,7 @@ def test_links_pipes_and_many_other_files_are_ignored(tmp_path, monkeypatch):
     (tmp_path / "self.gguf").symlink_to("self.gguf")
     os.mkfifo(tmp_path / "pipe.yaml")
     assert [model.as_posix() for model, _ in survey(tmp_path).models] == ["a.gguf", "deep/er/b.gguf"]
-    monkeypatch.setattr("tokverify.commands.project.survey._MAX_FILES", 20)
+    monkeypatch.setattr("tokverify.commands.project.start._MAX_FILES", 20)
     with pytest.raises(TokverifyError, match="more than 20 files"):
         survey(tmp_path)
 

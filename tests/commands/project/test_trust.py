@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from support.locations import configured
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
+from tokverify.commands.project.configuration_file import repository_of
 from tokverify.commands.project.configuration_reader import read_configuration
-from tokverify.commands.project.trust import repository_of
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile
 

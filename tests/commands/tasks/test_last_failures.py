@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from support.paths import SAMPLE
 from tokverify.case import Case
 from tokverify.commands.cli import main
-from tokverify.commands.tasks.last_failures import LastFailures
+from tokverify.commands.tasks.check import LastFailures
 from tokverify.location import Typed
 
 CASES = [Case(id=id, suite="s", text=id) for id in ("a", "b")]

@@ -3,7 +3,7 @@ import pytest
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.case import Case
 from tokverify.cases.suite import parse_suite
-from tokverify.cases.suite_edit import insert_expected
+from tokverify.cases.suite_writer import insert_expected
 from tokverify.commands.tasks.record import check_edit, ids_to_write, record_cases
 from tokverify.errors import TokverifyError
 from tokverify.report.record import RecordedChange, Recording, recording_exit_code

@@ -1,7 +1,7 @@
 import pytest
 
-from tokverify.explain.stats import script
-from tokverify.explain.stats.script import JAPANESE, OTHER, UNSPACED, learn_scripts, script_of_letter, script_of_line
+from tokverify.explain.stats import text
+from tokverify.explain.stats.text import JAPANESE, OTHER, UNSPACED, learn_scripts, script_of_letter, script_of_line
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_a_letter_has_the_script_of_the_line_that_it_is():
 def test_characters_that_are_looked_up_together_have_the_same_scripts(monkeypatch: pytest.MonkeyPatch):
     characters = [chr(code_point) for code_point in range(0x20, 0x20000, 7) if not 0xD800 <= code_point < 0xE000]
     alone = list(map(script_of_letter, characters))
-    monkeypatch.setattr(script, "_SCRIPT_OF", script._Scripts())
+    monkeypatch.setattr(text, "_SCRIPT_OF", text._Scripts())
     learn_scripts(characters)
-    assert len(script._SCRIPT_OF) == len(characters)
+    assert len(text._SCRIPT_OF) == len(characters)
     assert list(map(script_of_letter, characters)) == alone
     assert {"Latin", "Han", JAPANESE, OTHER, None} <= set(alone)

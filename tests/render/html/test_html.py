@@ -16,8 +16,7 @@ from tokverify.case import Case
 from tokverify.render.html import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.render.run.case_data import cases_data
-from tokverify.render.run.cause import causes
+from tokverify.render.run.case_data import cases_data, causes
 from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference, can_match

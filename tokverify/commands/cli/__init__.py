@@ -40,7 +40,7 @@ _TASKS: Mapping[str, Mapping[str, str]] = {
 }
 """Task -> its commands with their summaries, so that `--help` need not import them.
 
-Each command is a function of this name in a module of this name.
+Each command is a function of this name, in a module of this name or the one in `_MODULES`.
 """
 
 _SCRIPTS = ("encode", "decode")
@@ -51,8 +51,14 @@ _OLD = ("audit", "stream", "versions", "conformance", "canonical", "stats", "lea
 
 _COMMANDS = (*chain.from_iterable(_TASKS.values()), *_SCRIPTS, *_OLD)
 
-_MODULES = {"stream": "streaming"}
-"""Commands whose module has another name: `stream` writes to stdout and stderr."""
+_MODULES = {
+    **dict.fromkeys(("audit", "stream", "versions", "conformance"), "forms"),
+    "canonical": "corpus",
+    "decode": "encode",
+    "learn": "convert",
+    "stats": "inspect",
+}
+"""Commands that are in the module of another one, or in one for several."""
 
 _EPILOG = """\
 \b

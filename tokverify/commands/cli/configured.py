@@ -19,7 +19,7 @@ from tokverify.engine.build import VARIABLE
 from tokverify.location import Location
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import find_models, locate
-from tokverify.system.relative_path import relative_path
+from tokverify.system.input_file import relative_path
 
 _Options = TypeVar("_Options", bound=ReportOptions)
 _SETTINGS = tuple(each.name for each in fields(ConfiguredModel) if each.name not in {"name", "model"})

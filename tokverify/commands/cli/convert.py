@@ -1,4 +1,4 @@
-"""`tokverify convert`: convert a tokenizer file into another format, and verify the result."""
+"""`tokverify convert`: convert a tokenizer file into another format, or reconstruct one, and verify the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import click
 
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option
-from tokverify.commands.cli.locations import PATH
+from tokverify.commands.cli.group import old_command
+from tokverify.commands.cli.locations import GGUF_PATH, PATH
 from tokverify.commands.cli.options import (
     force_option,
     ids_only_option,
@@ -25,11 +26,12 @@ from tokverify.commands.cli.options import (
     vocabulary_option,
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
-from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.progress import ProgressBar, StatusLine
 from tokverify.render.kinds import FORMATS, present
 
 if TYPE_CHECKING:
     from tokverify.report.convert import Conversion
+    from tokverify.report.learn import Learning
 
 _STRINGS = 2000
 
@@ -106,13 +108,11 @@ def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the other
 
 
 def _learn(output: Path, options: dict[str, Any]) -> int:
-    from tokverify.commands.cli.learn import TEXTS, LearnOptions, learn_reference
-
     reject_unused("-r", {"output", "reference", "vocabulary", "ids_only", "force", "count", "seed"})
     if output.suffix.lower() == ".json":
         raise click.UsageError(f"{output} will be a GGUF file; end its name in .gguf instead of .json")
     if is_default("count"):
-        options["count"] = TEXTS
+        options["count"] = _LEARNED_TEXTS
     named: dict[str, Any] = {each.name: options.get(each.name) for each in fields(LearnOptions)}
     return learn_reference(LearnOptions(**{**named, "target": output, "output": None}))
 
@@ -137,4 +137,66 @@ def _convert(options: ConvertOptions) -> Conversion:
                 bos=options.bos, eos=options.eos, add_bos=options.add_bos, add_eos=options.add_eos
             ),
             on_progress=bar.update,
+        )
+
+
+_LEARNED_TEXTS = 1000
+"""The default number of generated texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnOptions(ReportOptions):
+    """The options of `tokverify learn`."""
+
+    reference: str
+    target: Path
+    vocabulary: Path | None
+    ids_only: bool
+    force: bool
+    count: int
+    seed: int
+
+
+@old_command("convert -r REF -o OUT")
+@click.command()
+@reference_option("to learn", required=True)
+@output_option("the GGUF file.", GGUF_PATH, required=True)
+@vocabulary_option
+@ids_only_option
+@force_option
+@texts_option(_LEARNED_TEXTS)
+@seed_option
+@side_report_options(FORMATS["learn"])
+def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of LearnOptions
+    """Reconstruct the tokenizer of a reference as a GGUF file.
+
+    A reference that declares its tokenizer is read. Any other is asked for the ids of a few thousand texts, which
+    reveal the types of its tokens, its special tokens, its pre-tokenizer and its normalizer. Ids show only the effects
+    of merges and scores, so these are written in the order that trainers usually produce.
+
+    The result is verified on generated texts. The exit code is 0 if all of them have the same ids, 1 if some differ,
+    and 2 if the command could not run.
+    """
+    return learn_reference(LearnOptions(target=output, output=None, **options))
+
+
+def learn_reference(chosen: LearnOptions) -> int:
+    """Reconstruct a tokenizer, write the reports, and return the exit code."""
+    check_reports(chosen, FORMATS["learn"], [chosen.reference, chosen.vocabulary], [chosen.target])
+    return write_reports(chosen, present("learn", _reconstruct(chosen)))
+
+
+def _reconstruct(options: LearnOptions) -> Learning:
+    from tokverify.commands.tasks.learn import learn_tokenizer
+
+    with StatusLine(enabled=not options.quiet) as line:
+        return learn_tokenizer(
+            options.reference,
+            options.target,
+            vocabulary=options.vocabulary,
+            ids_only=options.ids_only,
+            force=options.force,
+            count=options.count,
+            seed=options.seed,
+            on_progress=line.show,
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from tokverify.commands.cli.case_options import strict_option
+from tokverify.commands.cli.group import old_command, replace_old_names
 from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
     examples_option,
@@ -26,10 +27,11 @@ from tokverify.commands.cli.options import (
     report_options,
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
-from tokverify.commands.cli.renamed import replace_old_names
+from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_stderr, write_text
 from tokverify.render.corpus import describe_differences, describe_progress, progress_to_json
 from tokverify.render.kinds import FORMATS, present
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -266,8 +268,6 @@ def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
 
 def _check_log(fields: tuple[str, ...], examples: int, options: dict[str, Any]) -> int:
-    from tokverify.commands.cli.canonical import CanonicalOptions, check_log
-
     reject_unused("--ids", {"model", "data", "reference", "fields", "examples"})
     if len(options["data"]) != 1:
         raise click.UsageError("--ids reads one log; for a corpus of several files, use --ids-column")
@@ -388,3 +388,59 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
             on_progress=line.update,
         )
     return write_reports(given, present("corpus", report))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalOptions(ReportOptions):
+    """The options of the command."""
+
+    log: Path
+    model: Path
+    reference: str | None
+    fields: tuple[str, ...]
+    examples: int
+
+
+@old_command("corpus verify MODEL LOG --ids FIELD")
+@click.command()
+@click.argument("log", type=PATH)
+@click.argument("model", type=MODEL)
+@reference_option("to encode the texts with instead of MODEL")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="FIELD",
+    help="The field with the ids. Can be repeated: the fields are joined in this order.",
+)
+@examples_option
+@report_options(FORMATS["canonical"])
+def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
+    """Check whether logged ids are the encoding of their own text.
+
+    MODEL decodes the ids to a text. MODEL, or the reference if there is one, encodes that text again. LOG contains a
+    JSON object with a list of ids on each line, such as the rollouts of a reinforcement learning run. A sequence that
+    deviates is tokenized differently if its text is encoded again, so that log probabilities and cached prefixes no
+    longer belong to it. Each deviating sequence is counted under the cause of its first deviation.
+
+    The exit code is 0 if no sequence deviates, 1 if one does, and 2 if nothing was compared.
+    """
+    return check_log(CanonicalOptions(**options))
+
+
+def check_log(options: CanonicalOptions) -> int:
+    """Check the ids of a log, write the reports, and return the exit code."""
+    from tokverify.commands.tasks.canonical import check_canonical_ids
+
+    check_reports(options, FORMATS["canonical"], [options.log, options.model, options.reference])
+    with StatusLine(enabled=not options.quiet) as line:
+        report = check_canonical_ids(
+            options.log,
+            options.model,
+            options.reference,
+            fields=options.fields,
+            examples=options.examples,
+            options=options.as_recorded(),
+            on_progress=lambda count: line.show(plural(count, "sequence")),
+        )
+    return write_reports(options, present("canonical", report))

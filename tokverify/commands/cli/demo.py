@@ -76,7 +76,7 @@ def demo(*, quiet: bool, no_color: bool) -> int:
 
 def _write(report: Report, selection: Sequence[str], options: RenderOptions) -> None:
     """Write the equivalent command, and the report."""
-    from tokverify.render.pasteable import draw_command
+    from tokverify.render.layout import draw_command
 
     command = ["tokverify", "run", str(report.options["model"]), f"-r {report.options['reference']}", *selection]
     write_text(draw_command(command, options))

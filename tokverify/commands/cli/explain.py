@@ -73,8 +73,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if decode is None and stop_at_eos:
         raise click.UsageError("--stop-at-eos needs --decode")
     from tokverify.commands.tasks.explain import explain_ids, explain_text
-    from tokverify.report.explain import Explanation
-    from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
+    from tokverify.report.explain import DecodingExplanation, Explanation, ExposedExplanation
 
     explained: Explanation | ExposedExplanation | DecodingExplanation
     if decode is not None:

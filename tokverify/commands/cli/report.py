@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.case_options import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
@@ -87,7 +87,7 @@ def verify(*, file: Path, model: Path | str, reference: str | None) -> int:
     FILE is what `tokverify run --certificate` wrote. The digests of MODEL are computed again, and no text is encoded.
     The exit code is 0 if the certificate holds, and its run has passed; 1 if not; and 2 if a file could not be read.
     """
-    from tokverify.commands.tasks.certificate import verify_certificate
+    from tokverify.commands.tasks.report import verify_certificate
 
     check = verify_certificate(file, model, reference)
     for problem in check.problems:

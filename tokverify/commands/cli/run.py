@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.case import SuiteSource
-from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
+    BaselineOptions,
+    baseline_options,
     cases_option,
+    check_baseline,
     fail_on_option,
     last_failed_option,
     max_failures_options,
@@ -22,7 +24,18 @@ from tokverify.commands.cli.case_options import (
     selection_options,
     strict_option,
 )
+from tokverify.commands.cli.check import check_several, insert_name, name_reports
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
+from tokverify.commands.cli.forms import (
+    TEXTS,
+    ConformanceOptions,
+    MatrixOptions,
+    StreamOptions,
+    audit_models,
+    check_engine,
+    compare_with_each,
+    stream_model,
+)
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     OF_REPORTS,
@@ -42,15 +55,14 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportFile, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
-from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
-from tokverify.commands.project.trust import OPTION, repository_of, require_inside
+from tokverify.commands.project.configuration_file import OPTION, repository_of, require_inside
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
+from tokverify.system.input_file import relative_path
 from tokverify.system.output_file import check_writable
-from tokverify.system.relative_path import relative_path
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
@@ -293,8 +305,6 @@ def find_form(given: Mapping[str, Any]) -> Form | None:
 
 
 def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
-    from tokverify.commands.cli.audit import audit_models
-
     references = given["reference"]
     if given["no_reference"] and references:
         raise click.UsageError("use either -r or --no-reference")
@@ -304,16 +314,12 @@ def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
 
 
 def _stream(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
-    from tokverify.commands.cli.streaming import StreamOptions, stream_model
-
     model = _only(models, "--streaming")
     reference = _only_reference(given, "--streaming")
     return stream_model(merge_options(StreamOptions, {**given, "reference": reference}, replace(model, reference=None)))
 
 
 def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
-    from tokverify.commands.cli.conformance import TEXTS, ConformanceOptions, check_engine
-
     model = _only(models, "--judge model")
     reference = _only_reference(given, "--judge model")
     if reference is None:
@@ -325,10 +331,8 @@ def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _
 
 
 def _compare_references(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
-    from tokverify.commands.cli.versions import MatrixOptions, compare_references
-
     model = _only(models, "several references")
-    return compare_references(merge_options(MatrixOptions, {**given, "references": given["reference"]}, model))
+    return compare_with_each(merge_options(MatrixOptions, {**given, "references": given["reference"]}, model))
 
 
 def _only(models: Sequence[ConfiguredModel], what: str) -> ConfiguredModel:

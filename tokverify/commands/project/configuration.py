@@ -10,7 +10,7 @@ from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.compare.fail_on import parse_fail_on
 from tokverify.location import Location, Typed
 from tokverify.sources.stores.location import is_stored
-from tokverify.system.relative_path import relative_path
+from tokverify.system.input_file import relative_path
 
 ACCEPTED = "tokverify-accepted.yaml"
 """The baseline beside a configuration, or in the working directory, that is used if none is named."""

@@ -13,8 +13,14 @@ from typing import Any
 
 from tokverify.case import SHIPPED, SuiteSource, is_shipped
 from tokverify.commands.project.configuration import ACCEPTED, Configuration, ConfiguredModel
-from tokverify.commands.project.configuration_file import PROJECT, find_file, parse_document, project_table
-from tokverify.commands.project.trust import OPTION, repository_of
+from tokverify.commands.project.configuration_file import (
+    OPTION,
+    PROJECT,
+    find_file,
+    parse_document,
+    project_table,
+    repository_of,
+)
 from tokverify.compare.fail_on import parse_fail_on
 from tokverify.engine.build import parse_build
 from tokverify.errors import TokverifyError
@@ -22,7 +28,7 @@ from tokverify.location import FromFile, Origin
 from tokverify.references import is_location
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import is_remote, is_stored
-from tokverify.system.relative_path import relative_path
+from tokverify.system.input_file import relative_path
 from tokverify.text.wording import suggest_name
 
 _TABLE = "tool.tokverify"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tokverify.system.git import git
-from tokverify.system.relative_path import relative_path
+from tokverify.system.input_file import relative_path
 from tokverify.text.wording import plural
 from tokverify.version import __version__
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.cases.loading import select_cases
-from tokverify.commands.tasks.last_failures import LastFailures
 from tokverify.commands.tasks.opening import open_model, open_subject, other_tokenizer
 from tokverify.commands.tasks.run import (
     OnProgress,
@@ -33,12 +32,43 @@ from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model
+from tokverify.system.cache import CacheFile
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.commands.project.configuration import ConfiguredModel
     from tokverify.report.audit import AuditReport
     from tokverify.report.chat import ChatReport
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LastFailures:
+    """The cached names of the failing cases of one model and one reference."""
+
+    file: CacheFile
+
+    @classmethod
+    def of(cls, model: Location, reference: Location | None) -> LastFailures:
+        """Return those of a model and a reference, by location; None stands for the one that is found."""
+        return cls(CacheFile.of("failures", model.text, reference.text if reference else ""))
+
+    def select(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the cases that failed when they were last run; all cases if none of them did."""
+        names = self._read()
+        return [case for case in cases if case.name in names] or list(cases)
+
+    def update(self, report: Report) -> None:
+        """Remember which cases of a report fail; those that were not run keep their last outcome."""
+        failing = {result.case.name for result in report.results if result.fails}
+        not_run = self._read().difference(result.case.name for result in report.results)
+        names = sorted(failing | not_run)
+        self.file.write(_VERSION, {"cases": names} if names else {})
+
+    def _read(self) -> frozenset[str]:
+        names = self.file.read(_VERSION).get("cases")
+        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +115,7 @@ def run_model(
             raise GoneError(f"{report.gone}; the baseline was not changed")
         report, files = update_baseline(report, request.model.baseline, reason)
     if certificate:
-        from tokverify.commands.tasks.certificate import render_certificate
+        from tokverify.commands.tasks.report import render_certificate
 
         text = render_certificate(report, opened.subject)
         files = files if text is None else {**files, certificate: lambda: text}

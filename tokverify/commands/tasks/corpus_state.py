@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tokverify.commands.tasks.corpus import check_outputs, conclude_plan, run_plan
-from tokverify.commands.tasks.corpus_sides import Opened, open_request
+from tokverify.commands.tasks.corpus import Opened, check_outputs, conclude_plan, open_request, run_plan
+from tokverify.corpus.document import WorkUnit
 from tokverify.corpus.files import PLAIN_SCHEMES, is_plain
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, describe_changes
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.state import StateDirectory
-from tokverify.corpus.unit import WorkUnit
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.report.corpus import CorpusProgress, CorpusReport

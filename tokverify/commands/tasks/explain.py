@@ -17,8 +17,7 @@ from tokverify.compare.opened import OpenedReference
 from tokverify.explain.decoding import explain_decoding
 from tokverify.explain.explanation import explain
 from tokverify.explain.stages import explain_exposed
-from tokverify.report.explain import Explanation
-from tokverify.report.explain_decode import DecodingExplanation, ExposedExplanation
+from tokverify.report.explain import DecodingExplanation, Explanation, ExposedExplanation
 from tokverify.text.utf8 import decode_utf8
 
 

@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokverify.commands.project.installation import Installation, plan_installation
-from tokverify.commands.project.start import Start, render_configuration, render_workflow
-from tokverify.commands.project.survey import CONFIGURATION, WORKFLOW, survey
+from tokverify.commands.project.start import (
+    CONFIGURATION,
+    WORKFLOW,
+    Start,
+    render_configuration,
+    render_workflow,
+    survey,
+)
 from tokverify.errors import TokverifyError
 from tokverify.system.output_file import require_outside_git, write_files
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.case import SHIPPED, Case, Expect, Suite, SuiteSource
-from tokverify.cases.loading import load_suites
-from tokverify.cases.selection import select
-from tokverify.cases.shipped import shipped_suites
+from tokverify.cases.loading import load_suites, select, shipped_suites
 from tokverify.cases.suite import MAX_FILE_BYTES, parse_suite
 from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
 from tokverify.compare.expectation import agrees, is_name_of
@@ -178,7 +176,7 @@ def _write_suites(
 
 def _edit_suite(suite: Suite, results: Sequence[RecordedCase], key: str) -> str:
     """Insert the new ids into the text of a suite."""
-    from tokverify.cases.suite_edit import insert_expected
+    from tokverify.cases.suite_writer import insert_expected
 
     text = Path(suite.file).read_bytes().decode()
     mark = "\ufeff" if text.startswith("\ufeff") else ""

@@ -10,7 +10,7 @@ from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.train import Training
-from tokverify.system.output_directory import check_output, stage_output
+from tokverify.system.output_file import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
 from tokverify.train.merge_learner import Ties
 from tokverify.train.preparation import Preparation, open_corpus

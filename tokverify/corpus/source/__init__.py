@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from tokverify.corpus.source.arrow import ARROW
 from tokverify.corpus.source.flat import DATATROVE, DOLMA, MEGATRON
 from tokverify.corpus.source.json_lines import JSON_LINES
+from tokverify.corpus.source.lines import TEXT
 from tokverify.corpus.source.parquet import PARQUET
 from tokverify.corpus.source.source import Source
-from tokverify.corpus.source.text import TEXT
 
 SOURCES: Mapping[str, Source] = {
     "parquet": PARQUET,

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
-from tokverify.corpus.document import Columns, Document, Reading, Unreadable
+from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError, explained, open_file, version_of
 from tokverify.corpus.source.source import Source
-from tokverify.corpus.unit import CorpusFile, WorkUnit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,12 +1,18 @@
-"""Read lines from a byte range of a file, so that neighboring ranges together read each line once."""
+"""Files of lines: read those in a byte range, so that neighboring ranges together read each line once; and plain text.
+
+A document of plain text is about 64 KiB of lines. It begins with the first line that begins in a block of 64 KiB,
+whatever the units are, so the documents do not depend on how a file is divided.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import BinaryIO
 
+from tokverify.corpus.document import TO_END, Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
 from tokverify.corpus.files import COMPRESSED, explained, open_stream
-from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
+from tokverify.corpus.source.source import Source
 
 MAX_LINE_BYTES = 1 << 26
 TOO_LONG = "a line is longer than 64 MiB"
@@ -65,3 +71,28 @@ def _skip_line(file: BinaryIO) -> int:
         if chunk.endswith(b"\n"):
             break
     return skipped
+
+
+_BLOCK_BYTES = 1 << 16
+
+
+def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
+    yield from byte_ranges(file, target_bytes, _BLOCK_BYTES)
+
+
+def _read(unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - a text has no columns
+    for _, block in groupby(read_lines(unit), lambda item: item[0] // _BLOCK_BYTES):
+        lines = list(block)
+        yield _document(lines[0][0], [line for _, line in lines])
+
+
+def _document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
+    if None in lines:
+        return Unreadable(start, TOO_LONG)
+    try:
+        return Document(start, b"".join(filter(None, lines)).decode())
+    except UnicodeDecodeError:
+        return Unreadable(start, "the text is not UTF-8")
+
+
+TEXT = Source(suffixes=(".txt", ".text", ".md"), place="byte", units=_units, read=_read)

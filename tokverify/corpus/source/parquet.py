@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.document import Columns, Reading, Unreadable
+from tokverify.corpus.document import TO_END, Columns, CorpusFile, Reading, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
-from tokverify.corpus.source.arrow_column import (
+from tokverify.corpus.source.arrow import (
     BATCH_ROWS,
     MAX_TEXT_BYTES,
     TOO_LONG,
@@ -18,7 +18,6 @@ from tokverify.corpus.source.arrow_column import (
     require_columns,
 )
 from tokverify.corpus.source.source import Column, Source
-from tokverify.corpus.unit import TO_END, CorpusFile, WorkUnit
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from tokverify.corpus.document import Columns, Reading
-    from tokverify.corpus.unit import CorpusFile, WorkUnit
+    from tokverify.corpus.document import Columns, CorpusFile, Reading, WorkUnit
 
 
 class Column(NamedTuple):

@@ -10,7 +10,7 @@ from rich.text import Text
 from tokverify.render.explain.part import add_rows, indent, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
-from tokverify.report.explain_decode import DecodedToken, DecodingExplanation, TokenMerge
+from tokverify.report.explain import DecodedToken, DecodingExplanation, TokenMerge
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
 

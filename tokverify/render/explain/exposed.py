@@ -11,7 +11,7 @@ from tokverify.render.alignment import alignment_table
 from tokverify.render.explain.part import add_rows, indent, join, title
 from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
 from tokverify.render.options import RenderOptions
-from tokverify.report.explain_decode import ExposedExplanation
+from tokverify.report.explain import ExposedExplanation
 from tokverify.text.wording import encode_options, plural
 from tokverify.tokenizer import Token
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tokverify.render.case_text import known_text
-from tokverify.render.document import Fields, Line, Section, Span, Style, message
-from tokverify.render.severity import SEVERITY_STYLES
+from tokverify.render.document import SEVERITY_STYLES, Fields, Line, Section, Span, Style, message
 from tokverify.report.finding import Severity
 from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference, difference_fails

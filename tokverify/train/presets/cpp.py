@@ -10,13 +10,21 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
+from tokverify.cases.loading import load_cases
+from tokverify.compare.expectation import agrees
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, FIXED, ROLES, SPECIAL, reserved_piece
+from tokverify.report.train import ChecklistPoint
 from tokverify.sources.huggingface import cpp_stages as cpp_library
+from tokverify.tokenizer import tokens_of
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
+
+if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
 
 _BETWEEN_LINES = re.compile("\n|" + "|".join(map(re.escape, SPECIAL)))
 _SPACES = frozenset(b" \t\n\v\f\r")
@@ -149,3 +157,25 @@ class _Kept:
                 return symbols
             _, at = min(known)
             symbols[at : at + 2] = [join(*symbols[at : at + 2])]
+
+
+SUITE = "cpp-hybrid"
+_LEARNED = "learned"
+"""The tag of the points that also depend on the words of the corpus."""
+
+
+def check_points(encoder: Encoder) -> Iterator[ChecklistPoint]:
+    """Yield the twelve points, which are the numbered cases of the suite, with their results."""
+    for case in load_cases():
+        if case.suite != SUITE or not case.id[:2].isdecimal():
+            continue
+        ids = encoder.encode(case.text)
+        expected = next(iter(case.expect.values()))
+        yield ChecklistPoint(
+            name=case.id,
+            text=case.text,
+            tokens=tuple(tokens_of(encoder, ids)),
+            expected=expected,
+            holds=agrees(expected, encoder, ids),
+            is_learned=_LEARNED in case.tags,
+        )
