@@ -9,7 +9,7 @@ from support.server_stand_ins import LaterSglangStandIn, LlamaCppPythonStandIn
 from support.stand_in import StandIn
 from tokverify.errors import EncodeError
 from tokverify.references import open_reference
-from tokverify.references.servers.affixes import Affixes, find_affixes
+from tokverify.references.servers.http_tokenizer import Affixes, find_affixes
 from tokverify.sources.load import load_gguf
 from tokverify.tokenizer import Tokenizer
 

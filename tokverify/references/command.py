@@ -31,7 +31,7 @@ from tokverify.references.command_protocol import (
     Result,
 )
 from tokverify.references.piece_bytes import PieceBytes, recognize_storage
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference, Request, find_problem
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_utf8
 
@@ -280,12 +280,3 @@ def _describe_limits(program: Program) -> str:
     problems = {DECODE: "decode", TOKENS: "list its tokens"}
     lacking = [verb for capability, verb in problems.items() if capability not in program.hello.capabilities]
     return f"the program does not {' and does not '.join(lacking)}" if lacking else ""
-
-
-def find_problem(text: str) -> EncodeError | None:
-    """Return why a text cannot be sent, if it cannot."""
-    try:
-        to_utf8(text)
-    except EncodeError as error:
-        return error
-    return None

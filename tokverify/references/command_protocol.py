@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.references.reference import shown_name
@@ -125,70 +125,39 @@ def read_hello(response: Mapping[str, Any], sizes: range = SIZES) -> Hello:
     )
 
 
-def _read_ids(value: object) -> list[int] | Failure:
-    """Read the ids of one text.
+def _or_failure(read: Callable[[object], Result]) -> Callable[[object], Result | Failure]:
+    """Return a function that reads one result, or the error that a program responds instead of it."""
 
-    Raises:
-        ResponseError: If the value is neither a list of ids nor an error.
-    """
-    if (failure := _read_failure(value)) is not None:
-        return failure
+    def read_either(value: object) -> Result | Failure:
+        failure = _read_failure(value)
+        return read(value) if failure is None else failure
+
+    return read_either
+
+
+def _read_ids(value: object) -> list[int]:
+    """Read the ids of one text."""
     if not isinstance(value, list) or not all(map(_is_id, value)):
         raise ResponseError(f"{_show(value)} is neither a list of ids nor an error")
     return value
 
 
-def _read_growing(value: object) -> list[list[int]] | Failure:
-    """Read the ids of a text after each of its pieces.
-
-    Raises:
-        ResponseError: If the value is neither a list of such lists nor an error.
-    """
-    if (failure := _read_failure(value)) is not None:
-        return failure
+def _read_growing(value: object) -> list[list[int]]:
+    """Read the ids of a text after each of its pieces."""
     if not isinstance(value, list) or not all(isinstance(ids, list) and all(map(_is_id, ids)) for ids in value):
         raise ResponseError(f"{_show(value)} is neither a list of lists of ids nor an error")
     return value
 
 
-def _read_bytes(value: object) -> bytes | Failure:
-    """Read decoded bytes: a text, or an object with `base64`.
-
-    Raises:
-        ResponseError: If the value is neither of these nor an error.
-    """
-    if isinstance(value, str):
-        return value.encode(errors="replace")
-    if (failure := _read_failure(value)) is not None:
-        return failure
-    data = value.get("base64") if isinstance(value, dict) else None
-    if not isinstance(data, str):
-        _reject(value)
-    try:
-        return base64.b64decode(data, validate=True)
-    except ValueError:
-        _reject(value)
-
-
-def _read_chunks(value: object) -> list[bytes] | Failure:
-    """Read what a program prints after each id, and at the end.
-
-    Raises:
-        ResponseError: If the value is neither a list of texts or bytes nor an error.
-    """
-    if (failure := _read_failure(value)) is not None:
-        return failure
+def _read_chunks(value: object) -> list[bytes]:
+    """Read what a program prints after each id, and at the end."""
     if not isinstance(value, list):
         raise ResponseError(f"{_show(value)} is neither a list of texts nor an error")
     return list(map(require_bytes, value))
 
 
 def _read_token(value: object) -> ListedToken | None:
-    """Read one entry of the vocabulary; None if the id has no token.
-
-    Raises:
-        ResponseError: If the value is neither null nor an object with a `piece`.
-    """
+    """Read one entry of the vocabulary; None if the id has no token."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -213,19 +182,18 @@ def _read_failure(value: object) -> Failure | None:
 
 
 def require_bytes(value: object) -> bytes:
-    """Read bytes that cannot be replaced by an error.
+    """Read bytes: a text, or an object with `base64`.
 
     Raises:
-        ResponseError: If the value is neither a text nor an object with `base64`.
+        ResponseError: If the value is neither of these.
     """
-    data = _read_bytes(value)
-    if not isinstance(data, bytes):
-        _reject(value)
-    return data
-
-
-def _reject(value: object) -> NoReturn:
-    raise ResponseError(f"{_show(value)} is neither a text nor an object with `base64`")
+    if isinstance(value, str):
+        return value.encode(errors="replace")
+    data = value.get("base64") if isinstance(value, dict) else None
+    try:
+        return base64.b64decode(data, validate=True)  # type: ignore[arg-type]  # fails for anything but a text
+    except (TypeError, ValueError):
+        raise ResponseError(f"{_show(value)} is neither a text nor an object with `base64`") from None
 
 
 def _is_id(value: object) -> bool:
@@ -258,8 +226,8 @@ def _show(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."
 
 
-ENCODE: Operation[list[int] | Failure] = Operation("encode", "texts", "ids", _read_ids)
-DECODE_IDS: Operation[bytes | Failure] = Operation("decode", "ids", "decoded", _read_bytes)
-STREAM_IDS: Operation[list[bytes] | Failure] = Operation("stream", "ids", "chunks", _read_chunks)
-EXTEND_TEXTS: Operation[list[list[int]] | Failure] = Operation("extend", "texts", "ids", _read_growing)
+ENCODE: Operation[list[int] | Failure] = Operation("encode", "texts", "ids", _or_failure(_read_ids))
+DECODE_IDS: Operation[bytes | Failure] = Operation("decode", "ids", "decoded", _or_failure(require_bytes))
+STREAM_IDS: Operation[list[bytes] | Failure] = Operation("stream", "ids", "chunks", _or_failure(_read_chunks))
+EXTEND_TEXTS: Operation[list[list[int]] | Failure] = Operation("extend", "texts", "ids", _or_failure(_read_growing))
 LIST_TOKENS: Operation[ListedToken | Failure | None] = Operation("tokens", "ids", "tokens", _read_token)

@@ -21,7 +21,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.requirement import describe_changes_between
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import llama_cpp_worker
-from tokverify.references.command import TOKENS_PER_REQUEST, find_problem
+from tokverify.references.command import TOKENS_PER_REQUEST
 from tokverify.references.command_process import SECONDS, Program, StartError
 from tokverify.references.command_protocol import (
     DECODE_IDS,
@@ -35,7 +35,7 @@ from tokverify.references.command_protocol import (
 from tokverify.references.llama_cpp_library import Library, find_build, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.llama_tokenize import is_program, open_program
-from tokverify.references.reference import FoundReference, Request
+from tokverify.references.reference import FoundReference, Request, find_problem
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.tokenizer import GenerationEnds
 

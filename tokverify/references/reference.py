@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokverify.errors import EncodeError
 from tokverify.location import Location
 from tokverify.spec import TokenizerSpec
 from tokverify.system.library_error import summary
+from tokverify.text.utf8 import to_utf8
 from tokverify.text.wording import truncate
 from tokverify.tokenizer import Tokenizer
 
@@ -64,3 +66,12 @@ def shown_name(name: object, otherwise: str) -> str:
         return otherwise
     # One character more shows that there are more.
     return truncate(summary(ValueError(name.strip()[: _MAX_NAME + 1])), _MAX_NAME)
+
+
+def find_problem(text: str) -> EncodeError | None:
+    """Return why a text cannot be sent, if it cannot."""
+    try:
+        to_utf8(text)
+    except EncodeError as error:
+        return error
+    return None

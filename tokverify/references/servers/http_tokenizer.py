@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.references.reference import find_problem
 from tokverify.system.http_pool import AnswerError, Call, HttpPool
-from tokverify.text.utf8 import to_utf8
+from tokverify.text.sequence import common_ends
 
 MAX_ID = (1 << 31) - 1
 
@@ -29,6 +30,8 @@ class HttpTokenizer(ABC):
     adds_special = True
     decodes_as_llama_cpp = False
     vocab_size = 0
+    text_key = "text"
+    """The key of the text in the answer to ids."""
 
     def __init__(self, pool: HttpPool, model: str = "") -> None:
         self.pool = pool
@@ -46,15 +49,6 @@ class HttpTokenizer(ABC):
         """Return the request that encodes a text."""
 
     @abstractmethod
-    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the ids in the answer to that request; anything but a list of ids is rejected later.
-
-        Raises:
-            LookupError: If the answer has another form.
-            TypeError: If it has another form.
-        """
-
-    @abstractmethod
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids.
 
@@ -62,14 +56,13 @@ class HttpTokenizer(ABC):
             UnsupportedError: If the server decodes nothing.
         """
 
-    @abstractmethod
-    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the text in the answer to that request; anything but a string is rejected later.
+    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
+        """Return the ids in the answer to a text; a LookupError or TypeError, or no list of ids, is an error of it."""
+        return answer["tokens"]
 
-        Raises:
-            LookupError: If the answer has another form.
-            TypeError: If it has another form.
-        """
+    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
+        """Return the text in the answer to ids; a LookupError or TypeError, or no string, is an error of it."""
+        return answer[self.text_key]
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids.
@@ -89,7 +82,7 @@ class HttpTokenizer(ABC):
         if self.always_parses_special and not parse_special:
             reason = f"{self.name} always recognizes control tokens in a text"
             return [UnsupportedError(reason) for _ in texts]
-        failures = [_surrogate_error(text) for text in texts]
+        failures = list(map(find_problem, texts))
         valid = [text for text, failure in zip(texts, failures, strict=True) if failure is None]
         encoded = iter(self.ask_ids(valid, add_special=add_special, parse_special=parse_special))
         return [failure or next(encoded) for failure in failures]
@@ -154,9 +147,79 @@ def is_list_of_ids(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(id) is int and 0 <= id <= MAX_ID for id in value)
 
 
-def _surrogate_error(text: str) -> EncodeError | None:
-    try:
-        to_utf8(text)
-    except EncodeError as error:
-        return error
-    return None
+LETTER = "a"
+"""A text that every server encodes."""
+
+_MAX_SEARCHES = 3
+
+
+class AddingTokenizer(HttpTokenizer):
+    """The tokenizer of a server that adds ids around a text also without `add_special`; they are removed again."""
+
+    def __init__(self, pool: HttpPool, model: str = "") -> None:
+        super().__init__(pool, model)
+        self._affixes: Affixes | EncodeError | None = None
+        self._searches = 0
+
+    def encode_many(
+        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
+        """Encode texts; without `add_special`, what the server adds anyway is removed."""
+        encoded = super().encode_many(texts, add_special=add_special, parse_special=parse_special)
+        if add_special:
+            return encoded
+        return [self._strip(ids) if isinstance(ids, list) else ids for ids in encoded]
+
+    def _strip(self, ids: list[int]) -> list[int] | EncodeError:
+        affixes = self.find_affixes()
+        if isinstance(affixes, EncodeError):
+            return affixes
+        stripped = affixes.strip(ids)
+        if stripped is None:
+            return EncodeError(f"{self.pool.address}: the server did not add to this text what it adds to others")
+        return stripped
+
+    def find_affixes(self) -> Affixes | EncodeError:
+        """Return what the server adds around a text without being asked to, or why that is not known.
+
+        A failure may concern one moment or every text, so that the search is repeated, but only a few times.
+        """
+        if self._affixes is None or (isinstance(self._affixes, EncodeError) and self._searches < _MAX_SEARCHES):
+            self._searches += 1
+            self._affixes = self._search_affixes()
+        return self._affixes
+
+    def _search_affixes(self) -> Affixes | EncodeError:
+        encoded = self.ask_ids(["", LETTER], add_special=False, parse_special=True)
+        for text, ids in zip(["", LETTER], encoded, strict=True):
+            if isinstance(ids, EncodeError):
+                reason = str(ids).removeprefix(self.pool.address).lstrip(": ")
+                return EncodeError(
+                    f"{self.pool.address}: what the server adds around every text is not known, because it does not "
+                    f"encode {text!r} ({reason})"
+                )
+        empty, letter = (ids for ids in encoded if isinstance(ids, list))
+        return find_affixes(empty, letter)
+
+
+class Affixes(NamedTuple):
+    """The ids that a server adds around every text."""
+
+    before: list[int]
+    after: list[int]
+
+    def strip(self, ids: list[int]) -> list[int] | None:
+        """Remove from an encoded text what was added around it; None if that is not there."""
+        text = ids[len(self.before) : len(ids) - len(self.after)]
+        return text if [*self.before, *text, *self.after] == ids else None
+
+    def complete(self, ids: Sequence[int]) -> list[int]:
+        """Put back what was removed before a text, unless it is there."""
+        is_whole = list(ids[: len(self.before)]) == self.before
+        return [*([] if is_whole else self.before), *ids]
+
+
+def find_affixes(empty: list[int], text: list[int]) -> Affixes:
+    """Return what is added to every text, given the ids of the empty text and of another one."""
+    before, after = common_ends(empty, text)
+    return Affixes(empty[:before], empty[len(empty) - after :])

@@ -8,10 +8,9 @@ only if BOS comes first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tokverify.errors import EncodeError
-from tokverify.references.servers.affixes import AddingTokenizer
+from tokverify.references.servers.http_tokenizer import AddingTokenizer
 from tokverify.system.http_pool import Call
 
 
@@ -24,10 +23,6 @@ class LlamaCppPythonTokenizer(AddingTokenizer):
         """Return the request that encodes a text."""
         return Call("/extras/tokenize", {"input": text})
 
-    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the ids in its answer."""
-        return answer["tokens"]
-
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids as those of whole texts, with what the server adds before each."""
         affixes = self.find_affixes()
@@ -38,7 +33,3 @@ class LlamaCppPythonTokenizer(AddingTokenizer):
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids."""
         return Call("/extras/detokenize", {"tokens": list(ids)})
-
-    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the text in its answer."""
-        return answer["text"]

@@ -28,6 +28,7 @@ class LlamaServerTokenizer(HttpTokenizer):
     """The tokenizer of a llama-server, which reveals the bytes of its tokens."""
 
     name = "llama-server"
+    text_key = "content"
     always_parses_special = False
     hidden_vocabulary = ""
 
@@ -39,17 +40,9 @@ class LlamaServerTokenizer(HttpTokenizer):
         """Return the request that encodes a text."""
         return Call("/tokenize", {"content": text, "add_special": add_special, "parse_special": parse_special})
 
-    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the ids in its answer."""
-        return answer["tokens"]
-
     def request_decoding(self, ids: Sequence[int]) -> Call:
         """Return the request that decodes ids by joining their texts."""
         return Call("/detokenize", {"tokens": list(ids)})
-
-    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the text in its answer."""
-        return answer["content"]
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids; the result for a list with an unknown id is an error."""
@@ -98,13 +91,15 @@ class LlamaServerTokenizer(HttpTokenizer):
         return list(chain.from_iterable(_bytes_of(self.pool, batch) for batch in batches))
 
 
-def connect(pool: HttpPool) -> FoundReference:
-    """Find out what a llama-server reveals about its tokenizer.
+def connect(pool: HttpPool, name: str) -> FoundReference:
+    """Find out what a llama-server reveals about its tokenizer; it has one model, whose `name` must be left out.
 
     Raises:
         TokverifyError: If it cannot be reached, or something else answers.
-        UnsupportedError: If it does not expose its vocabulary.
+        UnsupportedError: If it does not expose its vocabulary, or a model is named.
     """
+    if name:
+        raise UnsupportedError(f"{pool.address}: a llama-server has one model; omit #{name}")
     model = _model(pool)
     _bytes_of(pool, range(1))
     versions = {}

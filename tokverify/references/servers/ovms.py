@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
-from tokverify.errors import UnsupportedError
+from tokverify.errors import TokverifyError, UnsupportedError
+from tokverify.references.servers.detection import list_ovms_models
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.system.http_pool import AnswerError, Call, HttpPool, RefusedError
 
+_MAX_SENT_NAME = 500
 _PATHS = ("/v3/tokenize", "/v1/tokenize")
 
 
@@ -23,28 +24,25 @@ class OvmsTokenizer(HttpTokenizer):
     name = "OpenVINO Model Server"
 
     def __init__(self, pool: HttpPool, model: str) -> None:
-        super().__init__(pool, model)
-        self._path = _find_path(pool, model)
+        super().__init__(pool, model or _only_model(pool))
+        self._path = _find_path(pool, self.model)
 
     def request_encoding(self, text: str, *, add_special: bool, parse_special: bool) -> Call:  # noqa: ARG002
         """Return the request that encodes a text."""
         return Call(self._path, {"model": self.model, "text": text, "add_special_tokens": add_special})
 
-    def read_ids(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return the ids in its answer."""
-        return answer["tokens"]
-
     def request_decoding(self, ids: Sequence[int]) -> Call:  # noqa: ARG002
-        """Refuse to decode.
-
-        Raises:
-            UnsupportedError: Always.
-        """
+        """Refuse to decode."""
         raise UnsupportedError(f"{self.name} does not decode")
 
-    def read_text(self, answer: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return nothing, as nothing is asked."""
-        return answer["text"]
+
+def _only_model(pool: HttpPool) -> str:
+    names = [each.get("id") for each in list_ovms_models(pool)]
+    name = names[0] if len(names) == 1 else None
+    if isinstance(name, str) and len(name) <= _MAX_SENT_NAME:
+        return name
+    has = "one model, without a usable name" if len(names) == 1 else f"{len(names)} models"
+    raise TokverifyError(f"{pool.address}: the server has {has}; name one, as in ovms+{pool.address}#NAME")
 
 
 def _find_path(pool: HttpPool, model: str) -> str:
