@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from support import made_vocabulary
-from tokverify.corpus.branch import UNMATCHED, BranchRecorder, find_branches, is_sampled, pre_tokenizer_of
+from tokverify.corpus.coverage import UNMATCHED, BranchRecorder, find_branches, is_sampled, pre_tokenizer_of
 from tokverify.corpus.document import Document
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE, VARIABLE, available_engine

@@ -9,7 +9,7 @@ from support.hostile_corpus import hostile_corpus
 from support.paths import DATA
 from tokverify.cases.loading import load_cases
 from tokverify.cases.suite_writer import render_suite
-from tokverify.corpus.branch import pre_tokenizer_of
+from tokverify.corpus.coverage import pre_tokenizer_of
 from tokverify.corpus.distill import choose, distill
 from tokverify.corpus.document import Document
 from tokverify.corpus.witness import (

@@ -6,9 +6,8 @@ from tokverify.corpus import work
 from tokverify.corpus.check import TokenizerChecker
 from tokverify.corpus.document import Columns, UnitPart, WorkUnit
 from tokverify.corpus.plan import divide
-from tokverify.corpus.record import hash_of
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally, add
-from tokverify.corpus.work import Worker
+from tokverify.corpus.work import Worker, hash_of
 from tokverify.texts.mode import Mode
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz \nБГ"

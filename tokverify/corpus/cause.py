@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from itertools import accumulate, islice, takewhile
 from typing import NamedTuple, TypeVar
 
-from tokverify.corpus.branch import pre_tokenizer_of
+from tokverify.corpus.coverage import pre_tokenizer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_token import trace_pre_tokens
 from tokverify.engine.trace import Stretch

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeGuard
 import numpy as np
 
 from tokverify.compare.affix import affixes_of
+from tokverify.compare.limits.explaining import Explainer
 from tokverify.compare.limits.limit import Text
 from tokverify.corpus.cause import AROUND, Classifier
 from tokverify.corpus.document import Document
@@ -18,13 +19,10 @@ from tokverify.errors import EncodeError
 from tokverify.report.corpus import CorpusCause
 from tokverify.texts.batch import encode_all
 from tokverify.texts.mode import Mode, Modes
+from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from tokverify.compare.limits.explaining import Explainer
-    from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Tokenizer
 
     Classify = Callable[[Sequence[int], Sequence[int]], tuple[str, ...]]
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.fuzz.case_result import make_case_result
@@ -15,6 +14,7 @@ from tokverify.compare.limits.explaining import Explainer
 from tokverify.compare.limits.limit import Text
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.coverage import CoverageDescriber
+from tokverify.corpus.result import Example, GroupTally, Place, Tally
 from tokverify.corpus.source import SOURCES
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus import (
@@ -35,9 +35,6 @@ from tokverify.texts.shrink import shrink
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import Tokenizer, pairs_for_display, tokens_for_display
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.corpus.result import Example, GroupTally, Place, Tally
 
 _MAX_CALLS = 600
 _SUITE = "corpus"

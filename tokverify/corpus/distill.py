@@ -11,18 +11,15 @@ import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tokverify.case import Case
-from tokverify.corpus.branch import pre_tokenizer_of
-from tokverify.corpus.witness import find_features
+from tokverify.corpus.coverage import pre_tokenizer_of
+from tokverify.corpus.witness import Witness, find_features
 from tokverify.engine.encoder import Encoder
+from tokverify.report.corpus import CorpusReport
 from tokverify.text.wording import list_items, plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.corpus.witness import Witness
-    from tokverify.report.corpus import CorpusReport
-    from tokverify.texts.mode import Mode
+from tokverify.texts.mode import Mode
 
 Items: TypeAlias = "frozenset[int | str]"
 """Ids of tokens, and features."""

@@ -13,6 +13,9 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
+from tokverify.corpus.document import UnitPart
+from tokverify.corpus.result import Tally
+from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
 from tokverify.system.quick_exit import block_signals
 from tokverify.system.worker_pool import begin_worker
@@ -20,10 +23,6 @@ from tokverify.system.worker_pool import begin_worker
 if TYPE_CHECKING:
     from array import array
     from multiprocessing.context import SpawnProcess
-
-    from tokverify.corpus.document import UnitPart
-    from tokverify.corpus.result import Tally
-    from tokverify.corpus.work import Worker
 
 Rows: TypeAlias = "array[int]"
 """The rows of documents, as in `Document`, as signed 64-bit integers; -1 if one is not known."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from tokverify.corpus.document import WorkUnit
+from tokverify.corpus.plan import Plan
 from tokverify.corpus.result import StoredSum, Tally, TallySum, UnitResult, add
+from tokverify.corpus.state import StateDirectory
 from tokverify.report.corpus import CorpusProgress
 from tokverify.report.fuzz import Share
-
-if TYPE_CHECKING:
-    from tokverify.corpus.document import WorkUnit
-    from tokverify.corpus.plan import Plan
-    from tokverify.corpus.state import StateDirectory
 
 _FEWEST_NEW = 1024
 """How many results to read one by one rather than to store their sum."""

@@ -14,15 +14,13 @@ import socket
 import time
 from collections import deque
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tokverify.corpus.executor import CRASHED, Failure, Finished, Job, StartWorker, do_job
+from tokverify.corpus.work import Worker
 from tokverify.errors import MissingLibraryError, TokverifyError
 from tokverify.system.library_error import summary
 from tokverify.text.wording import truncate
-
-if TYPE_CHECKING:
-    from tokverify.corpus.work import Worker
 
 AUTO = "auto"
 """The address that stands for the cluster that this process belongs to, or else a new one on this machine."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 from tokverify.corpus.document import UnitPart, Unreadable, WorkUnit
 from tokverify.corpus.executor import Executor, Failure, Finished, Job, Rows
-from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import Tally, UnitResult, add
+from tokverify.corpus.work import Recorder
 
 _ATTEMPTS = 3
 

@@ -13,9 +13,9 @@ import msgspec
 
 from tokverify.corpus.document import CorpusFile, Unreadable, WorkUnit
 from tokverify.corpus.plan import Plan, describe_changes
-from tokverify.corpus.record import Recorder
 from tokverify.corpus.result import StoredSum, UnitResult, add
 from tokverify.corpus.source import SOURCES
+from tokverify.corpus.work import Recorder
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Location, Origin
 from tokverify.system.input_file import read_bytes

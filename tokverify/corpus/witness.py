@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from tokverify.compare.affix import affixes_of
-from tokverify.corpus.branch import BranchRecorder, find_branches
-from tokverify.corpus.coverage import ScriptPairs, find_script_pairs
+from tokverify.corpus.coverage import BranchRecorder, ScriptPairs, find_branches, find_script_pairs
+from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PreTokenizer
+from tokverify.texts.mode import Mode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from tokverify.corpus.document import Document
-    from tokverify.texts.mode import Mode
 
 _BLOCK = 16
 _WIDE = 64

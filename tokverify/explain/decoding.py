@@ -7,13 +7,12 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM, Attribute
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Alphabet
 from tokverify.report.explain import DecodedToken, DecodingExplanation, TokenMerge
 from tokverify.tokenizer import Token, tokens_of
 
 if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-
     Pairs = Mapping[str, tuple[str, str]]
     """The two pieces that the first merge of each piece joins."""
 

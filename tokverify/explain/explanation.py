@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine import trace as engine
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.charsmap import CharsmapWalk
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.trace import EncoderTrace, Match, Stretch
@@ -29,9 +31,6 @@ from tokverify.text.utf8 import describe_bad_byte, to_bytes, to_text
 from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer
 
 if TYPE_CHECKING:
-    from tokverify.engine.charsmap import CharsmapWalk
-    from tokverify.engine.encoder import Encoder
-
     Ranks = Mapping[tuple[str, str], int]
     """The merges of a reference and their ranks."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tokverify.compare.affix import split_around
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.difference import Difference
@@ -36,10 +37,6 @@ from tokverify.tokenizer import (
     tokens_for_display,
     tokens_of,
 )
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.engine.family import Family
 
 _MAX_SHOWN = 8
 """The number of characters or pieces that are recorded from a difference on."""

@@ -6,9 +6,9 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Settings
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.location import Typed
 from tokverify.references.command_process import Program
@@ -34,9 +34,6 @@ from tokverify.references.piece_bytes import PieceBytes, recognize_storage
 from tokverify.references.reference import FoundReference, Request, find_problem
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_utf8
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
 
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
 """The environment variable with the commands, one per line, that may be run although a configuration names them."""

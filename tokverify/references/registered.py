@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, cast
 
 from tokverify.errors import EncodeError, EndedBySignalError, TokverifyError, UnsupportedError
@@ -122,64 +123,46 @@ class _Member:
         return property(read) if name in _PROPERTIES else call
 
 
+def _is_a(*kinds: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kinds)
+
+
+def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, Sequence) and all(map(is_valid, value))
+
+
 def _is_ids(value: object) -> bool:
     # -1 stands for an unknown token that a vocabulary lacks.
     return isinstance(value, list) and all(type(id) is int and -1 <= id < _IDS_END for id in value)
+
+
+def _is_ids_or_error(value: object) -> bool:
+    return isinstance(value, EncodeError | UnsupportedError) or _is_ids(value)
 
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= MAX_TOKENS
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_path(value: object) -> bool:
-    return value is None or isinstance(value, Path)
-
-
-def _is_bytes(value: object) -> bool:
-    return isinstance(value, bytes)
-
-
 def _are_roles(value: object) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_text, value)) and _is_ids([*value.values()])
+    return isinstance(value, Mapping) and _are_texts([*value]) and _is_ids([*value.values()])
 
 
 def _are_texts(value: object) -> bool:
     is_listing = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes)
-    return is_listing and all(map(_is_text, cast("Sequence[object]", value)))
-
-
-def _are_encodings(value: object) -> bool:
-    return isinstance(value, Sequence) and all(
-        isinstance(item, EncodeError | UnsupportedError) or _is_ids(item) for item in value
-    )
-
-
-def _are_decodings(value: object) -> bool:
-    return isinstance(value, Sequence) and all(isinstance(item, EncodeError | bytes) for item in value)
+    return is_listing and all(map(_is_a(str), cast("Sequence[object]", value)))
 
 
 def _is_by_id(value: object) -> bool:
     return isinstance(value, Mapping) and _is_ids([*value])
 
 
-def _are_types(value: object) -> bool:
-    return isinstance(value, Sequence) and all(type in _TYPES for type in value)
-
-
-_TYPES = frozenset(TokenType)
-_FLAG = _Member("a bool", _is_flag)
+_FLAG = _Member("a bool", _is_a(bool))
+_TEXT = _Member("a string", _is_a(str))
 _TEXTS = _Member("a list of strings", _are_texts)
-_DECODED = _Member("bytes", _is_bytes, EncodeError)
+_DECODED = _Member("bytes", _is_a(bytes), EncodeError)
 _PROPERTIES = {
-    "name": _Member("a string", _is_text),
+    "name": _TEXT,
     "vocab_size": _Member(f"a number from 0 to {MAX_TOKENS:,}", _is_count),
     "special_ids": _Member("ids by role", _are_roles),
     "parses_special": _FLAG,
@@ -189,38 +172,42 @@ _PROPERTIES = {
     "pieces": _TEXTS,
     "control_texts": _TEXTS,
     "added_texts": _TEXTS,
-    "hidden_vocabulary": _Member("a string", _is_text),
-    "path": _Member("a Path or None", _is_path),
-    "split_pattern": _Member("a string", _is_text),
+    "hidden_vocabulary": _TEXT,
+    "path": _Member("a Path or None", _is_a(Path, NoneType)),
+    "split_pattern": _TEXT,
 }
 _METHODS = {
     "encode": _Member(f"a list of ids from -1 to {_IDS_END - 1:,}", _is_ids, EncodeError),
     "decode": _DECODED,
-    "piece": _Member("a string", _is_text),
-    "token_bytes": _Member("bytes", _is_bytes),
-    "encode_many": _Member("a list of ids or error for each text", _are_encodings, EncodeError, is_batch=True),
-    "decode_many": _Member("bytes or an error for each list of ids", _are_decodings, EncodeError, is_batch=True),
+    "piece": _TEXT,
+    "token_bytes": _Member("bytes", _is_a(bytes)),
+    "encode_many": _Member(
+        "a list of ids or error for each text", _is_list_of(_is_ids_or_error), EncodeError, is_batch=True
+    ),
+    "decode_many": _Member(
+        "bytes or an error for each list of ids", _is_list_of(_is_a(EncodeError, bytes)), EncodeError, is_batch=True
+    ),
     "decode_as_llama_cpp": _DECODED,
     "decode_as_document": _DECODED,
-    "token_types": _Member("a list of types", _are_types),
+    "token_types": _Member("a list of types", _is_list_of(frozenset(TokenType).__contains__)),
     "lists_role": _FLAG,
-    "generation_ends": _Member("GenerationEnds", lambda value: isinstance(value, GenerationEnds)),
+    "generation_ends": _Member("GenerationEnds", _is_a(GenerationEnds)),
     "added_tokens": _Member("added tokens by id", _is_by_id),
     "normalized_tokens": _Member("texts by id", lambda value: _is_by_id(value) and _are_texts([*value.values()])),
-    "declared_spec": _Member("a TokenizerSpec", lambda value: isinstance(value, TokenizerSpec)),
-    "tokenizer_json": _Member("bytes", _is_bytes),
-    "stages": _Member("TokenizerStages", lambda value: isinstance(value, TokenizerStages), EncodeError),
+    "declared_spec": _Member("a TokenizerSpec", _is_a(TokenizerSpec)),
+    "tokenizer_json": _Member("bytes", _is_a(bytes)),
+    "stages": _Member("TokenizerStages", _is_a(TokenizerStages), EncodeError),
 }
 _MEMBERS = _PROPERTIES | _METHODS
 """The members of `Tokenizer` and of all its capabilities; a test compares both."""
 
 _FIELDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
-    "source": ("a string", _is_text),
-    "reason": ("a string", _is_text),
-    "caveat": ("a string", _is_text),
-    "sha256": ("a string or None", lambda value: value is None or _is_text(value)),
-    "path": ("a Path or None", _is_path),
+    "source": ("a string", _is_a(str)),
+    "reason": ("a string", _is_a(str)),
+    "caveat": ("a string", _is_a(str)),
+    "sha256": ("a string or None", _is_a(str, NoneType)),
+    "path": ("a Path or None", _is_a(Path, NoneType)),
     "versions": ("strings by name", lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()])),
-    "reads_model": ("a bool", _is_flag),
-    "is_rebuilt": ("a bool", _is_flag),
+    "reads_model": ("a bool", _is_a(bool)),
+    "is_rebuilt": ("a bool", _is_a(bool)),
 }

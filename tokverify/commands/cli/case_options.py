@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from tokverify.commands.cli.locations import PATH, FilePath
 from tokverify.commands.cli.options import combine
-from tokverify.commands.cli.output import UNRECORDED, ReportOptions
 from tokverify.commands.cli.stream import write_text
-from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.errors import TokverifyError
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
-from tokverify.system.output_file import check_writable
-
-if TYPE_CHECKING:
-    import os
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -27,14 +20,8 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 class _Suites(FilePath):
     """The location of suites: a path, or `shipped`."""
 
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Keep `shipped` as it is.
-
-        Raises:
-            TokverifyError: If there is also a file of that name.
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Keep `shipped` as it is; there must be no file of that name."""
         from tokverify.case import SHIPPED, is_shipped
 
         return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
@@ -175,54 +162,3 @@ last_failed_option = click.option(
     is_flag=True,
     help="Run only the cases that failed when they were last run; all, if none did.",
 )
-
-baseline_option = click.option(
-    "--baseline",
-    type=PATH,
-    metavar="FILE",
-    help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
-)
-baseline_options = combine(
-    baseline_option,
-    click.option(
-        "--accept",
-        "--update-baseline",
-        "update_baseline",
-        is_flag=True,
-        help="Rewrite that file to accept exactly what fails now.",
-    ),
-    click.option("--reason", metavar="TEXT", help="The reason for the new entries that --accept adds."),
-)
-"""For known failures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineOptions(ReportOptions):
-    """The options of a command that accepts known failures."""
-
-    baseline: Path | None
-    update_baseline: bool = field(metadata=UNRECORDED)
-    reason: str | None = field(metadata=UNRECORDED)
-
-
-def check_baseline(options: BaselineOptions) -> None:
-    """Check that the options for known failures fit together, and that the file can be written if necessary.
-
-    Raises:
-        UsageError: If an option requires another one.
-        TokverifyError: As `check_writable` does.
-    """
-    if options.update_baseline and options.baseline is None:
-        raise click.UsageError("--accept requires --baseline, which names the file to write")
-    if options.reason is not None:
-        _check_reason(options)
-    if options.update_baseline and options.baseline:
-        check_writable(options.baseline)
-
-
-def _check_reason(options: BaselineOptions) -> None:
-    reason = options.reason or ""
-    if not options.update_baseline:
-        raise click.UsageError("--reason requires --accept")
-    if not reason.strip() or not reason.isprintable():
-        raise click.UsageError("--reason must be a non-empty line without control characters")

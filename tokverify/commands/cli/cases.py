@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,18 +33,7 @@ from tokverify.text.visible import visible_message
 @click.option("--name", metavar="NAME", help="The name to record the ids under (default: the name of MODEL).")
 @output_option("copies of the suites.", metavar="DIR")
 @no_color_option
-def record(  # noqa: PLR0913 - one parameter for each option
-    *,
-    model: Path,
-    reference: str | None,
-    cases: Sequence[SuiteSource],
-    suites: Sequence[str],
-    tags: Sequence[str],
-    patterns: Sequence[str],
-    name: str | None,
-    output: Path | None,
-    no_color: bool,
-) -> int:
+def record(*, cases: Sequence[SuiteSource], output: Path | None, no_color: bool, **options: Any) -> int:  # noqa: ANN401
     """Record the ids of MODEL's reference in suites.
 
     After that, `tokverify run MODEL` needs no reference: without one beside MODEL, it compares with these expectations
@@ -62,17 +52,7 @@ def record(  # noqa: PLR0913 - one parameter for each option
             "name the suites to record in with --cases, or a directory for copies of the shipped ones with -o"
         )
     with ProgressBar(enabled=True) as progress:
-        recording = record_expectations(
-            model,
-            reference,
-            cases=cases,
-            suites=suites,
-            tags=tags,
-            patterns=patterns,
-            name=name,
-            output=output,
-            on_progress=progress.update,
-        )
+        recording = record_expectations(**options, cases=cases, output=output, on_progress=progress.update)
     write_text(render(recording, render_options(no_color=no_color)))
     return recording_exit_code(recording)
 
@@ -88,15 +68,8 @@ def cases() -> None:
 @json_option
 @verbose_option
 @no_color_option
-def list_(  # noqa: PLR0913 - one parameter for each option
-    *,
-    paths: Sequence[SuiteSource],
-    suites: Sequence[str],
-    tags: Sequence[str],
-    patterns: Sequence[str],
-    format_name: str | None,
-    verbose: bool,
-    no_color: bool,
+def list_(
+    *, paths: Sequence[SuiteSource], format_name: str | None, verbose: bool, no_color: bool, **selection: Sequence[str]
 ) -> None:
     """List the cases in suites.
 
@@ -104,7 +77,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option
     """
     from tokverify.cases.loading import select_cases
 
-    selected = select_cases(paths, suites, tags, patterns)
+    selected = select_cases(paths, **selection)
     if format_name == "json":
         write_text(json.dumps([asdict(case) for case in selected], indent=2) + "\n")
         return

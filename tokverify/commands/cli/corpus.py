@@ -17,6 +17,7 @@ from tokverify.commands.cli.case_options import strict_option
 from tokverify.commands.cli.group import old_command, replace_old_names
 from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
+    combine,
     examples_option,
     is_default,
     jobs_option,
@@ -156,6 +157,15 @@ _distill_option = click.option(
 _stored_reference_option = reference_option(
     "of these results", "; required if it is a program or a server with a key, because only you may name these"
 )
+_conclusion_options = combine(
+    _stored_reference_option,
+    _max_differences_option,
+    strict_option,
+    _allow_null_option,
+    _judge_option,
+    _distill_option,
+)
+"""For the report of stored results."""
 _progress_option = click.option(
     "--progress",
     type=click.Choice(PROGRESS),
@@ -177,6 +187,17 @@ class CorpusOptions(ReportOptions):
     distill: Path | None = field(metadata=UNRECORDED)
     jobs: int | None = field(default=None, metadata=UNRECORDED)
     progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
+
+    def conclusion(self) -> dict[str, Any]:
+        """Return the options for the report on the results, as all functions that make one take them."""
+        return {
+            "max_differences": self.max_differences,
+            "strict": self.strict,
+            "allow_null": self.allow_null,
+            "judge": self.judge,
+            "distilled": self.distill,
+            "outputs": self.output_files(),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,17 +319,12 @@ def _verify(options: VerifyOptions) -> int:
             add_special=options.add_special,
             parse_special=options.parse_special,
             sample=options.sample,
-            max_differences=options.max_differences,
-            strict=options.strict,
-            allow_null=options.allow_null,
             jobs=options.jobs,
             state=options.state,
             shard=options.shard,
             ray=options.ray,
-            judge=options.judge,
-            distilled=options.distill,
             timing=options.timing,
-            outputs=options.output_files(),
+            **options.conclusion(),
             on_progress=line.update,
         )
     return write_reports(options, present("corpus", report))
@@ -327,12 +343,7 @@ def status(*, directory: Path, format_name: str | None) -> None:
 
 @corpus.command()
 @click.argument("directories", nargs=-1, required=True, type=PATH)
-@_stored_reference_option
-@_max_differences_option
-@strict_option
-@_allow_null_option
-@_judge_option
-@_distill_option
+@_conclusion_options
 @report_options(FORMATS["corpus"])
 def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
     """Write the report of all results that are stored in DIRECTORIES.
@@ -344,27 +355,13 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
 
     given = CorpusOptions(**options)
     check_reports(given, FORMATS["corpus"], outputs=[given.distill])
-    report = merge_corpus(
-        directories,
-        given.reference,
-        max_differences=given.max_differences,
-        strict=given.strict,
-        allow_null=given.allow_null,
-        judge=given.judge,
-        distilled=given.distill,
-        outputs=given.output_files(),
-    )
+    report = merge_corpus(directories, given.reference, **given.conclusion())
     return write_reports(given, present("corpus", report))
 
 
 @corpus.command()
 @click.argument("directory", type=PATH)
-@_stored_reference_option
-@_max_differences_option
-@strict_option
-@_allow_null_option
-@_judge_option
-@_distill_option
+@_conclusion_options
 @jobs_option(None)
 @_progress_option
 @report_options(FORMATS["corpus"])
@@ -376,16 +373,7 @@ def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest
     check_reports(given, FORMATS["corpus"], outputs=[given.distill])
     with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
         report = retry_corpus(
-            directory,
-            given.reference,
-            max_differences=given.max_differences,
-            strict=given.strict,
-            allow_null=given.allow_null,
-            jobs=given.jobs,
-            judge=given.judge,
-            distilled=given.distill,
-            outputs=given.output_files(),
-            on_progress=line.update,
+            directory, given.reference, jobs=given.jobs, **given.conclusion(), on_progress=line.update
         )
     return write_reports(given, present("corpus", report))
 

@@ -39,12 +39,8 @@ class DiffOptions(ReportOptions):
     uses: tuple[Use, ...]
 
 
-def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Level, ...]:
-    """Parse a list such as `ids,special`.
-
-    Raises:
-        BadParameter: If it names something else than a level, or nothing.
-    """
+def _parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Level, ...]:
+    """Parse a list such as `ids,special`."""
     if value is None:
         return ()
     names = [name.strip() for name in value.split(",")]
@@ -73,7 +69,7 @@ def parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
 @click.option(
     "--breaking",
-    callback=parse_levels,
+    callback=_parse_levels,
     metavar="LEVELS",
     help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
 )

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.case import SuiteSource
+from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
-    baseline_option,
     cases_option,
     fail_on_option,
     reject_aspects,
     rule_options,
     selection_options,
 )
-from tokverify.commands.cli.check import check_several
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.group import old_command
 from tokverify.commands.cli.options import (
@@ -40,6 +39,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.several import check_several
 from tokverify.commands.cli.stream import write_gone
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present

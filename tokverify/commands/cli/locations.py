@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    import os
 
 
 class FilePath(click.Path):
     """A path that must not be empty, since Python treats the empty path as the current directory."""
 
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Reject an empty name.
-
-        Raises:
-            UsageError: If the name is empty.
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Reject an empty name."""
         if value == "":
             self.fail("the name is empty; name a file or a directory", param, ctx)
         return super().convert(value, param, ctx)
@@ -35,14 +26,8 @@ class _ProductPath(FilePath):
         self._content = content
         self._suffix = suffix
 
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Reject a name that promises another kind of file.
-
-        Raises:
-            UsageError: If the name is empty, or ends like that of a report.
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Reject a name that promises another kind of file."""
         from tokverify.render.kinds import SUFFIXES
 
         suffix = Path(value).suffix
@@ -56,14 +41,8 @@ class _ProductPath(FilePath):
 class _Location(FilePath):
     """The path of a model, or the location of a tokenizer that is not a file."""
 
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Keep a location such as the address of a server as it is, since a path would drop one of its slashes.
-
-        Raises:
-            UsageError: If the name is empty.
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Keep a location such as the address of a server as it is, since a path would drop one of its slashes."""
         from tokverify.references import is_location
 
         return value if isinstance(value, str) and is_location(value) else super().convert(value, param, ctx)
@@ -72,21 +51,11 @@ class _Location(FilePath):
 class _Model(_Location):
     """The path or location of a model, or the name of a configured one."""
 
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Replace the name of a configured model, unless there is such a file, by the path of the model.
-
-        Raises:
-            TokverifyError: If the configuration is not valid.
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Replace the name of a configured model, unless there is such a file, by the path of the model."""
         path = super().convert(value, param, ctx)
-        if (
-            isinstance(path, str)
-            or Path(value).name != str(value)
-            or Path(value).exists()
-            or (ctx and ctx.resilient_parsing)
-        ):
+        is_name = not isinstance(path, str) and Path(value).name == str(value) and not Path(value).exists()
+        if not is_name or (ctx and ctx.resilient_parsing):
             return path
         from tokverify.commands.cli.configured import find_configured  # takes longer than reading a small file
 

@@ -61,11 +61,7 @@ class ModelCommand(click.Command):
                 formatter.write_dl(records)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        Raises:
-            UsageError: Also if there are extra arguments.
-        """
+        """Parse the arguments, and reject extra ones."""
         left = super().parse_args(ctx, args)
         if left and not ctx.resilient_parsing:
             ctx.fail(f"only one MODEL is allowed, but {left[0]!r} follows; name a reference with -r")
@@ -76,11 +72,7 @@ class TextCommand(click.Command):
     """A command on a text, which may begin with a dash."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        Raises:
-            UsageError: Also if a text begins with a dash; the message then says how to write it.
-        """
+        """Parse the arguments; if a text begins with a dash, say how to write it."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -284,11 +276,7 @@ def _further_report_options(formats: Iterable[str]) -> tuple[Callable[[_Command]
 
 
 def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:
-    """Parse `FORMAT=FILE`.
-
-    Raises:
-        BadParameter: If the format is unknown, or the file is missing.
-    """
+    """Parse `FORMAT=FILE`; raise BadParameter if the format is unknown, or the file is missing."""
     name, _, file = value.partition("=")
     if name not in formats:
         raise click.BadParameter(
@@ -300,11 +288,7 @@ def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:
 
 
 def parse_seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """Parse a duration such as 90, 60s, 5m or 1h into seconds.
-
-    Raises:
-        BadParameter: If it is not a duration.
-    """
+    """Parse a duration such as 90, 60s, 5m or 1h into seconds."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value or "")
     if value is None or (match and float(match[1])):
         return float(match[1]) * _UNITS[match[2]] if match else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tokverify.commands.cli.case_options import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports

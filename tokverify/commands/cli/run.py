@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokverify.case import SuiteSource
+from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
-    BaselineOptions,
-    baseline_options,
     cases_option,
-    check_baseline,
     fail_on_option,
     last_failed_option,
     max_failures_options,
@@ -24,18 +22,7 @@ from tokverify.commands.cli.case_options import (
     selection_options,
     strict_option,
 )
-from tokverify.commands.cli.check import check_several, insert_name, name_reports
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
-from tokverify.commands.cli.forms import (
-    TEXTS,
-    ConformanceOptions,
-    MatrixOptions,
-    StreamOptions,
-    audit_models,
-    check_engine,
-    compare_with_each,
-    stream_model,
-)
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     OF_REPORTS,
@@ -55,6 +42,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import UNRECORDED, ReportFile, check_reports, write_reports
 from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import OPTION, repository_of, require_inside
@@ -305,6 +293,8 @@ def find_form(given: Mapping[str, Any]) -> Form | None:
 
 
 def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
+    from tokverify.commands.cli.forms import audit_models
+
     references = given["reference"]
     if given["no_reference"] and references:
         raise click.UsageError("use either -r or --no-reference")
@@ -314,12 +304,16 @@ def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
 
 
 def _stream(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.forms import StreamOptions, stream_model
+
     model = _only(models, "--streaming")
     reference = _only_reference(given, "--streaming")
     return stream_model(merge_options(StreamOptions, {**given, "reference": reference}, replace(model, reference=None)))
 
 
 def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.forms import TEXTS, ConformanceOptions, check_engine
+
     model = _only(models, "--judge model")
     reference = _only_reference(given, "--judge model")
     if reference is None:
@@ -331,6 +325,8 @@ def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _
 
 
 def _compare_references(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+    from tokverify.commands.cli.forms import MatrixOptions, compare_with_each
+
     model = _only(models, "several references")
     return compare_with_each(merge_options(MatrixOptions, {**given, "references": given["reference"]}, model))
 

@@ -16,13 +16,12 @@ from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version, python_version
 from tokverify.corpus.cause import Classifier
 from tokverify.corpus.check import Checker, TokenizedChecker, TokenizerChecker
-from tokverify.corpus.columns import choose_columns
 from tokverify.corpus.conclusion import Comparison, conclude
 from tokverify.corpus.coverage import CoverageDescriber
 from tokverify.corpus.distill import distill
 from tokverify.corpus.document import WorkUnit
 from tokverify.corpus.executor import Executor, Processes, available_processors
-from tokverify.corpus.locate import find_files
+from tokverify.corpus.locate import choose_columns, find_files
 from tokverify.corpus.plan import Plan, Request, Shard, choose_unit_bytes, divide
 from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.ray_cluster import RayCluster

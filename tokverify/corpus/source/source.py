@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tokverify.corpus.document import Columns, CorpusFile, Reading, WorkUnit
+from tokverify.corpus.document import Columns, CorpusFile, Reading, WorkUnit
 
 
 class Column(NamedTuple):

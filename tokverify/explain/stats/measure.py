@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.family import Settings
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.explain.stats.text import PIECE_BYTES, SampleText, probe, read_pieces, samples, texts_of
@@ -18,9 +18,6 @@ from tokverify.report.stats import LONG_TOKEN, MeasuredTexts, MeasuredTokenizer,
 from tokverify.text.wording import plural
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Token, Tokenizer, pieces_of, tokens_of, why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
 
 _LISTED = 5
 _TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)
