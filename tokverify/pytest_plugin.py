@@ -124,7 +124,7 @@ class TokenizersTest:
     def verify(self) -> None:
         """Fail the test if the tokenizers themselves differ in a way that makes `tokverify run` fail."""
         from tokverify.errors import GoneError
-        from tokverify.render.run.differences import difference_sections
+        from tokverify.render.run.verdict import difference_sections
         from tokverify.report.run import failing_differences
 
         __tracebackhide__ = True

@@ -9,8 +9,8 @@ import pytest
 from support.selection import slow_if
 from tokverify.corpus.coverage import Coverage
 from tokverify.corpus.document import CorpusFile, WorkUnit
-from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, Tally, UnitResult
+from tokverify.corpus.state import ProgressCounter
 
 pytestmark = pytest.mark.process
 

@@ -7,9 +7,8 @@ import pytest
 from support.corpus_maker import corpus_file
 from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
-from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally, UnitResult, merge
-from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.state import ProgressCounter, StateDirectory
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
 
@@ -37,7 +36,7 @@ def continued(state: StateDirectory, units: Sequence[WorkUnit] = UNITS) -> Progr
 
 @pytest.fixture
 def frequent_sums(monkeypatch):
-    monkeypatch.setattr("tokverify.corpus.progress._FEWEST_NEW", 2)
+    monkeypatch.setattr("tokverify.corpus.state._FEWEST_NEW", 2)
 
 
 def work(state: StateDirectory, units: Sequence[WorkUnit], *, unreadable: Collection[WorkUnit] = ()) -> None:

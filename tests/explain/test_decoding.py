@@ -10,7 +10,7 @@ from tokverify.commands.cli import main
 from tokverify.commands.tasks.encode import decode_ids, find_end
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
-from tokverify.explain.decoding import explain_decoding
+from tokverify.explain.explanation import explain_decoding
 from tokverify.render.explain.decoding import render
 from tokverify.render.options import RenderOptions
 from tokverify.report.codec import encode

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tokverify.errors import TokverifyError
-from tokverify.train import preparation
-from tokverify.train.corpus import read_blocks
-from tokverify.train.preparation import STDIN, Preparation, drop_license, frame_commits, open_corpus, prepare
+from tokverify.train.corpus import STDIN, Preparation, drop_license, frame_commits, open_corpus, prepare, read_blocks
 
 
 @pytest.mark.parametrize(
@@ -131,14 +130,14 @@ def test_a_damaged_compressed_file_is_an_error(tmp_path: Path, data: bytes):
 
 
 def test_stdin_is_read_once_and_kept(monkeypatch: pytest.MonkeyPatch, folder: Path):
-    monkeypatch.setattr(preparation.sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"from stdin\n")))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"from stdin\n")))
     with open_corpus([folder / "b.cpp", STDIN]) as opened:
         assert ["".join(read_blocks(opened.files)) for _ in "12"] == ["b\nfrom stdin\n"] * 2
     assert not opened.files[1].exists()
 
 
 def test_stdin_cannot_be_named_twice(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(preparation.sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a")))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a")))
     with pytest.raises(TokverifyError, match="only once"), open_corpus([STDIN, STDIN]):
         pass
 

@@ -40,7 +40,6 @@ _MAX_CALLS = 600
 _SUITE = "corpus"
 _TOO_LONG = "the document is too long to show here, and none of its parts differs for the same reason"
 
-
 Explain = Callable[[Sequence["CaseResult"]], "Diagnosis | None"]
 """Searches for the cause of the differences in some examples."""
 

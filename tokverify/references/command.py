@@ -31,7 +31,7 @@ from tokverify.references.command_protocol import (
     Result,
 )
 from tokverify.references.piece_bytes import PieceBytes, recognize_storage
-from tokverify.references.reference import FoundReference, Request, find_problem
+from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_utf8
 
@@ -124,8 +124,8 @@ class CommandTokenizer:
             UnsupportedError: If the program does not decode.
         """
         self._require(DECODE, "does not decode")
-        if unknown := [id for id in ids if not 0 <= id < self._program.hello.vocab_size]:
-            raise EncodeError(f"{self.name} has no token with the id {unknown[0]}")
+        if unknown := find_unknown(ids, self._program.hello.vocab_size, self.name):
+            raise unknown
         return self._ask_one(DECODE_IDS, ids)
 
     def stream(self, ids: Sequence[int]) -> list[bytes]:

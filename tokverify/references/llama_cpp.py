@@ -35,7 +35,7 @@ from tokverify.references.command_protocol import (
 from tokverify.references.llama_cpp_library import Library, find_build, find_library
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.llama_tokenize import is_program, open_program
-from tokverify.references.reference import FoundReference, Request, find_problem
+from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.tokenizer import GenerationEnds
 
@@ -117,12 +117,9 @@ class LlamaCppTokenizer:
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids, many in one request; the result for a list that fails is its error."""
-        return self._ask(DECODE_IDS, list(map(list, all_ids)), list(map(self._find_unknown, all_ids)), {})
-
-    def _find_unknown(self, ids: Sequence[int]) -> EncodeError | None:
         # subtle: llama.cpp would abort on an unknown id.
-        unknown = next((id for id in ids if not 0 <= id < self.vocab_size), None)
-        return None if unknown is None else EncodeError(f"llama.cpp has no token with the id {unknown}")
+        problems = [find_unknown(ids, self.vocab_size, "llama.cpp") for ids in all_ids]
+        return self._ask(DECODE_IDS, list(map(list, all_ids)), problems, {})
 
     def _ask(
         self,
@@ -216,7 +213,6 @@ _BYTES: Operation[bytes] = Operation("bytes", "ids", "bytes", _read_bytes)
 _ATTRIBUTES: Operation[int] = Operation("attributes", "ids", "attributes", _read_number)
 _ENDS: Operation[bool] = Operation("ends", "ids", "ends", bool)
 _READ_FLAGS: Operation[bool] = Operation("flags", "names", "flags", bool)
-
 
 _SIZES = range(1 << 31)
 """llama.cpp also loads vocabularies that tokverify refuses."""

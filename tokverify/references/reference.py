@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,3 +75,9 @@ def find_problem(text: str) -> EncodeError | None:
     except EncodeError as error:
         return error
     return None
+
+
+def find_unknown(ids: Sequence[int], vocab_size: int, name: str) -> EncodeError | None:
+    """Return why ids cannot be decoded by the tokenizer called `name`, if one is outside of its vocabulary."""
+    unknown = next((id for id in ids if not 0 <= id < vocab_size), None)
+    return None if unknown is None else EncodeError(f"{name} has no token with the id {unknown}")

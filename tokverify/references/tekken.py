@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references.pace import Pace
-from tokverify.references.reference import FoundReference
+from tokverify.references.reference import FoundReference, find_unknown
 from tokverify.sources.location import read_file
 from tokverify.sources.tiktoken.tekken import ROLES, parse_tekken
 from tokverify.spec import AddedToken, TokenType
@@ -52,8 +52,8 @@ class TekkenTokenizer:
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
 
         # subtle: the library counts a negative id from the end.
-        if unknown := [id for id in ids if not 0 <= id < self.vocab_size]:
-            raise EncodeError(f"mistral-common has no token with the id {unknown[0]}")
+        if unknown := find_unknown(ids, self.vocab_size, self.name):
+            raise unknown
         with raised_as(EncodeError, "mistral-common cannot decode these ids"):
             text: str = self._tekkenizer.decode(list(ids), special_token_policy=SpecialTokenPolicy.KEEP)
         return text.encode()

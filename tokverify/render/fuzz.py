@@ -26,7 +26,6 @@ from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.describe import answer_sections, sides_section, vocabulary_sections
-from tokverify.render.run.differences import count_effects, difference_sections
 from tokverify.render.run.issue import (
     TOKENIZER_CHECKS,
     UNCOMPARED_CHECK,
@@ -38,7 +37,7 @@ from tokverify.render.run.issue import (
     uncompared_issues,
     uncompared_notes,
 )
-from tokverify.render.run.verdict import vocabulary_difference
+from tokverify.render.run.verdict import count_effects, difference_sections, vocabulary_difference
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Share, Stop, count_compared, fuzz_exit_code
 from tokverify.report.run import FAILING, Report
 from tokverify.text.visible import visible_message

@@ -8,7 +8,7 @@ from tokverify.render.case_text import describe_divergence
 from tokverify.render.document import Document, Fields, Inline, Item, Items, Line, Section, Style, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
-from tokverify.render.run.differences import difference_line
+from tokverify.render.run.verdict import difference_line
 from tokverify.report.report_diff import (
     CaseChange,
     CaseChangeKind,

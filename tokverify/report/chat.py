@@ -312,7 +312,6 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
 }
 """Name -> kind of finding."""
 
-
 _ChatKindName: TypeAlias = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(CHAT_KINDS)})$")]
 """A key of `CHAT_KINDS`."""
 

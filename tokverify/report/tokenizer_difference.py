@@ -72,18 +72,14 @@ CODES: Mapping[Aspect, str] = {
 }
 """Aspect -> the code of the rule of `tokverify audit` that reports the same difference; baselines name it."""
 
-
 NOT_COMPARED = "not-compared"
 """In a list of what makes a run fail: something that could not be compared."""
-
 
 FAIL_ON = ("error",)
 """What makes a run fail by default."""
 
-
 SEVERITIES = tuple(severity.name.lower() for severity in Severity)
 """The names of the severities in such a list, the lowest first."""
-
 
 FAIL_ON_NAMES: tuple[str, ...] = (*SEVERITIES, *Aspect, NOT_COMPARED, "none")
 """What can be listed: the lowest severity that fails, aspects that always fail, `not-compared`, or only `none`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.train.preparation import Preparation
+from tokverify.train.corpus import Preparation
 from tokverify.train.trainer import Trained, Trainer, TrainingPlan
 
 if TYPE_CHECKING:

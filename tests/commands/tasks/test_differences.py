@@ -12,7 +12,7 @@ from support.paths import ROOT
 from support.rule_maker import CHATML, MERGES, bpe_json, good_bpe
 from support.selection import thinned
 from tokverify.commands.cli import main
-from tokverify.render.run.differences import name_aspect
+from tokverify.render.run.verdict import name_aspect
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType

@@ -8,8 +8,7 @@ from support.paths import ROOT
 from support.selection import thinned
 from support.spec_maker import BYTE_ALPHABET, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.explain.decoding import explain_decoding
-from tokverify.explain.explanation import explain
+from tokverify.explain.explanation import explain, explain_decoding
 from tokverify.render.explain.decoding import render as render_decoding
 from tokverify.render.explain.table import render
 from tokverify.render.options import RenderOptions

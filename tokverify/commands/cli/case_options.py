@@ -28,8 +28,6 @@ class _Suites(FilePath):
 
 
 SUITES = _Suites(path_type=Path)
-
-
 ASPECTS_HELP = "aspects such as decoding, not-compared to require that everything is compared"
 
 
@@ -48,7 +46,6 @@ strict_option = click.option(
     is_flag=True,
     help="Also fail on what differs only by limits of llama.cpp, which are named.",
 )
-
 
 waivers_option = click.option("--waivers", type=PATH, metavar="FILE", hidden=True)
 """The old option for a second file of known differences."""
@@ -136,7 +133,6 @@ cases_option = click.option(
     metavar="PATH",
     help="The cases: a suite or a directory of suites, or `shipped` for those that come with tokverify (default).",
 )
-
 
 selection_options = combine(
     click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),

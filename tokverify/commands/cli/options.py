@@ -156,7 +156,6 @@ thorough_option = click.option(
     "--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up."
 )
 
-
 resume_option = click.option(
     "--resume/--no-resume", default=True, help="When streaming, also resume decoding after each id (default)."
 )

@@ -23,11 +23,10 @@ from tokverify.corpus.document import WorkUnit
 from tokverify.corpus.executor import Executor, Processes, available_processors
 from tokverify.corpus.locate import choose_columns, find_files
 from tokverify.corpus.plan import Plan, Request, Shard, choose_unit_bytes, divide
-from tokverify.corpus.progress import ProgressCounter
 from tokverify.corpus.ray_cluster import RayCluster
 from tokverify.corpus.result import Tally, UnitResult
 from tokverify.corpus.schedule import run_units
-from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.state import ProgressCounter, StateDirectory
 from tokverify.corpus.work import Observation, Worker
 from tokverify.errors import TokverifyError
 from tokverify.location import Location

@@ -11,8 +11,7 @@ from tokverify.corpus.document import WorkUnit
 from tokverify.corpus.files import PLAIN_SCHEMES, is_plain
 from tokverify.corpus.locate import find_files
 from tokverify.corpus.plan import Plan, describe_changes
-from tokverify.corpus.progress import ProgressCounter
-from tokverify.corpus.state import StateDirectory
+from tokverify.corpus.state import ProgressCounter, StateDirectory
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.report.corpus import CorpusProgress, CorpusReport

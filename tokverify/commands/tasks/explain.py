@@ -14,8 +14,7 @@ from tokverify.commands.tasks.opening import (
     open_subject,
 )
 from tokverify.compare.opened import OpenedReference
-from tokverify.explain.decoding import explain_decoding
-from tokverify.explain.explanation import explain
+from tokverify.explain.explanation import explain, explain_decoding
 from tokverify.explain.stages import explain_exposed
 from tokverify.report.explain import DecodingExplanation, Explanation, ExposedExplanation
 from tokverify.text.utf8 import decode_utf8

@@ -20,7 +20,6 @@ from tokverify.tokenizer import Tokenizer
 
 _FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken", ".txt")
 
-
 ModelSource: TypeAlias = "ModelLocation | OpenedModel"
 """Where a model is, or a model that is already open."""
 

@@ -12,8 +12,8 @@ from tokverify.render.options import RenderOptions
 from tokverify.report.train import Training
 from tokverify.system.output_file import check_output, stage_output
 from tokverify.train import TRAINERS, TrainingPlan
+from tokverify.train.corpus import Preparation, open_corpus
 from tokverify.train.merge_learner import Ties
-from tokverify.train.preparation import Preparation, open_corpus
 from tokverify.train.run import train_into
 from tokverify.train.trainer import DEFAULT_MIN_FREQUENCY
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.references.reference import FoundReference, shown_name
+from tokverify.references.reference import FoundReference, find_unknown, shown_name
 from tokverify.references.servers.detection import describe_model
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.spec import MAX_TOKENS
@@ -46,7 +46,8 @@ class LlamaServerTokenizer(HttpTokenizer):
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids; the result for a list with an unknown id is an error."""
-        failures = [self._unknown_id_error(ids) for ids in all_ids]
+        # subtle: JSON allows any number, and the server would truncate it to 32 bits.
+        failures = [find_unknown(ids, self.vocab_size, "the server") for ids in all_ids]
         decoded = iter(
             super().decode_many([ids for ids, failure in zip(all_ids, failures, strict=True) if not failure])
         )
@@ -64,11 +65,6 @@ class LlamaServerTokenizer(HttpTokenizer):
             None if is_continued else self.text_or_error(next(answers), lambda answer: answer["prompt"])
             for is_continued in are_continued
         ]
-
-    def _unknown_id_error(self, ids: Sequence[int]) -> EncodeError | None:
-        # subtle: JSON allows any number, and the server would truncate it to 32 bits.
-        unknown = next((id for id in ids if not 0 <= id < self.vocab_size), None)
-        return None if unknown is None else EncodeError(f"the server has no token with the id {unknown}")
 
     def piece(self, id: int) -> str:
         """Return the text that the server renders for a token, or its id as `<5>` if that is empty.

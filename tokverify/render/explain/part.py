@@ -38,10 +38,8 @@ class Detail:
 
 _INDENT = 3
 
-
 _MAX_COMPETITORS = 3
 """Alternatives shown for each decision, unless everything is."""
-
 
 _MAX_PIECES = 60
 

@@ -27,8 +27,15 @@ from tokverify.render.document import (
 )
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
-from tokverify.render.run.differences import difference_sections
-from tokverify.render.run.verdict import blame, count_limit, effect, likely_explanations, limit_note, verdict
+from tokverify.render.run.verdict import (
+    blame,
+    count_limit,
+    difference_sections,
+    effect,
+    likely_explanations,
+    limit_note,
+    verdict,
+)
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.run import (

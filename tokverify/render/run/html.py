@@ -11,8 +11,7 @@ from tokverify.render.case_text import headline, known_text
 from tokverify.render.html import entries, page, page_top, script_json, version_list
 from tokverify.render.run.case_data import Causes, cases_data, causes
 from tokverify.render.run.describe import vocabulary_lines
-from tokverify.render.run.differences import effect_of, name_aspect
-from tokverify.render.run.verdict import effect, verdict
+from tokverify.render.run.verdict import effect, effect_of, name_aspect, verdict
 from tokverify.report.diagnosis import Diagnosis, command_line
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import (

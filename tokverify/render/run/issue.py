@@ -9,8 +9,7 @@ from xml.etree.ElementTree import Element
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
 from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
-from tokverify.render.run.differences import difference_line, name_aspect
-from tokverify.render.run.verdict import count_limit, explanation_lines, verdict
+from tokverify.render.run.verdict import count_limit, difference_line, explanation_lines, name_aspect, verdict
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import subject_of
 from tokverify.report.run import (
