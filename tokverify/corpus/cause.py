@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate, islice, takewhile
 from typing import NamedTuple, TypeVar
 
@@ -150,11 +150,7 @@ def _ids_of(roles: Sequence[str], *tokenizers: Tokenizer) -> frozenset[int]:
 
 
 def _count_leading(ids: Sequence[int], wanted: Collection[int]) -> int:
-    return sum(1 for _ in takewhile(partial(_contains, wanted), ids))
-
-
-def _contains(wanted: Collection[int], id: int) -> bool:
-    return id in wanted
+    return sum(1 for _ in takewhile(wanted.__contains__, ids))
 
 
 def _compare_counts(counts: Sequence[int], causes: Sequence[CorpusCause]) -> CorpusCause:

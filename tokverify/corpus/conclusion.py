@@ -162,6 +162,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
     found = _merge_same(_make_examples(tally, comparison))
     results = tuple(example.result for example in found)
     is_of_other = comparison.reads_ids and has_ids_of_other_tokenizer(tally)
+    undisputed = (id for result in results if result.difference is None for id in result.actual)
     report = Report(
         *comparison.sides,
         vocabulary=None if comparison.reads_ids else compare_vocabularies(comparison.actual, comparison.expected),
@@ -169,7 +170,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
         limits=comparison.limits.describe_counts(tally.limits),
         options=comparison.options,
         versions={"tokverify": __version__, **comparison.versions},
-        tokens=pairs_for_display(comparison.actual, comparison.expected, _undisputed_ids(results)),
+        tokens=pairs_for_display(comparison.actual, comparison.expected, undisputed),
     )
     return CorpusReport(
         report=replace(report, diagnosis=comparison.explain(results) if results else None),
@@ -211,10 +212,6 @@ def _merge_same(examples: Iterable[FoundExample]) -> list[FoundExample]:
         causes = example.causes if known is None else known.causes | example.causes
         merged[example.result.case.id] = replace(known or example, causes=causes)
     return list(merged.values())
-
-
-def _undisputed_ids(results: Iterable[CaseResult]) -> Iterable[int]:
-    return (id for result in results if result.difference is None for id in result.actual)
 
 
 def _count_cause(cause: CorpusCause, tally: Tally, examples: Sequence[FoundExample]) -> CauseCount:

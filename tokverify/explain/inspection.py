@@ -111,14 +111,10 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         eog=tuple(EogToken(id, settings.pieces[id]) for id in sorted(settings.eog_ids)),
         flags=tuple(_list_flags(spec, settings, reasons)),
         categories=tuple(_summarize_categories(settings)),
-        charsmap_entries=_count_entries(spec),
+        charsmap_entries=None if spec.charsmap is None else Charsmap(spec.charsmap).size,
         overrides=tuple(map(_record_override, net_overrides(settings.overrides))),
         fingerprint=fingerprint(spec, settings),
     )
-
-
-def _count_entries(spec: TokenizerSpec) -> int | None:
-    return None if spec.charsmap is None else Charsmap(spec.charsmap).size
 
 
 def _summarize_categories(settings: Settings) -> Iterator[CategorySummary]:

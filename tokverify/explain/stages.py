@@ -12,7 +12,6 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.errors import EncodeError
 from tokverify.report.difference import Difference
 from tokverify.report.explain import (
-    ExplainedToken,
     Explanation,
     ExposedExplanation,
     ExposedMatch,
@@ -168,7 +167,8 @@ def _one_sided_matches(
     explained: Explanation, theirs: Iterable[StageMatch], difference: Difference
 ) -> tuple[list[Token], list[StageMatch]]:
     """Return the added tokens that only one side matches, ours and the reference's, if they affect the result."""
-    ours = {(*token.span, token.token.id): index for index, token in enumerate(explained.tokens) if _is_added(token)}
+    added = ((index, token) for index, token in enumerate(explained.tokens) if token.source == "added")
+    ours = {(*token.span, token.token.id): index for index, token in added}
     expected = {(match.start, match.end, match.id): match for match in theirs}
     differing = _differing_indexes(difference)
     indexes = [index for key, index in ours.items() if key not in expected and index in differing]
@@ -176,10 +176,6 @@ def _one_sided_matches(
     ids = {token.id for token in tokens}
     only_theirs = [expected[key] for key in sorted(expected.keys() - ours.keys()) if expected[key].id in ids]
     return [explained.tokens[index].token for index in indexes], only_theirs
-
-
-def _is_added(token: ExplainedToken) -> bool:
-    return token.source == "added"
 
 
 def _pair_stretches(explained: Explanation, exposed: TokenizerStages) -> Iterator[tuple[Stretch, StageStretch]]:

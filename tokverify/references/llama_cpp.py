@@ -102,8 +102,9 @@ class LlamaCppTokenizer:
 
         Bytes need not be valid UTF-8.
         """
+        problems = [find_problem(text) if isinstance(text, str) else None for text in texts]
         options = {"add_special": add_special, "parse_special": parse_special}
-        return self._ask(ENCODE, list(map(_to_json, texts)), list(map(_find_problem, texts)), options)
+        return self._ask(ENCODE, list(map(_to_json, texts)), problems, options)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids by `llama_detokenize`, special tokens included.
@@ -252,10 +253,6 @@ def _to_json(text: str | bytes) -> str | dict[str, str]:
         return text.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(text).decode()}
-
-
-def _find_problem(text: str | bytes) -> EncodeError | None:
-    return find_problem(text) if isinstance(text, str) else None
 
 
 def load(request: Request) -> FoundReference:

@@ -16,10 +16,8 @@ class Severity(Enum):
 
     INFO = "INFO"
     """Good to know."""
-
     WARNING = "WARNING"
     """Some texts may be encoded incorrectly, or a later change could break the file."""
-
     ERROR = "ERROR"
     """Some texts are encoded incorrectly, or the file cannot be loaded."""
 

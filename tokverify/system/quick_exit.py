@@ -24,7 +24,6 @@ class _Ending:
 
     exit_code: int | None = None
     """The code to exit with; None before it is known, and then Python ends as usual."""
-
     kept: ClassVar[deque[object]] = deque(maxlen=0)
     """Values that stay in memory until the end."""
 

@@ -31,7 +31,6 @@ class ReportFile(NamedTuple):
 
     format_name: str
     """The format."""
-
     path: Path | None
     """The file; None is stdout."""
 
@@ -42,19 +41,14 @@ class ReportOptions:
 
     format_name: str | None
     """The format of the main report; None to choose one."""
-
     output: Path | None
     """The file of the main report; None or `-` is stdout."""
-
     quiet: bool
     """Whether to write only the verdict to stdout."""
-
     verbose: bool
     """Whether to write everything."""
-
     no_color: bool
     """Whether to write without color to a terminal."""
-
     reports: tuple[ReportFile, ...] = ()
     """Additional reports."""
 

@@ -22,43 +22,30 @@ class ConfiguredModel:
 
     name: str
     """The name for reports; unique within a configuration."""
-
     model: Location
     """The tokenizer file, or a name such as `hf:org/name`."""
-
     reference: Location | None = None
     """The location of the reference; None to look for one."""
-
     cases: tuple[SuiteSource, ...] = ()
     """Suites; if empty, the shipped ones."""
-
     suites: tuple[str, ...] = ()
     """Names of suites to select."""
-
     tags: tuple[str, ...] = ()
     """Tags to select."""
-
     patterns: tuple[str, ...] = ()
     """Patterns of case ids to select."""
-
     baseline: Path | None = None
     """The file of known differences."""
-
     fail_on: tuple[str, ...] | None = None
     """What fails besides failing cases; None for the default."""
-
     strict: bool = False
     """Whether cases fail even if limits of llama.cpp explain them."""
-
     select: tuple[str, ...] = ()
     """Beginnings of the codes of the rules to apply; all by default."""
-
     ignore: tuple[str, ...] = ()
     """Beginnings of the codes of rules to leave out."""
-
     waivers: Path | None = None
     """Another such file; the old name for entries that accept findings of rules."""
-
     conversations: Path | None = None
     """The conversations to render; those that come with tokverify by default."""
 
@@ -105,15 +92,11 @@ class Configuration:
 
     source: Path
     """The file it was read from."""
-
     models: tuple[ConfiguredModel, ...]
     """The tokenizers to verify."""
-
     reports: tuple[str, ...] = ()
     """Reports to write, as `FORMAT=FILE`; `{name}` is replaced with the name of a model."""
-
     jobs: int = 1
     """The number of models to verify at a time."""
-
     llama_cpp: str = ""
     """The build of llama.cpp that encodes, such as `b9190`; empty for the newest known one."""

@@ -67,13 +67,10 @@ class _Reader:
 
     path: Path
     """The file, for error messages."""
-
     prefix: str
     """The beginning of all keys in error messages."""
-
     root: Path | None
     """The directory that all files must be in; None if they can be anywhere."""
-
     names: set[str] = field(default_factory=set)
     """The names of the models read so far."""
 

@@ -29,16 +29,12 @@ class Demo(NamedTuple):
 
     intact: Report
     """The intact sample, on all cases."""
-
     broken: Report
     """The broken sample, on all cases."""
-
     detail: Report
     """The broken sample on a few cases, with the cause of the failures."""
-
     planned: frozenset[str]
     """The cases that should fail with the broken sample."""
-
     unplanned: frozenset[str]
     """The cases that did not turn out as planned with one of the samples."""
 

@@ -17,7 +17,6 @@ class Encoding(NamedTuple):
 
     tokens: list[Token]
     """The tokens, in order."""
-
     warnings: list[str]
     """What llama.cpp would warn about, such as a duplicate BOS."""
 
@@ -27,7 +26,6 @@ class Decoding(NamedTuple):
 
     pieces: list[str]
     """The piece of each id."""
-
     text: bytes
     """The text, which need not be valid UTF-8."""
 

@@ -33,27 +33,21 @@ class Source:
 
     suffixes: tuple[str, ...]
     """How the names of its files end, without the suffix of a compression."""
-
     place: str
     """What the `row` of a document counts: `row`, `byte` or `document`."""
-
     units: Callable[[CorpusFile, int], Iterable[WorkUnit]]
     """Divide a file into units of about a number of bytes.
 
     Raises UnreadableFileError if the file must be opened for that and cannot be read.
     """
-
     read: Callable[[WorkUnit, Columns], Reading]
     """Read the documents of a unit in order, with bounded memory.
 
     Raises UnreadableFileError if the unit cannot be read any further.
     """
-
     columns: Callable[[str], Sequence[Column]] | None = None
     """List the columns of a file, given its path; None if the whole file is text or ids."""
-
     has_ids: bool = False
     """Whether the documents are ids, without any column."""
-
     index_path: Callable[[str], str] | None = None
     """Return the path of the file beside a file without which its documents are not known; None if it needs none."""

@@ -89,10 +89,8 @@ class _Sum:
 
     tokens: list[int]
     """Tokens by tokenizer."""
-
     unknown: list[int]
     """Unknown tokens by tokenizer."""
-
     pieces: int = 0
     bytes: int = 0
     characters: int = 0
@@ -250,16 +248,12 @@ class StatsSubject:
 
     attributes: Sequence[int] | None = None
     """The attributes of each token; None if they are not known."""
-
     unknown: frozenset[int] = frozenset()
     """Ids that represent text for which there is no token."""
-
     fingerprint: str | None = None
     """Set for an encoder of ours."""
-
     sha256: str | None = None
     """The digest of a reference's file."""
-
     versions: Mapping[str, str] = field(default_factory=dict)
     """The versions of the libraries involved."""
 

@@ -75,7 +75,6 @@ class SampleText:
 
     name: str
     """The language or script."""
-
     content: str
 
     spaced: bool = True
