@@ -1,9 +1,9 @@
-"""`tokverify encode`: show the token ids of a text."""
+"""`tokverify encode` and `tokverify decode`: show the ids of a text, and the text of ids."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,39 +81,27 @@ def encode(  # noqa: PLR0913 - one parameter for each option
         source = read_raw_text(text, file)
         encodings = map(encode_one, [source])
     opened = open_model(model)
-    write = _writer(part, as_json=format_name == "json" or json_lines, no_color=no_color)
     for encoding in encodings:
         for warning in encoding.warnings:
             write_stderr(f"warning: {warning}")
-        write(encoding.tokens)
+        _write(encoding.tokens, part, as_json=format_name == "json" or json_lines, no_color=no_color)
 
 
-def _writer(part: str | None, *, as_json: bool, no_color: bool) -> Callable[[Sequence[Token]], None]:
-    """Return the function that writes the tokens of one text, or the requested part of them."""
-
-    def write_json(tokens: Sequence[Token]) -> None:
-        values = {
-            "ids": [token.id for token in tokens],
-            "pieces": [token.piece for token in tokens],
-            "count": len(tokens),
-        }
+def _write(tokens: Sequence[Token], part: str | None, *, as_json: bool, no_color: bool) -> None:
+    """Write the tokens of one text, or the requested part of them."""
+    ids = [token.id for token in tokens]
+    if as_json:
+        values = {"ids": ids, "pieces": [token.piece for token in tokens], "count": len(tokens)}
         names = [part] if part else ["ids", "pieces"]
         write_text(json.dumps({name: values[name] for name in names}) + "\n")
-
-    def write_ids(tokens: Sequence[Token]) -> None:
-        write_text(" ".join(str(token.id) for token in tokens) + "\n")
-
-    def write_count(tokens: Sequence[Token]) -> None:
+    elif part == "ids":
+        write_text(" ".join(map(str, ids)) + "\n")
+    elif part == "count":
         write_text(f"{len(tokens)}\n")
-
-    def write_table(tokens: Sequence[Token]) -> None:
+    else:
         from tokverify.render.listing import list_tokens
 
         write_text(list_tokens(tokens, render_options(no_color=no_color)))
-
-    if as_json:
-        return write_json
-    return {"ids": write_ids, "count": write_count, None: write_table}[part]
 
 
 @click.command()

@@ -117,11 +117,14 @@ def _reject_swapped(ctx: click.Context, _param: object, text: str | None) -> str
 text_argument = click.argument("text", required=False, callback=_reject_swapped)
 configured_model_argument = click.argument("model", type=PATH)
 """For commands that look up the settings of the model themselves."""
-SEED_HELP = "The seed of generated texts: the same one generates the same texts."
-QUIET_HELP = "Show only the verdict."
-FORCE_HELP = "Overwrite existing files."
-
-seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=SEED_HELP)
+seed_option = click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The seed of generated texts: the same one generates the same texts.",
+)
 vocabulary_option = click.option(
     "--vocab",
     "vocabulary",
@@ -130,9 +133,9 @@ vocabulary_option = click.option(
     help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
 )
 ids_only_option = click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help=QUIET_HELP)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
-force_option = click.option("--force", is_flag=True, help=FORCE_HELP)
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
 json_flag = click.option("--json", "format_name", flag_value="json", hidden=True, help="Like -f json.")
 """The name that `-f json` had in the previous version."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from tokverify.errors import TokverifyError
-from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream, read_verbatim
+from tokverify.system.input_file import decode_verbatim, read_raw, read_raw_stream
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.text.wording import short_repr
 
@@ -28,43 +28,24 @@ _TABLE = re.compile(r"(?:^|\n)(?:(\[[0-9,\s]+\])\n\n)?[0-9,]+ tokens?\n?\Z")
 
 
 def read_text(argument: str | None, file: Path | None) -> str:
-    """Return the argument if there is one, otherwise the content of the file, otherwise that of stdin.
-
-    No newline is changed or stripped.
-
-    Raises:
-        UsageError: If both are given.
-        TokverifyError: If the file cannot be read, or the text is not UTF-8.
-    """
-    _require_one(argument, file)
-    if argument is not None:
-        return decode_verbatim(_to_bytes(argument), "the text")
-    if file is not None:
-        return read_verbatim(file, stream=True)
-    return decode_verbatim(read_raw_stream(sys.stdin.buffer, "stdin"), "stdin")
+    """Return the same as `read_raw_text`, which must be UTF-8, as a text; no newline is changed or stripped."""
+    source = "the text" if argument is not None else "stdin" if file is None else str(file)
+    return decode_verbatim(read_raw_text(argument, file), source)
 
 
 def read_raw_text(argument: str | None, file: Path | None) -> bytes:
-    """Return the same as `read_text`, but as bytes that need not be UTF-8.
+    """Return the argument if there is one, otherwise the content of the file, otherwise that of stdin.
 
     Raises:
         UsageError: If both are given.
         TokverifyError: If the file cannot be read.
     """
-    _require_one(argument, file)
-    if argument is not None:
-        return _to_bytes(argument)
-    return read_raw(file, stream=True) if file is not None else read_raw_stream(sys.stdin.buffer, "stdin")
-
-
-def _require_one(argument: str | None, file: Path | None) -> None:
     if argument is not None and file is not None:
         raise click.UsageError("use either an argument or --file, not both")
-
-
-def _to_bytes(argument: str) -> bytes:
-    # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
-    return argument.encode("utf-8", "surrogateescape")
+    if argument is not None:
+        # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
+        return argument.encode("utf-8", "surrogateescape")
+    return read_raw(file, stream=True) if file is not None else read_raw_stream(sys.stdin.buffer, "stdin")
 
 
 def parse_ids(text: str) -> list[int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import FORCE_HELP, QUIET_HELP, SEED_HELP
+from tokverify.commands.cli.options import combine, force_option, quiet_option, seed_option
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_message
 from tokverify.train import TRAINERS, Trainer
@@ -38,86 +39,67 @@ def _add_command(name: str, trainer: Trainer) -> None:
         return _train(name, corpus, output, quiet=quiet, **options)
 
     help = f"Train {trainer.summary}."
-    params: list[click.Parameter] = [
-        click.Argument(["corpus"], nargs=-1, required=True, type=PATH),
-        *_options(trainer),
-    ]
-    train.add_command(click.Command(name, callback=run, params=params, help=f"{help}\n\n{_DETAILS}", short_help=help))
+    add_options = combine(click.argument("corpus", nargs=-1, required=True, type=PATH), *_options(trainer))
+    train.add_command(click.command(name, help=f"{help}\n\n{_DETAILS}", short_help=help)(add_options(run)))
 
 
-def _options(trainer: Trainer) -> list[click.Parameter]:
+def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callable[..., int]]]:
     sizes = [f"{trainer.vocab_size:,}", *(f"{size:,} with --preset {name}" for name, size in trainer.presets.items())]
-    options = [
-        click.Option(
-            ["-o", "--output"],
-            required=True,
-            type=PATH,
-            metavar="DIR",
-            help="Write the result to this directory: the tokenizer in each format, and the report.",
-        ),
-        click.Option(
-            ["--vocab-size"],
-            type=click.IntRange(1, LARGEST_VOCAB_SIZE),
-            metavar="N",
-            show_default="; ".join(sizes),
-            help="The number of tokens in total, if the corpus is large enough.",
-        ),
-        click.Option(["--seed"], type=int, default=0, show_default=True, metavar="N", help=SEED_HELP),
-        click.Option(["--force"], is_flag=True, help=FORCE_HELP),
-        click.Option(["-q", "--quiet"], is_flag=True, help=QUIET_HELP),
-    ]
+    yield click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=PATH,
+        metavar="DIR",
+        help="Write the result to this directory: the tokenizer in each format, and the report.",
+    )
+    yield click.option(
+        "--vocab-size",
+        type=click.IntRange(1, LARGEST_VOCAB_SIZE),
+        metavar="N",
+        show_default="; ".join(sizes),
+        help="The number of tokens in total, if the corpus is large enough.",
+    )
+    yield from (seed_option, force_option, quiet_option)
     if trainer.uses_min_frequency:
-        options.append(
-            click.Option(
-                ["--min-frequency"],
-                type=click.IntRange(1),
-                default=DEFAULT_MIN_FREQUENCY,
-                show_default=True,
-                metavar="N",
-                help="Do not merge pairs of pieces that occur less often.",
-            )
+        yield click.option(
+            "--min-frequency",
+            type=click.IntRange(1),
+            default=DEFAULT_MIN_FREQUENCY,
+            show_default=True,
+            metavar="N",
+            help="Do not merge pairs of pieces that occur less often.",
         )
     if trainer.traces_merges:
-        options += _tracing_options()
-    if trainer.preparations:
-        options.append(
-            click.Option(
-                ["--prepare"],
-                multiple=True,
-                type=click.Choice(trainer.preparations),
-                help="First strip indentation, leave out license headers, or write diffs (*.diff, *.patch) between"
-                " <DIFF_START> and <DIFF_END>. Can be repeated.",
-            )
-        )
-    if trainer.presets:
-        options.append(
-            click.Option(
-                ["--preset"],
-                type=click.Choice(list(trainer.presets)),
-                help="A variant of the algorithm; see the documentation.",
-            )
-        )
-    return list(options)
-
-
-def _tracing_options() -> list[click.Option]:
-    return [
-        click.Option(
-            ["--ties"],
+        yield click.option(
+            "--ties",
             type=click.Choice([str(rule) for rule in Ties]),
             default=str(Ties.IDS),
             show_default=True,
             help="Of several equally frequent pairs, merge the one with the lowest ids, or the first one in the corpus"
             " (slower).",
-        ),
-        click.Option(
-            ["--trace"],
+        )
+        yield click.option(
+            "--trace",
             type=click.IntRange(0),
             default=0,
             metavar="N",
             help="Show the first N merges: the counts of pairs, the chosen one, its id, and the tokens after it.",
-        ),
-    ]
+        )
+    if trainer.preparations:
+        yield click.option(
+            "--prepare",
+            multiple=True,
+            type=click.Choice(trainer.preparations),
+            help="First strip indentation, leave out license headers, or write diffs (*.diff, *.patch) between"
+            " <DIFF_START> and <DIFF_END>. Can be repeated.",
+        )
+    if trainer.presets:
+        yield click.option(
+            "--preset",
+            type=click.Choice(list(trainer.presets)),
+            help="A variant of the algorithm; see the documentation.",
+        )
 
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401
