@@ -27,6 +27,7 @@ from tokverify.render.document import (
     bar,
     exact,
     message,
+    plain,
 )
 from tokverify.render.fuzz import CASE_CHECKS, FINDING_CHECKS, cause_sections, finding_issues, tried_sections
 from tokverify.render.fuzz import verdict as fuzz_verdict
@@ -36,7 +37,7 @@ from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.describe import suites_section
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, case_suites, decoding_issues
 from tokverify.render.run.verdict import verdict as cases_verdict
-from tokverify.report.consequence import Consequence, Outcome, Witness
+from tokverify.report.consequence import Consequence, Outcome
 from tokverify.report.consequence import Level as ConsequenceLevel
 from tokverify.report.diff import (
     ChangeReport,
@@ -190,7 +191,8 @@ def _describe_cases(report: ChangeReport, *, verbose: bool) -> Iterator[Section]
 def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section]:
     results = report.report.results
     for index, example in enumerate(report.examples):
-        details = case_details(results[example.index], verbose=verbose, more=list(_cause_fields(example)))
+        causes = [(label, Span(text)) for label, text in _cause_lines(example)]
+        details = case_details(results[example.index], verbose=verbose, more=causes)
         is_drawn = verbose or index < _MAX_EXAMPLES
         yield Section([details if is_drawn else Only("markdown", [details])])
     if verbose:
@@ -200,14 +202,6 @@ def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section
     elif report.examples[_MAX_EXAMPLES:]:
         names = list(_list_cases(report, report.examples[_MAX_EXAMPLES:]))
         yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
-
-
-def _cause_fields(example: Example) -> Iterator[Line]:
-    if example.parts:
-        yield "cause", Span(describe_cause(example))
-    if example.others:
-        count = plural(len(example.others), "more case")
-        yield "also", Span(f"the same change in {count}: {_list_names(example.others)}")
 
 
 def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[str]:
@@ -245,11 +239,16 @@ def _describe_row(consequence: Consequence) -> list[Inline]:
 def _list_evidence(report: ChangeReport) -> Iterator[Line]:
     for consequence in report.consequences:
         yield str(consequence.level), message(consequence.reason)
-        witness = consequence.witness
-        if witness:
-            yield "", ["proof: ", _show_text(witness.text), f" ({_options(witness)})"]
-            yield "", ["old: ", _describe_side(consequence, witness.old, Style.EXPECTED)]
-            yield "", ["new: ", _describe_side(consequence, witness.new, Style.ACTUAL)]
+        yield from (("", line) for line in _describe_witness(consequence))
+
+
+def _describe_witness(consequence: Consequence) -> Iterator[Inline]:
+    """Show the text that proves a consequence, if there is one, and what both versions make of it."""
+    if witness := consequence.witness:
+        options = encode_options(add_special=witness.add_special, parse_special=witness.parse_special)
+        yield ["proof: ", _show_text(witness.text), f" ({options})"]
+        yield ["old: ", _describe_side(consequence, witness.old, Style.EXPECTED)]
+        yield ["new: ", _describe_side(consequence, witness.new, Style.ACTUAL)]
 
 
 def _describe_side(consequence: Consequence, value: str, style: Style) -> Span:
@@ -265,21 +264,12 @@ def _show_text(text: str, style: Style = Style.PLAIN) -> Span:
     return exact(text, style) if text else Span("the empty text", Style.DIM)
 
 
-def _options(witness: Witness) -> str:
-    return encode_options(add_special=witness.add_special, parse_special=witness.parse_special)
-
-
 def consequence_lines(consequence: Consequence) -> list[str]:
     """Describe a consequence in lines that have passed `visible`."""
     lines = [f"{_WHAT[consequence.level]}: {consequence.outcome}; {visible_message(consequence.reason)}"]
     if consequence.action:
         lines.append(f"required: {visible_message(consequence.action)}")
-    witness = consequence.witness
-    if witness:
-        lines.append(f"proof: {_show_text(witness.text).text} ({_options(witness)})")
-        lines.append(f"old: {_describe_side(consequence, witness.old, Style.EXPECTED).text}")
-        lines.append(f"new: {_describe_side(consequence, witness.new, Style.ACTUAL).text}")
-    return lines
+    return [*lines, *map(plain, _describe_witness(consequence))]
 
 
 def to_ci_report(report: ChangeReport) -> CiReport:
@@ -315,7 +305,7 @@ def list_issues(report: ChangeReport) -> Iterator[Issue]:
         yield _issue("changed-corpus", Level.ERROR, "changed: corpus", _summarize_effect(report.effect), report)
     for example in report.examples:
         result = report.report.results[example.index]
-        more = [*sides, *_cause_lines(example)]
+        more = [*sides, *(text for _, text in _cause_lines(example))]
         yield case_issue(result, report.report, "change", path=_file(report), more=more)
     if report.fuzzed:
         yield from finding_issues(report.fuzzed, _file(report), sides)
@@ -415,12 +405,13 @@ def _change_lines(part: Part, limit: int) -> list[str]:
     return [*map(change_line, part.changes[:limit]), *([f"and {left:,} more"] if left > 0 else [])]
 
 
-def _cause_lines(example: Example) -> list[str]:
-    """Describe the cause and name the other cases that change for it, in lines that have passed `visible`."""
-    lines = [describe_cause(example)] if example.parts else []
+def _cause_lines(example: Example) -> Iterator[tuple[str, str]]:
+    """Describe the cause and name the other cases that change for it, in labeled lines that have passed `visible`."""
+    if example.parts:
+        yield "cause", describe_cause(example)
     if example.others:
-        lines.append(f"the same change in {plural(len(example.others), 'more case')}: {_list_names(example.others)}")
-    return lines
+        count = plural(len(example.others), "more case")
+        yield "also", f"the same change in {count}: {_list_names(example.others)}"
 
 
 def describe_cause(example: Example) -> str:
