@@ -29,10 +29,9 @@ from tokverify.commands.cli.options import (
 from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.commands.cli.stream import write_gone, write_stderr
-from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import FAIL_ON
-from tokverify.system.output_file import check_writable
+from tokverify.system.output_file import check_new_file, check_writable
 from tokverify.text.wording import plural
 from tokverify.texts.generator import GENERATORS
 
@@ -163,8 +162,7 @@ def _check(options: FuzzOptions) -> None:
     check_reports(options, FORMATS["fuzz"], inputs)
     if options.save:
         check_writable(options.save, inputs)
-    if options.save and options.save.exists() and not options.force:
-        raise TokverifyError(f"{options.save}: already exists; name another file or overwrite it with --force")
+        check_new_file(options.save, force=options.force)
 
 
 def _save(options: FuzzOptions, report: FuzzReport, path: Path) -> None:

@@ -23,7 +23,7 @@ from tokverify.repair.fix.other_reference import compare_with_others, find_other
 from tokverify.repair.other_model import find_other_model
 from tokverify.report.fix import FixReport
 from tokverify.sources.stores.location import find_model, locate
-from tokverify.system.output_file import check_place
+from tokverify.system.output_file import check_new_file
 
 
 def fix_model(  # noqa: PLR0913 - the optional ones are keywords
@@ -108,11 +108,6 @@ def _open_encoder(model: OpenedModel) -> Encoder | None:
 def _check_output(output: Path, model: Path, *, force: bool) -> None:
     if output.is_dir():
         raise TokverifyError(f"{output}: cannot be written: it is a directory; name a file in it")
-    if output.exists():
-        if model.exists() and output.samefile(model):
-            raise TokverifyError(f"{output}: this is MODEL itself, which is never changed; name another file")
-        if not force:
-            raise TokverifyError(f"{output}: already exists; name another file or overwrite it with --force")
-        if not output.is_file():
-            raise TokverifyError(f"{output}: not a regular file; name another one")
-    check_place(output)
+    if output.exists() and model.exists() and output.samefile(model):
+        raise TokverifyError(f"{output}: this is MODEL itself, which is never changed; name another file")
+    check_new_file(output, force=force)
