@@ -14,7 +14,6 @@ from tokverify.report.fix import (
     FINDINGS,
     UNCONFIRMED,
     FileRepair,
-    FixCheck,
     FixReport,
     OtherReference,
     Verification,
@@ -179,8 +178,8 @@ def _issues(report: FixReport) -> Iterator[Issue]:
     if left.fail:
         refusal = [f"cannot be verified: {visible_message(left.refusal)}"] if left.refusal else []
         yield issue_of(_CASES, [f"{plural(left.fail, 'case')} {verb(left.fail, 'fail')}", *refusal], path=report.source)
-    for check in remaining(report):
-        yield issue_of(_DIFFERENCES, [_describe_check(check, report)], path=report.source)
+    for left_over in _describe_rest(report):
+        yield issue_of(_DIFFERENCES, [visible_message(left_over)], path=report.source)
     if report.repair and report.repair.inferred_tokens and report.after:
         count = plural(report.repair.inferred_tokens, "token")
         yield issue_of(_INFERRED, [f"{count} inferred from similar tokens and not verified"], path=report.source)
@@ -196,7 +195,7 @@ def verdict(report: FixReport) -> str:
         return f"{'repaired' if report.after else 'nothing to repair'}: {_describe_agreement(report)}{unknown}"
     failing = (report.after or report.before).fail
     left = [f"{plural(failing, 'case')} {verb(failing, 'fail')}"] if failing else []
-    left += [_describe_check(check, report) for check in remaining(report)]
+    left += _describe_rest(report)
     if report.repair and report.repair.inferred_tokens and report.after:
         left.append(f"{plural(report.repair.inferred_tokens, 'token')} not verified")
     return f"{'repaired in part' if report.after else 'not repaired'}: {', '.join(left)}{unknown}"
@@ -216,8 +215,12 @@ def _describe_agreement(report: FixReport) -> str:
     return f"every comparison agrees{', except that ' if exceptions else ''}{', and '.join(exceptions)}"
 
 
-def _describe_check(check: FixCheck, report: FixReport) -> str:
-    """Say how many differences a check still finds; the name has not passed `visible` yet."""
-    if check.name == UNCONFIRMED:
-        return f"{check.name} remain: {'; '.join(report.errors)}" if report.errors else f"{check.name} remain"
-    return f"{plural(check.after if report.after else check.before, 'difference')} in {check.name}"
+def _describe_rest(report: FixReport) -> list[str]:
+    """Say what checks and rules still find; it has not passed `visible` yet."""
+    is_written = report.after is not None
+    left = [
+        f"{plural(check.after if is_written else check.before, 'difference')} in {check.name}"
+        for check in remaining(report)
+        if check.name != UNCONFIRMED
+    ]
+    return [*left, f"{UNCONFIRMED} remain: {'; '.join(report.errors)}"] if report.errors else left

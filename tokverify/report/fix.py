@@ -135,9 +135,10 @@ def remaining(report: FixReport) -> tuple[FixCheck, ...]:
 
 
 def fix_exit_code(report: FixReport) -> int:
-    """Return 0 if all cases match in the end or limits explain them, and all required checks find nothing, else 1."""
+    """Return 0 if all cases match in the end or limits explain them, and checks and rules find nothing else, else 1."""
     inferred = report.repair.inferred_tokens if report.repair and report.after else 0
-    return int((report.after or report.before).fail > 0 or bool(remaining(report)) or inferred > 0)
+    fails = (report.after or report.before).fail > 0
+    return int(fails or bool(remaining(report)) or bool(report.errors) or inferred > 0)
 
 
 def check_fix(report: FixReport, path: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tokverify.repair.fix.measure import Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
 from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.fix import UNCONFIRMED, FileRepair, FixReport
+from tokverify.report.fix import FileRepair, FixReport
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
@@ -60,7 +60,7 @@ class Plan:
 def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
     """Return the report of a plan, and of the file that was written by it."""
     left = plan.after if is_written or plan.change is None else plan.before
-    errors = plan.measuring.unconfirmed_errors(left.encoder.spec) if left.encoder and left.counts[UNCONFIRMED] else []
+    errors = plan.measuring.unconfirmed_errors(left.encoder.spec) if left.encoder else []
     return FixReport(
         plan.before.verification(),
         plan.diagnosis,
