@@ -18,7 +18,13 @@ from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.numbering import caveat_of, is_xlm_roberta
-from tokverify.sources.sentencepiece.reader import numbered_model, read_spec, require_few_pieces, tokens_beside
+from tokverify.sources.sentencepiece.reader import (
+    append_tokens,
+    numbered_model,
+    read_spec,
+    require_few_pieces,
+    tokens_beside,
+)
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, StageStretch, TokenizerStages
@@ -122,7 +128,7 @@ class SentencePieceTokenizer:
         if self.path is None:
             raise UnsupportedError("the sentencepiece model was not read from a file")
         # A repair compares many variants of a file with one reference, and reading it takes half a second.
-        self._spec = self._spec or read_spec(self.path, self._content)
+        self._spec = self._spec or append_tokens(read_spec(self.path, self._content), self._beside)
         return self._spec
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it

@@ -17,7 +17,7 @@ from tokverify.tokenizer import Tokenizer, pieces_of
 
 _MOST = 1_000
 """Of more tokens, none is tried: so many differ because types are missing."""
-_CONTEXTS = ("{}", "a{}a", "A{}1", "{0}{0}", " {} ", "x {}", "{} x", ".{}.", "\n{}\n", "中{}中")
+_CONTEXTS = ("a{}a", "A{}1", "{0}{0}", " {} ", "x {}", "{} x", ".{}.", "\n{}\n", "中{}中")
 _END = "\0"
 """What is before and after each stored string; no piece that matters contains it."""
 _COMPETITORS = 6
@@ -36,17 +36,29 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     if not 0 < len(ids) <= _MOST:
         return frozenset()
     competing = _competing_in(expected)
-    asked = [(id, text, mode) for id in ids for text in competing.make_texts(id) for mode in _MODES]
-    modes = Modes(actual, expected)
-    texts, chosen = [text for _, text, _ in asked], [modes.choose(text, mode) for _, text, mode in asked]
-    ours, theirs = (list(map(ids_or_none, encode_all(side, texts, chosen))) for side in (actual, expected))
+    empty = [context.format("") for context in _CONTEXTS]
+    # What differs without the token, such as a character that only one side encodes as bytes, says nothing about it.
+    pairs = _encode_both(actual, expected, [(text, _MODES[0]) for text in empty])
+    contexts = ["{}", *(context for context, (left, right) in zip(_CONTEXTS, pairs, strict=True) if left == right)]
+    asked = [(id, text, mode) for id in ids for text in competing.make_texts(id, contexts) for mode in _MODES]
+    encoded = _encode_both(actual, expected, [(text, mode) for _, text, mode in asked])
     used, differing = set[int](), set[int]()
-    for (id, _, _), left, right in zip(asked, ours, theirs, strict=True):
+    for (id, _, _), (left, right) in zip(asked, encoded, strict=True):
         if left is None or left != right:
             differing.add(id)
         elif id in left:
             used.add(id)
     return frozenset(used - differing)
+
+
+def _encode_both(
+    actual: Tokenizer, expected: Tokenizer, asked: Sequence[tuple[str, Mode]]
+) -> list[tuple[Sequence[int] | None, Sequence[int] | None]]:
+    """Return what both sides encode texts to; None for what one cannot encode."""
+    modes = Modes(actual, expected)
+    texts, chosen = [text for text, _ in asked], [modes.choose(text, mode) for text, mode in asked]
+    ours, theirs = (list(map(ids_or_none, encode_all(side, texts, chosen))) for side in (actual, expected))
+    return list(zip(ours, theirs, strict=True))
 
 
 def _competing_in(tokenizer: Tokenizer) -> _Competing:
@@ -73,11 +85,12 @@ class _Competing:
         self._stored = f"{_END}{_END.join(pieces)}{_END}"
         self._starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=1))
 
-    def make_texts(self, id: int) -> Iterator[str]:
+    def make_texts(self, id: int, contexts: Sequence[str]) -> Iterator[str]:
+        """Yield texts with a token: in some contexts, and where other pieces compete with it."""
         text, piece = self._text_of(id), self._tokenizer.piece(id)
         if not text or not piece:
             return
-        yield from (context.format(text) for context in _CONTEXTS)
+        yield from (context.format(text) for context in contexts)
         # A string of byte-level BPE has one character for each byte.
         is_byte_level = len(piece) == len(text.encode())
         first, last = (len(end.encode()) if is_byte_level else 1 for end in (text[0], text[-1]))

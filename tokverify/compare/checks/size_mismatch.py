@@ -47,7 +47,9 @@ def size_mismatch(subject: Subject) -> Iterator[Finding]:
     if size not in {None, count}:
         yield Finding(WARNING, f"the model's {VOCAB_SIZE} is {size:,}, but there are {count:,} tokens")
     if padding := _padding(subject.spec.tokens):
-        message = f"{plural(len(padding), 'token')} at the end are padding: {list_tokens(padding, subject.spec.tokens)}"
+        verb = "is" if len(padding) == 1 else "are"
+        listed = list_tokens(padding, subject.spec.tokens)
+        message = f"{plural(len(padding), 'token')} at the end {verb} padding: {listed}"
         yield Finding(INFO, message, ids=padding)
 
 

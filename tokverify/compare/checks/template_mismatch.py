@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os.path import commonpath
 
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
@@ -11,6 +12,9 @@ from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import quote
+
+_SHOWN_BEFORE = 20
+"""In characters."""
 
 
 @rule(code="TV210", name="template-mismatch", severity=WARNING)
@@ -42,6 +46,9 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
         yield _template_finding("the reference has a chat template, but the file has none")
     elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
+        # A long line is quoted from a little before the place where it differs.
+        start = max(len(commonpath([ours, theirs])) - _SHOWN_BEFORE, 0)
+        ours, theirs = ours[start:], theirs[start:]
         place = f"first in line {line}: {quote(ours)}, but {quote(theirs)} in the reference"
         yield _template_finding(f"the chat template differs from the reference's, {place}")
     elif actual != expected:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviating_unigram import preferred_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
@@ -27,7 +28,9 @@ def can_be_plain(spec: TokenizerSpec) -> bool:
     normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
     pieces = [spec.tokens[id] for id in ids_of_type(spec.types, TokenType.USER_DEFINED)]
     try:
-        return not any(piece in TYPED_BY_TEXT or normalizer.normalize(piece) != piece for piece in pieces)
+        return not any(
+            piece in TYPED_BY_TEXT or normalizer.normalize(piece) != escape_spaces(piece) for piece in pieces
+        )
     except EncodeError:
         return False
 
@@ -37,7 +40,8 @@ def with_plain_pieces(spec: TokenizerSpec) -> TokenizerSpec:
     ids = ids_of_type(spec.types, TokenType.USER_DEFINED)
     if spec.model != "t5" or not ids or not can_be_plain(spec):
         return spec
-    types, scores = list(spec.types or ()), array("f", spec.scores or ())
+    tokens, types, scores = list(spec.tokens), list(spec.types or ()), array("f", spec.scores or ())
     for id in ids:
-        types[id], scores[id] = TokenType.NORMAL, preferred_score(to_bytes(spec.tokens[id]))
-    return replace(spec, types=types, scores=scores)
+        tokens[id], types[id] = escape_spaces(tokens[id]), TokenType.NORMAL
+        scores[id] = preferred_score(to_bytes(tokens[id]))
+    return replace(spec, tokens=tokens, types=types, scores=scores)

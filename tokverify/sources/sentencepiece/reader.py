@@ -90,20 +90,26 @@ def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
         UnsupportedError: As for `read_spec`.
     """
     path = Path(path)
-    spec = with_plain_pieces(read_spec(path))
     declared = tokens_beside(path)
-    tokens, scores, types = list(spec.tokens), array("f", spec.scores or ()), list(spec.types or ())
+    spec = append_tokens(with_plain_pieces(read_spec(path)), declared)
+    types = list(spec.types or ())
     for id, type in enumerate(types):
-        if type in _PLAIN and id in declared and declared[id][0] == tokens[id]:
+        if type in _PLAIN and id in declared and declared[id][0] == spec.tokens[id]:
             types[id] = declared[id][1]
+    ids = {text: id for id, (text, _) in declared.items() if spec.tokens[id] == text}
+    roles = {role: ids[text] for role, text in special_texts(path).items() if role in GGUF_ROLES and text in ids}
+    return replace(spec, types=types, special_ids={**spec.special_ids, **roles})
+
+
+def append_tokens(spec: TokenizerSpec, declared: Mapping[int, tuple[str, TokenType]]) -> TokenizerSpec:
+    """Append the tokens after the last piece of a model; an id between them that none has is unused."""
+    tokens, scores, types = list(spec.tokens), array("f", spec.scores or ()), list(spec.types or ())
     for id in range(len(tokens), max(declared, default=-1) + 1):
         text, type = declared.get(id, (f"[PAD{id}]", TokenType.UNUSED))
         tokens.append(text)
         scores.append(_ADDED_SCORE if id in declared else _UNUSED_SCORE)
         types.append(type)
-    ids = {text: id for id, (text, _) in declared.items() if tokens[id] == text}
-    roles = {role: ids[text] for role, text in special_texts(path).items() if role in GGUF_ROLES and text in ids}
-    return replace(spec, tokens=tokens, scores=scores, types=types, special_ids={**spec.special_ids, **roles})
+    return replace(spec, tokens=tokens, scores=scores, types=types)
 
 
 def tokens_beside(path: Path) -> dict[int, tuple[str, TokenType]]:
