@@ -26,6 +26,7 @@ from tokverify.system.quick_exit import keep_until_exit
 from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
+    LlamaCppDecoding,
     MatchListing,
     PatternHolding,
     Tokenizer,
@@ -100,6 +101,18 @@ class Opened:
     def gguf_spec(self) -> TokenizerSpec | None:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
         return self.spec if isinstance(self.tokenizer, Declaring) else None
+
+    @property
+    def lists_all_roles(self) -> bool:
+        """Whether a role that the reference does not name has no token, as in a GGUF file.
+
+        A sentencepiece model without an EOS of its own is used with one that other files name.
+        """
+        tokenizer = self.tokenizer
+        is_llama_cpp = isinstance(tokenizer, LlamaCppDecoding) or (
+            tokenizer is not None and tokenizer.decodes_as_llama_cpp
+        )
+        return is_llama_cpp and self.gguf_spec is not None
 
     @cached_property
     def contradictions(self) -> Sequence[Contradiction]:

@@ -106,7 +106,7 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Remove each role that the reference does not have, if it declares roles as a GGUF file does."""
-    if evidence.facts.gguf_spec is None:
+    if not evidence.facts.lists_all_roles:
         return
     for role in evidence.spec.special_ids:
         if role in ROLES and role not in evidence.facts.special_ids:

@@ -150,6 +150,18 @@ def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path:
     assert Encoder(repaired).encode("the", add_special=True)
 
 
+def test_an_eos_that_a_sentencepiece_model_does_not_name_is_kept(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram", eos_id=-1, control_symbols="[SEP]"))
+    right = read_tokenizer(path)
+    declared = replace(right, special_ids={**right.special_ids, "eos": right.tokens.index("[SEP]")}, add_eos=True)
+    wrong = replace(declared, charsmap=None, add_space_prefix=not right.add_space_prefix)
+    found = open_reference(path)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), CASES)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.special_ids, fixed.add_space_prefix) == (declared.special_ids, right.add_space_prefix)
+
+
 def test_the_defaults_of_a_wrong_model_are_not_declared(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(

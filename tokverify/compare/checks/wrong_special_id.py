@@ -108,6 +108,9 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     repair = set_special_id(role, _suggest(subject, role))
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
+    elif is_default and not is_used and _suggest(subject, role) is None:
+        # The model has no such token, and nothing turns off the default.
+        yield Finding(WARNING, message, (id,), (key_of(role),), repair)
     else:
         # If no token is typed as a control token, the types are not informative.
         certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)

@@ -76,7 +76,7 @@ class TokenList:
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:
-        if self.settings is not None:
+        if self.settings is not None and self._facts.lists_all_roles:
             return self.settings.special_ids
         return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
 
@@ -119,7 +119,7 @@ class TokenList:
         """Return the roles that have another token, or that end a generation on one side only."""
         ours = encoder.settings.special_ids
         roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
-        if self.settings is not None:
+        if self.settings is not None and self._facts.lists_all_roles:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
             if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
                 roles.append("eog")
