@@ -72,6 +72,14 @@ def test_an_order_that_changes_ids_is_an_error_with_the_shortest_text_as_proof(w
     assert differences(wrong, right) == [(ERROR, message)]
 
 
+def test_a_merge_that_comes_too_late_for_the_next_one_is_an_error():
+    # `a b` competes with nothing; but `c d` comes before `ab c` if `ab` is made last.
+    right = bpe_spec(["a b", "ab c", "c d"])
+    ((severity, message),) = differences(replace(right, merges=["ab c", "c d", "a b"]), right)
+    assert severity is ERROR
+    assert message.endswith('"abcd" is encoded as [256, 258], not [257, 100]')
+
+
 def test_an_order_of_tokens_that_never_compete_is_only_shown():
     ((severity, message),) = differences(swap_scores(SPM, "bc", "dx"), SPM)
     assert severity is INFO

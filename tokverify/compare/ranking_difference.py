@@ -101,6 +101,7 @@ def _texts_of(
     """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later."""
     yield filter(None, (from_utf8(actual.token_bytes(id)) for id in ids))
     yield competing.make_around(actual, moved)
+    yield competing.make_delayed(actual, moved)
     # `tokverify fix` tries these as well, and must not find a text that nothing else does.
     yield chain(_texts_with(moved, actual), competing.make(actual))
 

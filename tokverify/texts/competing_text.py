@@ -110,6 +110,16 @@ class CompetingTexts:
         found = chain(_flipped_around(ours, theirs, moved), _flipped_around(theirs, ours, moved))
         return _texts((one.pieces for one in nsmallest(_MOST, found)), actual)
 
+    def make_delayed(self, actual: Encoder, moved: Collection[str]) -> list[str]:
+        """Return the texts in which something else is joined if a moved piece is made late, at most `_MOST`.
+
+        In `P Q R`, `PQ` and `QR` are tokens, and `P` or `R` is moved. Only the order of merges is looked at.
+        """
+        if self._declared is None or actual.settings.family.ranking is not Ranking.MERGE_RANK:
+            return []
+        ours, theirs = (_joins_of_merges(spec.merges or ()) for spec in (actual.spec, self._declared))
+        return _texts((one.pieces for one in nsmallest(_MOST, _delayed(ours, theirs, moved))), actual)
+
     def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
         declared = self._declared
         if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
@@ -145,6 +155,22 @@ def _flipped_around(
     chosen = [join for join in theirs if join.piece in moved]
     competitions = _Competitors(theirs).of(chosen, len(theirs))
     return (one for one in competitions if _has_other_winner(one, ours, theirs))
+
+
+def _delayed(
+    ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
+) -> Iterator[_Competition]:
+    """Yield competitions of joins that need a moved piece, where the order of its own and of the other join differs."""
+    sides = []
+    for joins in (ours, theirs):
+        made = {join.piece: ranks.by_left for join, ranks in joins.items() if join.piece in moved}
+        sides.append((joins, made))
+    chosen = [join for join in theirs if join.left in moved or join.right in moved]
+    for one in _Competitors(theirs).of(chosen, len(theirs)):
+        for piece, other in ((one.first.left, one.second), (one.second.right, one.first)):
+            is_made_first = {made.get(piece, _LAST) < joins.get(other, _NEVER).by_left for joins, made in sides}
+            if piece in moved and len(is_made_first) > 1:
+                yield one
 
 
 def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:
