@@ -92,6 +92,13 @@ def test_a_token_of_the_reference_only_is_an_error_unless_it_is_padding():
     assert padding.severity is INFO
 
 
+def test_padding_that_is_found_in_texts_is_a_warning():
+    actual = encoder({"[PAD260]": 0.0}, {"[PAD260]": USER_DEFINED})
+    (found,) = differences(actual, encoder({}), Aspect.TYPES)
+    assert (found.severity, found.ids, found.keys) == (WARNING, (259,), ("tokenizer.ggml.token_type",))
+    assert "typed USER_DEFINED instead of UNUSED" in found.message
+
+
 def test_sizes_are_shown_and_left_to_the_tokens_that_only_one_side_has():
     (found,) = differences(encoder({"a": 0.0}), encoder({}), Aspect.SIZE)
     assert (found.severity, found.message) == (INFO, "the model has 260 tokens, the reference 259")

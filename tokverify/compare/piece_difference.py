@@ -11,7 +11,8 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import configured_roles, configured_tokens
-from tokverify.sources.gguf.keys import TOKENS
+from tokverify.sources.gguf.keys import TOKENS, TYPES
+from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import is_filler, is_padded
 from tokverify.tokenizer import FileReading, Tokenizer
@@ -59,6 +60,8 @@ def find_piece_differences(
             found = _describe(aspect, pieces)
             note = _note_configured(pieces, expected) if aspect is Aspect.EXTRA else ""
             yield replace(found, message=found.message + note)
+            if aspect is Aspect.PADDING and isinstance(actual, Encoder):
+                yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
     if actual:
         yield from find_lacking(actual, left_out)
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
@@ -66,6 +69,19 @@ def find_piece_differences(
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:
+    """Yield that texts of padding are found in a text, as converters of early 2024 typed it."""
+    types = actual.token_types()
+    if found := [id for id in ids if types[id] is TokenType.USER_DEFINED]:
+        verb, their = ("is", "its") if len(found) == 1 else ("are", "their")
+        message = (
+            f"{plural(len(found), 'token')} of padding {verb} typed USER_DEFINED instead of UNUSED, so llama.cpp finds "
+            f"{their} text in every text: {list_tokens(found, actual.settings.pieces)}"
+        )
+        facts, origin = ["padding"], Origin.FILE
+        yield make_difference(Aspect.TYPES, WARNING, message, found, facts=facts, keys=(TYPES,), origin=origin)
 
 
 def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
