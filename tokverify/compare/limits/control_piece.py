@@ -20,13 +20,14 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
 
     What llama.cpp does:
         Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
-        tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`). Its
-        unigram model never uses control tokens and the unknown token, while that of HuggingFace tokenizers finds their
-        texts in plain text like any other piece.
+        tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`), and
+        its model `llama` with a control token of one character, with which it begins. Its unigram model never uses
+        control tokens and the unknown token, while that of HuggingFace tokenizers finds their texts in plain text like
+        any other piece.
 
     Which models:
-        RWKV (`<s>`, which its own vocabulary does not contain), GLM 4.5 (`/nothink`), and unigram models with a
-        tokenizer.json.
+        RWKV (`<s>`, which its own vocabulary does not contain), GLM 4.5 (`/nothink`), Llama models to which a line
+        break was added, and unigram models with a tokenizer.json.
 
     How to live with it:
         Do not let users write these texts, or break them up before you send them.
@@ -66,6 +67,16 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
                 deviation=Deviation(usable=dict.fromkeys(shown, True)),
                 # A text can also become one of them when it is normalized.
                 applies=lambda _: True,
+            )
+    elif ranking is Ranking.SCORE:
+        characters = [id for id in control if len(sides.settings.pieces[id]) == 1 and reference(id)]
+        if characters:
+            yield Counterfactual(
+                reason=f"llama.cpp finds {name_tokens(sides, characters)} in every text",
+                sentence=f"not finding {name_tokens(sides, characters)} in plain text",
+                # No text contains these pieces, so that only the text of the token itself is found.
+                deviation=Deviation(pieces={id: f"\0{id}" for id in characters}),
+                applies=contains_token(sides, characters),
             )
 
 

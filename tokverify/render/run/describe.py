@@ -238,14 +238,19 @@ def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
         yield Section([Items([], message(report.undiagnosed))], "Diagnosis")
 
 
+def _describe_tried(count: int) -> str:
+    if count == 1:
+        return "the only change that was tried does not explain"
+    return f"none of the {plural(count, 'change')} that were tried explains"
+
+
 def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
     shown = diagnosis.explanations if verbose else likely_explanations(diagnosis)
     items = [_explanation(found, diagnosis, is_first=index == 0, verbose=verbose) for index, found in enumerate(shown)]
-    tried = plural(diagnosis.tried, "change")
     blocks: list[Items] = []
     if not items:
-        nothing = f"the cause is unknown: none of the {tried} that were tried explains the failing cases"
+        nothing = f"the cause is unknown: {_describe_tried(diagnosis.tried)} the failing cases"
         blocks.append(Items([], message(nothing)))
     note = message(limit_note(diagnosis), Style.DIM) if diagnosis.stopped_early else ()
     if items or note:
