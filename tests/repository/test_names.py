@@ -48,3 +48,18 @@ def test_no_module_compares_names():
     paths = sorted(PACKAGE.rglob("*.py"))
     comparisons = {path: find_comparisons(path.read_text(encoding="utf-8")) for path in paths}
     assert {str(path): found for path, found in comparisons.items() if found} == {}
+
+
+def test_no_module_gives_two_values_to_a_name():
+    twice = []
+    for path in PACKAGE.rglob("*.py"):
+        names = [
+            node.id
+            for statement in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets
+            for node in ast.walk(target)
+            if isinstance(node, ast.Name)
+        ]
+        twice += [(str(path), name) for name in dict.fromkeys(names) if names.count(name) > 1]
+    assert twice == []

@@ -14,7 +14,7 @@ from tokverify.sources.config import configured_roles, configured_tokens
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.token_text import is_filler, is_padded
+from tokverify.texts.token_text import PADDING, is_filler, is_padded
 from tokverify.tokenizer import FileReading, Tokenizer
 
 _SHOWN, _SHOWN_MOVED = 5, 2
@@ -72,13 +72,13 @@ def find_piece_differences(
 
 
 def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:
-    """Yield that texts of padding are found in a text, as converters of early 2024 typed it."""
-    types = actual.token_types()
-    if found := [id for id in ids if types[id] is TokenType.USER_DEFINED]:
+    """Yield that padding is typed so that llama.cpp finds its text in texts, as converters of early 2024 did."""
+    types, pieces = actual.token_types(), actual.settings.pieces
+    if found := [id for id in ids if types[id] is TokenType.USER_DEFINED and PADDING.fullmatch(pieces[id])]:
         verb, their = ("is", "its") if len(found) == 1 else ("are", "their")
         message = (
             f"{plural(len(found), 'token')} of padding {verb} typed USER_DEFINED instead of UNUSED, so llama.cpp finds "
-            f"{their} text in every text: {list_tokens(found, actual.settings.pieces)}"
+            f"{their} text in every text: {list_tokens(found, pieces)}"
         )
         facts, origin = ["padding"], Origin.FILE
         yield make_difference(Aspect.TYPES, WARNING, message, found, facts=facts, keys=(TYPES,), origin=origin)

@@ -8,6 +8,8 @@ from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -217,7 +219,9 @@ def _is_converted(token: _Typed, source: _Typed) -> bool:
 def _is_sentinel(piece: str, token: _Typed, source: _Typed) -> bool:
     """Whether a converter may have typed a control token of the source as a user-defined one, as it does for T5."""
     is_pair = token.meaning is _Class.USER_DEFINED and source.meaning is _Class.CONTROL
-    return is_pair and token.side.is_gguf and not source.side.is_gguf and is_converted_sentinel(piece)
+    tokenizer = token.side.tokenizer
+    is_unigram = isinstance(tokenizer, Encoder) and tokenizer.settings.family.ranking is Ranking.SCORE_SUM
+    return is_pair and is_unigram and not source.side.is_gguf and is_converted_sentinel(piece)
 
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:

@@ -19,7 +19,6 @@ from tokverify.sources.config import generation_end_ids, read_config, special_te
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.numbering import caveat_of, is_xlm_roberta
 from tokverify.sources.sentencepiece.reader import (
-    append_tokens,
     numbered_model,
     read_spec,
     require_few_pieces,
@@ -128,7 +127,7 @@ class SentencePieceTokenizer:
         if self.path is None:
             raise UnsupportedError("the sentencepiece model was not read from a file")
         # A repair compares many variants of a file with one reference, and reading it takes half a second.
-        self._spec = self._spec or append_tokens(read_spec(self.path, self._content), self._beside)
+        self._spec = self._spec or read_spec(self.path, self._content)
         return self._spec
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it

@@ -227,10 +227,11 @@ class _Search(Generic[_Goal]):
         return self._facts.spec is not None and spec.pre == self._facts.spec.pre != self._spec.pre
 
     def _limited(self, encoder: Encoder, explained: Collection[str], most: int) -> frozenset[str]:
-        """Return the names of the cases that still fail, if they are few and limits of llama.cpp explain all."""
+        """Return the names of the cases that still fail, at most `most`, if limits of llama.cpp explain all of them."""
         left = [goal for goal in self._failing if goal.name not in explained]
         if self._problem.decoding or not left or len(left) > most:
             return frozenset()
+        self._budget.spend_on(left)
         explainer = explainer_of(encoder, self._facts)
         is_explained = all(isinstance(goal, Target) and explainer.find(goal.as_text()) for goal in left)
         return frozenset(goal.name for goal in left) if is_explained else frozenset()

@@ -26,7 +26,7 @@ _MOST = 20_000
 """At most this many texts are made."""
 _LONGEST = 100
 """Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
-_WINDOW = 40
+_WINDOW = 8
 """How many competitors are tried on either side of a join that has another rank."""
 _LAST = float("inf")
 _Pieces: TypeAlias = tuple[str, str, str]
@@ -37,7 +37,7 @@ _MIDDLE = 20_000
 """At most this many pieces are tried in the middle; of more, an even sample."""
 _OUTER = 60_000
 """At most this many pieces are tried around them."""
-_WINDOW, _WORK = 8, 200_000
+_DIVISIONS, _WORK = 8, 200_000
 """How many of the pieces that end with the same characters are tried; more, if a vocabulary is small."""
 _Losses: TypeAlias = list[tuple[float, str]]
 """Pieces, and how much the sum grows if only the part of a piece that is left counts."""
@@ -160,17 +160,18 @@ def _flipped_around(
 def _delayed(
     ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
 ) -> Iterator[_Competition]:
-    """Yield competitions of joins that need a moved piece, where the order of its own and of the other join differs."""
-    sides = []
+    """Yield joins that need a moved piece, with those that compete and rank between its place here and there."""
+    competitors = _Competitors(theirs)
+    places: dict[str, list[float]] = {piece: [] for piece in moved}
     for joins in (ours, theirs):
-        made = {join.piece: ranks.by_left for join, ranks in joins.items() if join.piece in moved}
-        sides.append((joins, made))
-    chosen = [join for join in theirs if join.left in moved or join.right in moved]
-    for one in _Competitors(theirs).of(chosen, len(theirs)):
-        for piece, other in ((one.first.left, one.second), (one.second.right, one.first)):
-            is_made_first = {made.get(piece, _LAST) < joins.get(other, _NEVER).by_left for joins, made in sides}
-            if piece in moved and len(is_made_first) > 1:
-                yield one
+        first: dict[str, float] = {}
+        for join, ranks in joins.items():
+            if join.piece in places:
+                first.setdefault(join.piece, ranks.by_left)
+        for piece, found in places.items():
+            found.append(first.get(piece, _LAST))
+    for piece, (here, there) in places.items():
+        yield from competitors.needing(piece, min(here, there), max(here, there))
 
 
 def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:
@@ -277,6 +278,20 @@ class _Competitors:
             for other, first in _closest(self._ending.get(join.left, ()), rank.by_left, window):
                 yield _Competition(abs(rank.by_left - other), first, join)
 
+    def needing(self, piece: str, low: float, high: float) -> Iterator[_Competition]:
+        """Yield the joins that need a piece, with their competitors for the other part that rank between two ranks."""
+        for _, first in self._starting.get(piece, ()):
+            for rank, second in _between(self._starting.get(first.right, ()), low, high):
+                yield _Competition(rank, first, second)
+        for _, second in self._ending.get(piece, ()):
+            for rank, first in _between(self._ending.get(second.left, ()), low, high):
+                yield _Competition(rank, first, second)
+
+
+def _between(ranked: Sequence[tuple[float, _Join]], low: float, high: float) -> Sequence[tuple[float, _Join]]:
+    # A merge that was moved also moves those between its two places, by one.
+    return ranked[bisect_left(ranked, (low - 1,)) : bisect_left(ranked, (high + 2,))]
+
 
 def _closest(ranked: Sequence[tuple[float, _Join]], rank: float, window: int) -> Sequence[tuple[float, _Join]]:
     at = bisect_left(ranked, (rank,))
@@ -357,7 +372,7 @@ class _Divisions:
     def __init__(self, scores: Scores, moved: frozenset[str]) -> None:
         self._scores = scores
         self._moved = moved
-        self._window = max(_WINDOW, _WORK // max(len(scores), 1))
+        self._window = max(_DIVISIONS, _WORK // max(len(scores), 1))
         self._ending: dict[str, _Losses] = defaultdict(list)
         self._starting: dict[str, _Losses] = defaultdict(list)
         for piece, left, right in _cuts(self._sample(_OUTER)):
@@ -395,7 +410,7 @@ class _Divisions:
         return thin_out(moved, self._window)
 
     def _closest(self, pieces: _Losses, wanted: float) -> Sequence[tuple[float, str]]:
-        at, near = bisect_left(pieces, (wanted,)), max(self._window // _WINDOW, 1)
+        at, near = bisect_left(pieces, (wanted,)), max(self._window // _DIVISIONS, 1)
         return pieces[max(at - near, 0) : at + near]
 
     def _division(

@@ -39,7 +39,14 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     empty = [context.format("") for context in _CONTEXTS]
     # What differs without the token, such as a character that only one side encodes as bytes, says nothing about it.
     pairs = _encode_both(actual, expected, [(text, _MODES[0]) for text in empty])
-    contexts = ["{}", *(context for context, (left, right) in zip(_CONTEXTS, pairs, strict=True) if left == right)]
+    contexts = [
+        "{}",
+        *(
+            context
+            for context, (left, right) in zip(_CONTEXTS, pairs, strict=True)
+            if left is not None and left == right
+        ),
+    ]
     asked = [(id, text, mode) for id in ids for text in competing.make_texts(id, contexts) for mode in _MODES]
     encoded = _encode_both(actual, expected, [(text, mode) for _, text, mode in asked])
     used, differing = set[int](), set[int]()

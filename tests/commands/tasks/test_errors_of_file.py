@@ -59,6 +59,26 @@ def test_what_a_comparison_shows_is_not_said_twice(tmp_path: Path):
     assert {difference.code for difference in failing_differences(report)}.isdisjoint({"TV106"})
 
 
+def test_what_a_baseline_accepts_is_not_said_in_another_way(tmp_path: Path):
+    model, _ = write(tmp_path, eos=257)
+    other, baseline = tmp_path / "other.gguf", tmp_path / "known.json"
+    write_gguf(other, good_bpe())
+    command = ["run", str(model), "-r", str(other), "--baseline", str(baseline)]
+    updated = CliRunner().invoke(main, [*command, "--update-baseline", "--reason", "ours"])
+    assert baseline.exists(), updated.output
+    assert CliRunner().invoke(main, command).exit_code == 0
+
+
+def test_fuzz_finds_them_too_and_a_role_that_the_reference_shares_is_right(tmp_path: Path):
+    model, reference = write(tmp_path, eot=257)
+    command = ["fuzz", str(model), "-r", str(reference), "--texts", "50"]
+    assert CliRunner().invoke(main, command).exit_code == 1
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "Ġa"}))
+    shared, _ = write(tmp_path, eos=257)
+    report = verify_model(shared, reference, CASES)
+    assert [each.code for each in failing_differences(report) if each.code == "TV106"] == []
+
+
 def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     model, reference = write(tmp_path)
     opened = open_model(model)

@@ -379,6 +379,13 @@ def test_only_a_token_that_is_special_in_the_file_is_suggested_as_eos(type):
     assert not any(f"by-id bos {start}" in repair for repair in repairs)
 
 
+@pytest.mark.parametrize("text", ["<|endoftext|>", "<|end_of_text|>", "</s>"])
+def test_a_default_eos_is_an_error_unless_no_token_can_be_it(text):
+    for spec, severity in ((bpe_spec(["a b"], {text: 3}), ERROR), (bpe_spec(["a b"], {"<x>": 3}), WARNING)):
+        (found,) = (each for each in findings("TV106", spec) if each.keys == ("tokenizer.ggml.eos_token_id",))
+        assert (found.severity, found.ids) == (severity, (11,))
+
+
 def test_out_of_range_id_is_found_in_a_file_that_is_refused():
     from tokverify.compare.audit import audit
 

@@ -249,6 +249,9 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
     ("TV209", config(fix_mistral_regex=True), WARNING, "fix_mistral_regex is set"),
     ("TV210", config(chat_template="{{ messages }}"), WARNING, "first in line 1"),
     ("TV210", config(chat_template=CHATML.replace("{% for", "{%  for")), INFO, "only in whitespace"),
+    ("TV210", config(chat_template=f"/{CHATML}"), WARNING, 'but "/{% for'),
+    # The line is quoted from a little before the place where it differs.
+    ("TV210", config(chat_template=CHATML.replace("<|im_end|>", "<|end|>")), WARNING, "<|end|>"),
     ("TV210", config(chat_template=[{"name": "default", "template": "x"}]), WARNING, 'but "x" in the reference'),
     (
         "TV210",

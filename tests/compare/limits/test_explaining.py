@@ -22,7 +22,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.references import open_reference
 from tokverify.repair.search import diagnose
-from tokverify.report.tokenizer_difference import Origin, Verdict
+from tokverify.report.finding import ERROR
+from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
@@ -64,6 +65,15 @@ def test_an_overridden_type_is_a_limit_unless_the_file_types_a_token_wrongly(tmp
     assert_limit(verify(spec, path, texts), "TL001")
     wrong = replace(spec, types=[NORMAL if id == ids["<x>"] else type for id, type in enumerate(spec.types or ())])
     assert_different(verify(wrong, path, texts))
+
+
+def test_a_sentinel_of_t5_is_no_convention_in_another_model(tmp_path: Path):
+    spec = bpe_spec(["a b"], {"<extra_id_0>": TokenType.USER_DEFINED.value})
+    tokens = [added(spec.tokens.index("<extra_id_0>"), "<extra_id_0>")]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    report = verify(spec, path, ("a<extra_id_0>",))
+    assert_different(report)
+    assert [each.severity for each in report.differences if each.aspect is Aspect.TYPES] == [ERROR]
 
 
 def test_what_the_converter_types_as_control_is_a_convention_unless_it_does_not_look_special(tmp_path: Path):

@@ -1,6 +1,6 @@
-"""Apply static rules to a model: all of them if its reference is rebuilt from the same data, and cannot contradict it.
+"""Apply all static rules to a model whose reference is rebuilt from the same data, and else those on roles and sizes.
 
-Otherwise only those about roles and sizes: a file can be wrong in these although it encodes texts as it should.
+A file can be wrong in these although it encodes texts as it should.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def add_errors_of_file(report: Report, model: OpenedModel, reference: OpenedRefe
     is_ordinary = any(settings.attributes[id] & ORDINARY for id in settings.special_ids.values())
     if not is_ordinary and rows in {None, len(settings.pieces)}:
         return report
-    shown = failing_differences(report)
+    shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
     known = {each for difference in shown for each in (*difference.ids, *difference.keys)}
     found = [
         finding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os.path import commonpath
 
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
@@ -11,6 +10,7 @@ from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
+from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 
 _SHOWN_BEFORE = 20
@@ -47,7 +47,7 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
     elif actual.split() != expected.split():
         line, ours, theirs = _first_difference(actual, expected)
         # A long line is quoted from a little before the place where it differs.
-        start = max(len(commonpath([ours, theirs])) - _SHOWN_BEFORE, 0)
+        start = max(common_length(ours, theirs) - _SHOWN_BEFORE, 0)
         ours, theirs = ours[start:], theirs[start:]
         place = f"first in line {line}: {quote(ours)}, but {quote(theirs)} in the reference"
         yield _template_finding(f"the chat template differs from the reference's, {place}")

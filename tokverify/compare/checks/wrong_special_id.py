@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
-from tokverify.compare.role_name import is_conventional, natural_id
+from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.family import Settings
 from tokverify.engine.piece_index import index_pieces
-from tokverify.engine.special_text import ENDING_FIM_ROLES, FIM_TEXTS
+from tokverify.engine.special_text import ENDING_FIM_ROLES, EOG_TEXTS, FIM_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.spec import TokenType
 from tokverify.text.wording import quote
@@ -106,15 +106,24 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
     repair = set_special_id(role, _suggest(subject, role))
+    if subject.original is not None and subject.original.special_ids.get(role) == id:
+        yield Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
+        return
     if role == "bos" and not is_used:
         yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
-    elif is_default and not is_used and _suggest(subject, role) is None:
-        # The model has no such token, and nothing turns off the default.
+    elif is_default and not is_used and role == "eos" and not _has_end(settings):
+        # No other token can be declared instead.
         yield Finding(WARNING, message, (id,), (key_of(role),), repair)
     else:
         # If no token is typed as a control token, the types are not informative.
         certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
         yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
+
+
+def _has_end(settings: Settings) -> bool:
+    """Whether the vocabulary has a token that is named like the end of a text or of a turn."""
+    ends = (text for text, roles in ROLES_BY_NAME.items() if roles == ENDING)
+    return any(text in settings.ids for text in (*ends, *EOG_TEXTS))
 
 
 def _suggest(subject: Subject, role: str) -> int | None:

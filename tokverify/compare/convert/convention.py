@@ -51,7 +51,8 @@ def _ordinary_around(spec: TokenizerSpec) -> dict[str, int]:
     for role in (*before, *after):
         id, flag = settings.special_ids.get(role), f"add_{role}"
         is_ordinary = id is not None and settings.attributes[id] & ORDINARY and not is_marker(settings.pieces[id])
-        if id is not None and is_ordinary and role in {"bos", "eos"} and getattr(spec, flag) is None:
+        is_default = role in {"bos", "eos"} and role not in spec.special_ids and getattr(spec, flag) is None
+        if id is not None and is_ordinary and is_default:
             found[flag] = id
     return found
 

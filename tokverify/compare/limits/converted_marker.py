@@ -8,6 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import is_converted_sentinel
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
@@ -28,12 +29,12 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
         of T5, such as `<extra_id_0>`, USER_DEFINED, although they are special.
 
     Which models:
-        DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen
+        T5 and its kin, DeepSeek (14 tokens, among them `<｜User｜>`), Gemma (`<unused0>` and others), Command R, Qwen
         (`<|fim_prefix|>` and others).
 
     How to live with it:
-        This protects chat markers: a user who writes one cannot end a turn. Leave it so. Only texts that contain such
-        a token and are encoded without parsing special tokens are affected.
+        As control tokens, chat markers are protected: a user who writes one cannot end a turn. Leave it so. Only texts
+        that contain such a token and are encoded without parsing special tokens are affected.
 
     What it does not explain:
         A token that does not look special, or is typed NORMAL; and a text with such a token for which special tokens
@@ -52,10 +53,11 @@ def converted_marker(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(specials=dict.fromkeys(found, False)),
             applies=lambda target: not target.parse_special and contains(target),
         )
+    is_unigram = sides.settings.family.ranking is Ranking.SCORE_SUM
     sentinels = {
         id
         for id, token in sides.added.items()
-        if not token.special and is_converted_sentinel(token.text) and reference(id)
+        if is_unigram and not token.special and is_converted_sentinel(token.text) and reference(id)
     }
     if sentinels:
         names, holds = name_tokens(sides, sentinels), contains_token(sides, sentinels)

@@ -95,8 +95,7 @@ class Sides:
         reference = self.reference_matching
         declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
         # Those that only the files beside the reference declare are matched before it sees a text.
-        size = self.facts.tokenizer.vocab_size if self.facts.tokenizer else 0
-        own = {id: token for id, token in self.added.items() if id < size}
+        own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
         converted = self.converted_markers
         ours = [id for id, token in own.items() if not token.special or id in declared or id in converted]

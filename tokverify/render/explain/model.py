@@ -46,7 +46,7 @@ from tokverify.text.wording import plural
 
 _FEW_WORDS = 12
 _MAX_STRETCHES = 12
-_MAX_WORDS, _MIN_WORDS = 24, 4
+_MIN_WORDS = 4
 _MERGES = (
     "each row merges two neighbors; preferred to: other pairs that could have been merged instead, with their {by}s"
 )

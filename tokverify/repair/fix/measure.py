@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.case import Case
 from tokverify.compare.audit import audit
@@ -69,6 +69,8 @@ _ALL = (
     FINDINGS,
     UNCONFIRMED,
 )
+_Premises: TypeAlias = tuple[bytes, str | None]
+"""Types of tokens, and the name of the pre-tokenizer."""
 _OF_BYTES = (Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA)
 _AFFIX_FLAGS = ("add_bos", "add_eos", "add_sep")
 _PYTHON_COST = 20
@@ -214,7 +216,7 @@ class Measuring:
         self.token_list = TokenList(facts)
         self._known = Known()
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
-        self._unexplained: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._unexplained: dict[tuple[str, tuple[int, ...]], _Premises] = {}
         """The cases that no limit explains, by name and ids, and with which types of tokens and pre-tokenizer."""
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
@@ -241,7 +243,7 @@ class Measuring:
         self.budget.spend(_cost(encoder, self._cases) + (len(spec.tokens) // _TOKENS_PER_TEXT if self._is_quick else 0))
         results: Sequence[CaseResult] = compare_cases(encoder, self._facts.tokenizer, self._cases, self._known)
         is_original = spec is self._declaration.spec
-        premises = hash((bytes(spec.types or ()), spec.pre))
+        premises = bytes(spec.types or ()), spec.pre
         results = self._explain(explainer, results, premises, is_original=is_original, exactly=exactly)
         shipped = [result for result in results if not is_generated(result.case)]
         generated = [result for result in results if is_generated(result.case)]
@@ -298,7 +300,13 @@ class Measuring:
         return Encoder(spec, self._name, base=self._encoder)
 
     def _explain(
-        self, explainer: Explainer, results: Sequence[CaseResult], premises: int, *, is_original: bool, exactly: bool
+        self,
+        explainer: Explainer,
+        results: Sequence[CaseResult],
+        premises: _Premises,
+        *,
+        is_original: bool,
+        exactly: bool,
     ) -> Sequence[CaseResult]:
         """Return results with the limits that explain them.
 

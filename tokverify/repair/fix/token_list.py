@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
+_AROUND = frozenset(["bos", "eos"])
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
 """The roles that change prompts or end generations. Other libraries assign further ones in their own way."""
 
@@ -76,8 +77,11 @@ class TokenList:
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:
-        if self.settings is not None and self._facts.lists_all_roles:
-            return self.settings.special_ids
+        declared = self._facts.gguf_spec
+        if self.settings is not None and declared is not None:
+            # What llama.cpp takes for BOS and EOS by default is nothing that such a reference says.
+            unknown = frozenset() if self._facts.lists_all_roles else _AROUND.difference(declared.special_ids)
+            return {role: id for role, id in self.settings.special_ids.items() if role not in unknown}
         return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
 
     def differing_bytes(self, encoder: Encoder) -> list[int]:
@@ -121,8 +125,13 @@ class TokenList:
         roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
         if self.settings is not None and self._facts.lists_all_roles:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
-            if not roles and encoder.settings.eog_ids != self.settings.eog_ids:
-                roles.append("eog")
+        knows_end = self._facts.lists_all_roles or "eos" in self._roles
+        if self.settings is not None and knows_end and not roles:
+            # Of tokens that only files beside the reference declare, it says nothing.
+            ends = {
+                id for id in encoder.settings.eog_ids if self._facts.lists_all_roles or id < self._facts.listed_size
+            }
+            roles = ["eog"] if ends != self.settings.eog_ids else []
         return roles
 
     def _matters(self, role: str, encoder: Encoder) -> bool:

@@ -11,12 +11,17 @@ from dataclasses import replace
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviating_unigram import preferred_score
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
+
+_MOST = 1_000
+"""Of more pieces, a comparison would not try whether both types lead to the same ids."""
 
 
 def can_be_plain(spec: TokenizerSpec) -> bool:
@@ -38,7 +43,9 @@ def can_be_plain(spec: TokenizerSpec) -> bool:
 def with_plain_pieces(spec: TokenizerSpec) -> TokenizerSpec:
     """Return a specification with these pieces NORMAL, and with the scores by which sentencepiece prefers them."""
     ids = ids_of_type(spec.types, TokenType.USER_DEFINED)
-    if spec.model != "t5" or not ids or not can_be_plain(spec):
+    family = find_family(spec.model)
+    is_unigram = family is not None and family.ranking is Ranking.SCORE_SUM
+    if not is_unigram or not 0 < len(ids) <= _MOST or not can_be_plain(spec):
         return spec
     tokens, types, scores = list(spec.tokens), list(spec.types or ()), array("f", spec.scores or ())
     for id in ids:
