@@ -150,6 +150,9 @@ def _is_unread(key: str) -> bool:
     return key.startswith(TOKENIZER) and key not in known_since("keys") and not key.startswith(CHAT_TEMPLATE)
 
 
+_CONVERT = "convert the model again"
+
+
 class _Fields:
     """The values of a file by key, checked for their types.
 
@@ -163,13 +166,13 @@ class _Fields:
         self._values = values
         self._lenient = lenient
 
-    def refuse(self, key: str, problem: str) -> None:
-        self.refusals.append(self.broken(key, problem))
+    def refuse(self, key: str, problem: str, advice: str = _CONVERT) -> None:
+        self.refusals.append(self.broken(key, problem, advice))
         if not self._lenient:
             raise self.refusals[0]
 
-    def broken(self, key: str, problem: str) -> BrokenFileError:
-        return BrokenFileError(f"{self.path}: {key}: {problem}; convert the model again")
+    def broken(self, key: str, problem: str, advice: str = _CONVERT) -> BrokenFileError:
+        return BrokenFileError(f"{self.path}: {key}: {problem}; {advice}")
 
     def string(self, key: str) -> str | None:
         return cast("str | None", self._get(key, "STRING"))
@@ -266,7 +269,8 @@ def _special_ids(fields: _Fields, token_count: int) -> dict[str, int]:
         if number is None:
             continue
         if number >= token_count:
-            fields.refuse(key, f"id {number} is out of range for {token_count} tokens")
+            problem = f"id {number} is out of range for {token_count} tokens, so llama.cpp uses a default"
+            fields.refuse(key, problem, "repair it with `tokverify fix`, or convert the model again")
         ids[role] = number
     return ids
 
