@@ -119,11 +119,11 @@ was mended. Wrong means: a right file was different, or its cause unknown, or `c
 | 9 | 76 | 10 | XLM-RoBERTa's ids, RoBERTa's `vocab.json`, unigram models that add no space, limits on normalized text |
 | 10 | 61 | 4 | user-defined pieces of unigram models: with spaces, and beside characters that are no piece |
 
-Now none of the 173 in the first eight groups is different, apart from those without byte tokens, on which llama.cpp aborts (20 in the last four
-groups), and Falcon 40B, whose generation_config.json ends a generation at another token than its tokenizer. `convert`
-refuses the former, and one for `add_prefix_space`, without which nearly every text differs, unless `--unexplained` is
-given. Those that llama.cpp cannot express (`WordLevel`, `</w>`, `Whitespace`, `Digits`, bytes in a unigram model) do
-not count; they are refused in one line.
+Now none of the 173 in the first eight groups is different, apart from those without byte tokens, on which llama.cpp
+aborts (20 in the last four of these), and Falcon 40B, whose generation_config.json ends a generation at another token
+than its tokenizer. `convert` refuses the former, and one for `add_prefix_space`, without which nearly every text
+differs, unless `--unexplained` is given. Those that llama.cpp cannot express (`WordLevel`, `</w>`, `Whitespace`,
+`Digits`, bytes in a unigram model) do not count; they are refused in one line.
 
 Then 56 files were broken in ways chosen before, two of which change no text. At first `run` passed one of the others (a
 lost charsmap, behind TL019), and `fix` left two. Now `run` fails all 54, and `fix` makes each encode like the intact
