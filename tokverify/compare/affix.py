@@ -71,7 +71,7 @@ def find_affix_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[T
 
 
 def _find_missing_space(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield that only the reference adds a space before a text, for byte-level BPE.
+    """Yield that only the reference adds a space before a text, for BPE.
 
     It is an error although no file can change it, as nearly every text has other ids.
     """

@@ -102,17 +102,29 @@ class Opened:
         """What the reference declares; None if it does not declare everything as a GGUF file does."""
         return self.spec if isinstance(self.tokenizer, Declaring) else None
 
+    @cached_property
+    def extended_spec(self) -> TokenizerSpec | None:
+        """What the reference declares, with the tokens after its last one that only the files beside it declare."""
+        from tokverify.compare.piece_difference import find_left_out
+        from tokverify.sources.sentencepiece.reader import append_tokens, tokens_beside
+
+        if self.spec is None or self.path is None or self.tokenizer is None or not find_left_out(self.tokenizer):
+            return self.spec
+        return append_tokens(self.spec, tokens_beside(self.path))
+
+    @property
+    def is_llama_cpp(self) -> bool:
+        """Whether the reference is llama.cpp, or another file encoded as it does."""
+        tokenizer = self.tokenizer
+        return tokenizer is not None and (isinstance(tokenizer, LlamaCppDecoding) or tokenizer.decodes_as_llama_cpp)
+
     @property
     def lists_all_roles(self) -> bool:
         """Whether a role that the reference does not name has no token, as in a GGUF file.
 
         A sentencepiece model without an EOS of its own is used with one that other files name.
         """
-        tokenizer = self.tokenizer
-        is_llama_cpp = isinstance(tokenizer, LlamaCppDecoding) or (
-            tokenizer is not None and tokenizer.decodes_as_llama_cpp
-        )
-        return is_llama_cpp and self.gguf_spec is not None
+        return self.is_llama_cpp and self.gguf_spec is not None
 
     @cached_property
     def contradictions(self) -> Sequence[Contradiction]:

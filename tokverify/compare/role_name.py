@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 from tokverify.spec import TokenizerSpec
+from tokverify.texts.token_text import is_marker
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
@@ -36,6 +37,11 @@ def is_conventional(settings: Settings, role: str) -> bool:
     """
     piece = settings.pieces[settings.special_ids[role]]
     return settings.family.ranking is Ranking.LENGTH and _OF_RWKV.get(role) == piece
+
+
+def is_special(settings: Settings, id: int) -> bool:
+    """Check whether a token is typed or named like a special one."""
+    return not settings.attributes[id] & ORDINARY or is_marker(settings.pieces[id])
 
 
 def natural_id(ids: Mapping[str, int], role: str) -> int | None:

@@ -212,16 +212,21 @@ def _is_overridden(token: _Typed, other: _Typed) -> bool:
 
 def _is_converted(token: _Typed, source: _Typed) -> bool:
     """Whether a converter may have typed a user-defined token of the source as a control token of a GGUF file."""
-    is_pair = token.meaning is _Class.CONTROL and source.meaning is _Class.USER_DEFINED
-    return is_pair and token.side.is_gguf and not source.side.is_gguf
+    return _is_retyped(token, source, _Class.CONTROL, _Class.USER_DEFINED)
 
 
 def _is_sentinel(piece: str, token: _Typed, source: _Typed) -> bool:
     """Whether a converter may have typed a control token of the source as a user-defined one, as it does for T5."""
-    is_pair = token.meaning is _Class.USER_DEFINED and source.meaning is _Class.CONTROL
     tokenizer = token.side.tokenizer
     is_unigram = isinstance(tokenizer, Encoder) and tokenizer.settings.family.ranking is Ranking.SCORE_SUM
-    return is_pair and is_unigram and not source.side.is_gguf and is_converted_sentinel(piece)
+    is_retyped = _is_retyped(token, source, _Class.USER_DEFINED, _Class.CONTROL)
+    return is_retyped and is_unigram and is_converted_sentinel(piece)
+
+
+def _is_retyped(token: _Typed, source: _Typed, meaning: _Class, declared: _Class) -> bool:
+    """Whether a GGUF file gives a token one meaning, and a source of another kind another one."""
+    is_pair = token.meaning is meaning and source.meaning is declared
+    return is_pair and token.side.is_gguf and not source.side.is_gguf
 
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:

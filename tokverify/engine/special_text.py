@@ -49,8 +49,6 @@ TYPED_BY_TEXT = (*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS
 
 _CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
 _CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))
-
-
 _CONVERTED_SENTINEL = re.compile("<extra_id_[0-9]+>")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,14 @@ class FoundReference:
     """The build of llama.cpp that it is, if it is llama.cpp and that is known."""
     is_rebuilt: bool = False
     """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""
+
+    @classmethod
+    def of_file(
+        cls, tokenizer: Tokenizer, path: Path, data: bytes, *, versions: Mapping[str, str], caveat: str = ""
+    ) -> FoundReference:
+        """Return a reference that was read from the content of a file; others beside it belong to it."""
+        digest = hashlib.sha256(data).hexdigest()
+        return cls(tokenizer, source=str(path), caveat=caveat, sha256=digest, path=path, versions=versions)
 
 
 def shown_name(name: object, otherwise: str) -> str:

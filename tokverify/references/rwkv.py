@@ -6,7 +6,6 @@ algorithm: `TRIE_TOKENIZER` in ChatRWKV's `rwkv_pip_package/src/rwkv/rwkv_tokeni
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -97,10 +96,4 @@ def load(place: os.PathLike[str]) -> FoundReference:
     """
     path = Path(place)
     data = read_file(path)
-    return FoundReference(
-        RwkvTokenizer(read_vocabulary(path, data)),
-        source=str(path),
-        sha256=hashlib.sha256(data).hexdigest(),
-        path=path,
-        caveat=_CAVEAT,
-    )
+    return FoundReference.of_file(RwkvTokenizer(read_vocabulary(path, data)), path, data, versions={}, caveat=_CAVEAT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,7 @@ from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.numbering import caveat_of, is_xlm_roberta
-from tokverify.sources.sentencepiece.reader import (
-    numbered_model,
-    read_spec,
-    require_few_pieces,
-    tokens_beside,
-)
+from tokverify.sources.sentencepiece.reader import numbered_model, read_spec, require_few_pieces, tokens_beside
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, StageStretch, TokenizerStages
@@ -243,11 +237,6 @@ def load(place: os.PathLike[str]) -> FoundReference:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
-    return FoundReference(
-        SentencePieceTokenizer(processor, path=path, content=data),
-        source=str(path),
-        path=path,
-        sha256=hashlib.sha256(data).hexdigest(),
-        versions={"sentencepiece": sentencepiece.__version__},
-        caveat=caveat_of(path),
-    )
+    tokenizer = SentencePieceTokenizer(processor, path=path, content=data)
+    versions = {"sentencepiece": sentencepiece.__version__}
+    return FoundReference.of_file(tokenizer, path, data, versions=versions, caveat=caveat_of(path))

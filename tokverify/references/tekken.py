@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -118,13 +117,8 @@ def load(place: os.PathLike[str]) -> FoundReference:
     content = parse_tekken(path, data)
     with raised_as(BrokenFileError, f"{path}: mistral-common {mistral_common.__version__} cannot load it"):
         tekkenizer = Tekkenizer.from_file(path)
-    return FoundReference(
-        TekkenTokenizer(tekkenizer, content),
-        source=str(path),
-        sha256=hashlib.sha256(data).hexdigest(),
-        path=path,
-        versions={"mistral-common": mistral_common.__version__},
-    )
+    versions = {"mistral-common": mistral_common.__version__}
+    return FoundReference.of_file(TekkenTokenizer(tekkenizer, content), path, data, versions=versions)
 
 
 def _special_ids(tekkenizer: Tekkenizer) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -127,14 +126,8 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
     if model is not None and not pattern and (variant := find_variant(published, model.tokens)):
         published = PUBLISHED[variant]
         caveat = f"{path.name} contains no special tokens; those of {variant} were taken, which the model has most of"
-    return FoundReference(
-        _tokenizer(path, ranks, published),
-        source=str(path),
-        caveat=caveat,
-        sha256=hashlib.sha256(data).hexdigest(),
-        path=path,
-        versions=versions,
-    )
+    tokenizer = _tokenizer(path, ranks, published)
+    return FoundReference.of_file(tokenizer, path, data, versions=versions, caveat=caveat)
 
 
 def _tokenizer(path: Path, ranks: dict[bytes, int], published: Published) -> TiktokenTokenizer:

@@ -424,7 +424,7 @@ def describe_cause(example: Example) -> str:
 
 def _list_names(cases: Sequence[str]) -> str:
     """List the names of the first cases; the result has passed `visible`."""
-    return list_items(cases, show=visible_message, most=_MAX_NAMES)
+    return list_items(cases, _MAX_NAMES, visible_message)
 
 
 def _summarize_effect(effect: Effect) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.compare.piece_difference import find_left_out
 from tokverify.engine.families import find_family
 from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
@@ -14,7 +13,6 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.repair.type_change import converted_types, type_effect
-from tokverify.sources.sentencepiece.reader import append_tokens, tokens_beside
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import plural
@@ -42,7 +40,7 @@ def reference_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Add the reference's tokens beyond our last one."""
-    reference, size = _with_tokens_beside(evidence.facts), len(evidence.spec.tokens)
+    reference, size = evidence.facts.extended_spec, len(evidence.spec.tokens)
     if reference is not None and len(reference.tokens) > size:
         yield TokenizerChange(
             kind="added",
@@ -50,14 +48,6 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
             cost=cost.ADDED_TOKENS,
             transform=lambda spec: _append_rest(spec, reference, evidence.facts),
         )
-
-
-def _with_tokens_beside(facts: Opened) -> TokenizerSpec | None:
-    """Return what the reference declares, with the tokens after its last one that only the files beside it declare."""
-    spec, path = facts.spec, facts.path
-    if spec is None or path is None or facts.tokenizer is None or not find_left_out(facts.tokenizer):
-        return spec
-    return append_tokens(spec, tokens_beside(path))
 
 
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> TokenizerSpec:

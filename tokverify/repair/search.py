@@ -212,9 +212,8 @@ class _Search(Generic[_Goal]):
         if explained and len(self._sample) < len(self._failing):
             self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
-        limited = self._limited(
-            encoder, explained, len(self._failing) if is_nearest else len(explained) // BROKEN_WEIGHT
-        )
+        most = len(self._failing) if is_nearest else len(explained) // BROKEN_WEIGHT
+        limited = self._limited(encoder, explained, most)
         if not explained and not limited and sum(distances) >= earlier:
             return None
         broken = self._broken(encoder, len(explained) + len(limited))

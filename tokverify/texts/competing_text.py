@@ -117,22 +117,25 @@ class CompetingTexts:
         """
         if self._declared is None or actual.settings.family.ranking is not Ranking.MERGE_RANK:
             return []
-        ours, theirs = (_joins_of_merges(spec.merges or ()) for spec in (actual.spec, self._declared))
+        ours, theirs = _joins_of_merges(actual.spec.merges or ()), self._competitors(self._declared, Ranking.MERGE_RANK)
         return _texts((one.pieces for one in nsmallest(_MOST, _delayed(ours, theirs, moved))), actual)
 
     def _find(self, spec: TokenizerSpec, ranking: Ranking) -> Sequence[tuple[str, ...]]:
         declared = self._declared
         if declared and _ranked(declared, ranking) == _ranked(spec, ranking):
             return ()
-        if declared and ranking not in self._theirs:
-            self._theirs[ranking] = _Competitors(_joins(declared, ranking))
         ours = _joins(spec, ranking)
-        theirs = self._theirs.get(ranking)
+        theirs = self._competitors(declared, ranking) if declared else None
         found = _flipped(ours, theirs) if theirs and theirs.joins else _Competitors(ours).of(ours)
         pieces: list[tuple[str, ...]] = [one.pieces for one in nsmallest(_MOST, found)]
         if ranking is Ranking.SCORE_SUM:
             pieces += _close_divisions(_scores(spec), _scores(declared) if declared else None)
         return pieces
+
+    def _competitors(self, declared: TokenizerSpec, ranking: Ranking) -> _Competitors:
+        if ranking not in self._theirs:
+            self._theirs[ranking] = _Competitors(_joins(declared, ranking))
+        return self._theirs[ranking]
 
 
 def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Competition]:
@@ -157,13 +160,10 @@ def _flipped_around(
     return (one for one in competitions if _has_other_winner(one, ours, theirs))
 
 
-def _delayed(
-    ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
-) -> Iterator[_Competition]:
+def _delayed(ours: Mapping[_Join, _Ranks], theirs: _Competitors, moved: Collection[str]) -> Iterator[_Competition]:
     """Yield joins that need a moved piece, with those that compete and rank between its place here and there."""
-    competitors = _Competitors(theirs)
     places: dict[str, list[float]] = {piece: [] for piece in moved}
-    for joins in (ours, theirs):
+    for joins in (ours, theirs.joins):
         first: dict[str, float] = {}
         for join, ranks in joins.items():
             if join.piece in places:
@@ -171,7 +171,7 @@ def _delayed(
         for piece, found in places.items():
             found.append(first.get(piece, _LAST))
     for piece, (here, there) in places.items():
-        yield from competitors.needing(piece, min(here, there), max(here, there))
+        yield from theirs.needing(piece, min(here, there), max(here, there))
 
 
 def _joins_around(spec: TokenizerSpec, ranking: Ranking, moved: Collection[str]) -> Mapping[_Join, _Ranks]:

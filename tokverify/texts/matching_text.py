@@ -36,17 +36,10 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     if not 0 < len(ids) <= _MOST:
         return frozenset()
     competing = _competing_in(expected)
-    empty = [context.format("") for context in _CONTEXTS]
     # What differs without the token, such as a character that only one side encodes as bytes, says nothing about it.
-    pairs = _encode_both(actual, expected, [(text, _MODES[0]) for text in empty])
-    contexts = [
-        "{}",
-        *(
-            context
-            for context, (left, right) in zip(_CONTEXTS, pairs, strict=True)
-            if left is not None and left == right
-        ),
-    ]
+    without = _encode_both(actual, expected, [(context.format(""), _MODES[0]) for context in _CONTEXTS])
+    pairs = zip(_CONTEXTS, without, strict=True)
+    contexts = ["{}", *(context for context, (left, right) in pairs if left is not None and left == right)]
     asked = [(id, text, mode) for id in ids for text in competing.make_texts(id, contexts) for mode in _MODES]
     encoded = _encode_both(actual, expected, [(text, mode) for _, text, mode in asked])
     used, differing = set[int](), set[int]()

@@ -12,7 +12,7 @@ from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.opening import open_model, open_reference
-from tokverify.commands.tasks.own_rules import add_errors_of_file
+from tokverify.commands.tasks.own_rules import add_rule_findings
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.opened import OpenedReference
 from tokverify.report.fix import fix_exit_code
@@ -85,8 +85,8 @@ def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     report = verify_model(opened, reference, CASES)
     opened.declaration = replace(opened.declaration, embedding_rows=10)
     found = open_reference(opened, reference)
-    failing = add_errors_of_file(report, opened, found)
+    failing = add_rule_findings(report, opened, found)
     assert [difference.code for difference in failing_differences(failing)] == ["TV105"]
     # Compared with a program that reads the same file, the file is not on trial.
     itself = OpenedReference(replace(found.found, reads_model=True))
-    assert add_errors_of_file(report, opened, itself) is report
+    assert add_rule_findings(report, opened, itself) is report

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import open_reference, open_subject, open_tokenizers
-from tokverify.commands.tasks.own_rules import add_errors_of_file, add_rule_findings
+from tokverify.commands.tasks.own_rules import add_rule_findings
 from tokverify.commands.tasks.run import explain_missing_diagnosis
 from tokverify.compare.comparison import compare_beyond_texts, verify_tokenizers
 from tokverify.compare.fuzz.case_result import case_id
@@ -120,8 +120,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     except GoneError as error:
         fuzzed = replace(fuzzed, stop=Stop.GONE, gone=str(error))
     if isinstance(opened, OpenedModel) and not fuzzed.gone:
-        is_rebuilt = found.found.is_rebuilt
-        report = add_rule_findings(report, opened) if is_rebuilt else add_errors_of_file(report, opened, found)
+        report = add_rule_findings(report, opened, found)
     if diagnose and fuzzed.causes and isinstance(opened, OpenedReference):
         report = replace(report, undiagnosed=explain_missing_diagnosis(opened))
     from tokverify.repair.repair import add_repairs

@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 _ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
 
 
-def add_rule_findings(report: Report, model: OpenedModel) -> Report:
-    """Add the errors and warnings of the static rules to a report, as differences."""
+def add_rule_findings(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+    """Add what static rules find in a model to a report, as differences; return the same report if that is nothing."""
+    if reference is not None and reference.found.is_rebuilt:
+        return _add_all(report, model)
+    return _add_errors(report, model, reference)
+
+
+def _add_all(report: Report, model: OpenedModel) -> Report:
+    """Add the errors and warnings of all static rules."""
     from tokverify.compare.checks import RULES
 
     # Rules from TV200 on compare with a reference.
@@ -32,8 +39,8 @@ def add_rule_findings(report: Report, model: OpenedModel) -> Report:
     return replace(_with_findings(report, found), rules=len(codes))
 
 
-def add_errors_of_file(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
-    """Add the errors of a GGUF file about roles and sizes to a report, except for those that it contains already.
+def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
+    """Add the errors of a GGUF file about roles and sizes, except for those that the report contains already.
 
     There are none if the reference reads the same file, so that the file is not on trial.
     """

@@ -98,11 +98,10 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
             facts=found,
         )
     if isinstance(opened, OpenedModel) and not report.gone:
-        from tokverify.commands.tasks.own_rules import add_errors_of_file, add_rule_findings
+        from tokverify.commands.tasks.own_rules import add_rule_findings
 
-        is_rebuilt = found is not None and found.found.is_rebuilt
-        report = add_rule_findings(report, opened) if is_rebuilt else add_errors_of_file(report, opened, found)
-        report = known.apply(report) if known else report
+        compared, report = report, add_rule_findings(report, opened, found)
+        report = known.apply(report) if known and report is not compared else report
     versions = {**report.versions, **opened.versions, **versions}
     report = replace(report, options=dict(options or {}), versions=versions)
     is_differing = has_failing_case(report) or failing_differences(report) or count_decode_differences(report)

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
-from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, natural_id
+from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, is_special, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Settings
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import ENDING_FIM_ROLES, EOG_TEXTS, FIM_TEXTS
-from tokverify.report.finding import ERROR, INFO, WARNING, Finding
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
 from tokverify.spec import TokenType
 from tokverify.text.wording import quote
-from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.token_text import is_filler
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED])
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
@@ -53,7 +53,7 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     for role, id in subject.settings.special_ids.items():
         if is_conventional(subject.settings, role):
             continue
-        if not _is_special(subject.settings, id):
+        if not is_special(subject.settings, id):
             yield from _check_ordinary(subject, role, id)
         elif role == "eos" and is_filler(subject.settings.pieces[id]):
             message = f"{key_of(role)}, {id}, is {quote(subject.settings.pieces[id])}, which {NEVER_WRITTEN}"
@@ -83,10 +83,6 @@ def _used_roles(settings: Settings) -> list[str]:
     return before + after
 
 
-def _is_special(settings: Settings, id: int) -> bool:
-    return not settings.attributes[id] & ORDINARY or is_marker(settings.pieces[id])
-
-
 def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     settings = subject.settings
     is_used = role in _used_roles(settings)
@@ -105,19 +101,23 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     is_default = role not in subject.spec.special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
-    repair = set_special_id(role, _suggest(subject, role))
     if subject.original is not None and subject.original.special_ids.get(role) == id:
         yield Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
         return
+    severity = _severity(subject, role, is_used=is_used, is_default=is_default)
+    yield Finding(severity, message, (id,), (key_of(role),), set_special_id(role, _suggest(subject, role)))
+
+
+def _severity(subject: Subject, role: str, *, is_used: bool, is_default: bool) -> Severity:
+    """Return how serious it is that an ordinary token has a role: added to every text, or by llama.cpp's default."""
     if role == "bos" and not is_used:
-        yield Finding(WARNING if _asks_for_bos(subject) else INFO, message, (id,), (key_of(role),), repair)
-    elif is_default and not is_used and role == "eos" and not _has_end(settings):
+        return WARNING if _asks_for_bos(subject) else INFO
+    if role == "eos" and is_default and not is_used and not _has_end(subject.settings):
         # No other token can be declared instead.
-        yield Finding(WARNING, message, (id,), (key_of(role),), repair)
-    else:
-        # If no token is typed as a control token, the types are not informative.
-        certain = is_default or any(attribute & Attribute.CONTROL for attribute in settings.attributes)
-        yield Finding(ERROR if certain else WARNING, message, (id,), (key_of(role),), repair)
+        return WARNING
+    # If no token is typed as a control token, the types are not informative.
+    is_typed = any(attribute & Attribute.CONTROL for attribute in subject.settings.attributes)
+    return ERROR if is_default or is_typed else WARNING
 
 
 def _has_end(settings: Settings) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from tokverify.compare.role_name import declare_end
-from tokverify.engine.attribute import ORDINARY
+from tokverify.compare.role_name import declare_end, is_special
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import is_converted_control
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.token_text import is_marker
 
 _USER_DEFINED, _CONTROL = TokenType.USER_DEFINED.value, TokenType.CONTROL.value
 
@@ -34,27 +33,22 @@ def follow_conventions(spec: TokenizerSpec, kind: str) -> tuple[TokenizerSpec, t
     if declared is not spec:
         id = declared.special_ids["eos"]
         sentences.append(f"IN declares no EOS token, so it is {id} {quote(spec.tokens[id])}, which is named like one")
-    for flag, id in _ordinary_around(declared).items():
-        declared = replace(declared, add_bos=False) if flag == "add_bos" else replace(declared, add_eos=False)
-        role, piece = flag.removeprefix("add_").upper(), quote(declared.tokens[id])
-        sentences.append(
-            f"IN has no {role} token, so {flag}_token is false: llama.cpp's default would add {id} {piece}"
-        )
+    for role, id in _ordinary_around(declared):
+        declared = replace(declared, add_bos=False) if role == "bos" else replace(declared, add_eos=False)
+        default = f"llama.cpp's default would add {id} {quote(declared.tokens[id])}"
+        sentences.append(f"IN has no {role.upper()} token, so add_{role}_token is false: {default}")
     return declared, tuple(sentences)
 
 
-def _ordinary_around(spec: TokenizerSpec) -> dict[str, int]:
-    """Return the undeclared flags by which llama.cpp would add an ordinary token around each text, and that token."""
+def _ordinary_around(spec: TokenizerSpec) -> Iterator[tuple[str, int]]:
+    """Yield the roles, BOS or EOS, by which llama.cpp's defaults would add an ordinary token to each text, with it."""
     settings = resolve(spec)
     before, after = settings.family.affix_roles(settings)
-    found: dict[str, int] = {}
-    for role in (*before, *after):
-        id, flag = settings.special_ids.get(role), f"add_{role}"
-        is_ordinary = id is not None and settings.attributes[id] & ORDINARY and not is_marker(settings.pieces[id])
-        is_default = role in {"bos", "eos"} and role not in spec.special_ids and getattr(spec, flag) is None
-        if id is not None and is_ordinary and is_default:
-            found[flag] = id
-    return found
+    for role, flag in (("bos", spec.add_bos), ("eos", spec.add_eos)):
+        is_default = role in {*before, *after} and flag is None and role not in spec.special_ids
+        id = settings.special_ids.get(role) if is_default else None
+        if id is not None and not is_special(settings, id):
+            yield role, id
 
 
 def _visible_markers(spec: TokenizerSpec) -> list[int]:

@@ -29,6 +29,7 @@ def converted_piece(sides: Sides) -> Iterator[Counterfactual]:
         sentencepiece prefers them.
 
     What it does not explain:
-        Pieces that normalization changes or that contain spaces, which cannot be NORMAL (TL013).
+        A file one of whose pieces cannot be NORMAL, because normalization changes it or llama.cpp decides its type by
+        its text (TL013).
     """
     yield from split_at_pieces(sides, plain=True)

@@ -33,10 +33,10 @@ class _Candidate:
 
 def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:
     """Return what explains cases; it explains none unless our side is a file for llama.cpp, and the other is not."""
-    expected = facts.tokenizer
     # What another GGUF file or llama.cpp itself does is no limit.
-    is_llama_cpp = expected is None or isinstance(expected, Encoder) or expected.decodes_as_llama_cpp
-    if is_llama_cpp or not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
+    if facts.tokenizer is None or facts.is_llama_cpp:
+        return Explainer()
+    if not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
         return Explainer()
     return Explainer(Sides(actual, facts))
 

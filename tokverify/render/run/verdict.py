@@ -197,14 +197,13 @@ def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     what = "differing decoding" if diagnosis.decoding else "failing case"
     effects: list[str] = []
     limited = explanation.failing - explanation.explained - len(explanation.unexplained)
-    if explanation.is_repair and not explanation.explained and explanation.differences <= 0 and not limited:
+    if limited and not explanation.explained:
+        effects.append(f"leaves only limits of llama.cpp in {_share(limited, explanation.failing, what)}")
+    elif explanation.is_repair and not explanation.explained and explanation.differences <= 0:
         effects.append("removes differences that only tokverify fix looks for")
     elif explanation.failing:
-        if explanation.explained or not limited:
-            effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
-        else:
-            effects.append(f"leaves only limits of llama.cpp in {_share(limited, explanation.failing, what)}")
-        if explanation.explained and limited > 0:
+        effects.append(f"makes {_share(explanation.explained, explanation.failing, what)} match")
+        if limited:
             effects.append(f"leaves {limited:,} that {verb(limited, 'differ')} only because of limits of llama.cpp")
     if explanation.differences > 0:
         share = _share(explanation.differences, diagnosis.differences, "failing difference")

@@ -177,7 +177,8 @@ class _Variant:
     explainer: Explainer | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     differences: Sequence[TokenizerDifference] = ()
-    errors: Callable[[], Mapping[str, int]] = dict
+    find_errors: Callable[[], Sequence[Finding]] = list
+    """Returns the errors that rules find, once for each tokenizer."""
 
 
 def _ranks_alike(known: _Variant, spec: TokenizerSpec) -> bool:
@@ -254,7 +255,8 @@ class Measuring:
             DECODING_TEXTS: _count_decoding(generated, encoder.vocab_size),
             **variant.counts,
         }
-        return Measure(counts, variant.errors, self._optional, results, encoder, differences=variant.differences)
+        count_errors = partial(self._count_errors, variant)
+        return Measure(counts, count_errors, self._optional, results, encoder, differences=variant.differences)
 
     def _find_variant(self, spec: TokenizerSpec) -> _Variant:
         """Return what is known of a tokenizer; of the latest ones, it need not be found out again for more texts."""
@@ -288,8 +290,8 @@ class Measuring:
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }
-        errors = cache(partial(self._count_errors, spec))
-        return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, errors)
+        find_errors = cache(partial(self._find_errors, spec))
+        return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, find_errors)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
         """Return an encoder that shares the tables of the file's own as far as they are the same."""
@@ -388,21 +390,19 @@ class Measuring:
         # Many intact files have some; they must only not become more.
         return decoding | {FINDINGS, MINOR_ROLES}
 
-    def _count_errors(self, spec: TokenizerSpec) -> dict[str, int]:
-        own = [error for error in self._errors(spec) if (error.code, error.message) not in self._shared_errors]
-        return {FINDINGS: len(own), UNCONFIRMED: sum(bool(error.keys) for error in self.unconfirmed_errors(spec))}
+    def _count_errors(self, variant: _Variant) -> dict[str, int]:
+        own = [error for error in variant.find_errors() if (error.code, error.message) not in self._shared_errors]
+        # The number of embeddings does not measure a change, as padding is added only once all changes are found.
+        return {FINDINGS: len(own), UNCONFIRMED: sum(bool(error.keys) for error in self._unconfirmed(variant))}
 
     def unconfirmed_errors(self, spec: TokenizerSpec) -> list[Finding]:
-        """Return the errors that rules find in what the reference does not declare: keys, or the number of embeddings.
+        """Return the errors that rules find in what the reference does not declare: keys, or how many embeddings."""
+        return self._unconfirmed(self._find_variant(spec))
 
-        The latter does not measure a change, as padding is added only once all changes are found.
-        """
+    def _unconfirmed(self, variant: _Variant) -> list[Finding]:
         declares = self.token_list.declares
-        return [
-            error
-            for error in self._errors(spec)
-            if not any(map(declares, error.keys)) and (error.keys or not error.ids)
-        ]
+        undeclared = [error for error in variant.find_errors() if not any(map(declares, error.keys))]
+        return [error for error in undeclared if error.keys or not error.ids]
 
     @cached_property
     def _shared_errors(self) -> frozenset[tuple[str, str]]:
@@ -412,11 +412,11 @@ class Measuring:
         declares, is_complete = self.token_list.declares, self.token_list.settings is not None
         return frozenset(
             (error.code, error.message)
-            for error in self._errors(self._facts.spec)
+            for error in self._find_errors(self._facts.spec)
             if is_complete or (error.keys and all(map(declares, error.keys)))
         )
 
-    def _errors(self, spec: TokenizerSpec) -> list[Finding]:
+    def _find_errors(self, spec: TokenizerSpec) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
         rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
         findings = audit(Subject(declaration), rules).findings

@@ -79,7 +79,7 @@ class TokenList:
     def _roles(self) -> Mapping[str, int]:
         declared = self._facts.gguf_spec
         if self.settings is not None and declared is not None:
-            # What llama.cpp takes for BOS and EOS by default is nothing that such a reference says.
+            # What llama.cpp takes for BOS and EOS by default is nothing that a .model says.
             unknown = frozenset() if self._facts.lists_all_roles else _AROUND.difference(declared.special_ids)
             return {role: id for role, id in self.settings.special_ids.items() if role not in unknown}
         return {role: id for role, id in self._facts.special_ids.items() if role in ROLES}
@@ -123,16 +123,17 @@ class TokenList:
         """Return the roles that have another token, or that end a generation on one side only."""
         ours = encoder.settings.special_ids
         roles = [role for role, id in self._roles.items() if ours.get(role) != id and self._matters(role, encoder)]
-        if self.settings is not None and self._facts.lists_all_roles:
+        if self.settings is None:
+            return roles
+        ends = encoder.settings.eog_ids
+        if self._facts.lists_all_roles:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
-        knows_end = self._facts.lists_all_roles or "eos" in self._roles
-        if self.settings is not None and knows_end and not roles:
+        elif "eos" in self._roles:
             # Of tokens that only files beside the reference declare, it says nothing.
-            ends = {
-                id for id in encoder.settings.eog_ids if self._facts.lists_all_roles or id < self._facts.listed_size
-            }
-            roles = ["eog"] if ends != self.settings.eog_ids else []
-        return roles
+            ends = frozenset(id for id in ends if id < self._facts.listed_size)
+        else:
+            return roles
+        return roles or (["eog"] if ends != self.settings.eog_ids else [])
 
     def _matters(self, role: str, encoder: Encoder) -> bool:
         """Whether our side has the role, or should: other libraries also name an EOS where no generation ends."""
