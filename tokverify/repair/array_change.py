@@ -12,9 +12,10 @@ from tokverify.compare.contradiction import SPACE_PREFIX
 from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.reference_ranking import descends
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Ranking, Settings
+from tokverify.engine.family import Affixes, Ranking, Settings
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
 from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import list_items, plural
@@ -159,6 +160,8 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     family = find_family(reference.model)
     names = ["pre", "scores", "merges", "charsmap", *(family.flags if family else ())]
+    if family and family.affixes is Affixes.BY_FLAG:
+        names += [name for name in AFFIX_FLAGS if not is_in_doubt(evidence, name)]
     undeclared = [name for name in names if getattr(spec, name) is None]
     parts: dict[str, Any] = {name: getattr(reference, name) for name in ("model", *undeclared)}
     roles = reference.special_ids

@@ -26,7 +26,7 @@ from tokverify.tokenizer import EndListing
 if TYPE_CHECKING:
     from tokverify.repair.evidence import DecodingEvidence, Evidence
 
-_AFFIX_FLAGS = ("add_bos", "add_eos")
+AFFIX_FLAGS = ("add_bos", "add_eos")
 ROLES = frozenset(role for role, _ in SPECIAL_IDS)
 """The roles that GGUF has a key for."""
 _COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
@@ -42,15 +42,15 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     settings = evidence.encoder.settings
     for name in settings.family.flags:
-        if not _is_in_doubt(evidence, name):
+        if not is_in_doubt(evidence, name):
             yield _flag(evidence, name, value=not getattr(settings, name))
     if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
-        for name in _AFFIX_FLAGS:
-            if not _is_in_doubt(evidence, name):
+        for name in AFFIX_FLAGS:
+            if not is_in_doubt(evidence, name):
                 yield _flag(evidence, name, value=not getattr(settings, name))
 
 
-def _is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
+def is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
     """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours."""
     return evidence.facts.is_contradicted(flag.removeprefix("add_"))
 
@@ -63,7 +63,7 @@ def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     settings, facts = evidence.encoder.settings, evidence.facts
     for name in dict.fromkeys((*settings.family.flags, "add_space_prefix")):
         value = not getattr(settings, name)
-        if _is_in_doubt(evidence, name):
+        if is_in_doubt(evidence, name):
             continue
         if facts.spec is None or facts.gguf_spec is not None or getattr(facts.spec, name) is value:
             yield _flag(evidence, name, value=value)
@@ -89,9 +89,9 @@ def declared_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     if reference is None or family is None:
         return
     ours = evidence.encoder.settings if evidence.encoder else evidence.spec
-    for name in (*family.flags, *_AFFIX_FLAGS):
+    for name in (*family.flags, *AFFIX_FLAGS):
         value = getattr(reference, name)
-        if value is not None and value is not getattr(ours, name) and not _is_in_doubt(evidence, name):
+        if value is not None and value is not getattr(ours, name) and not is_in_doubt(evidence, name):
             yield _flag(evidence, name, value=value)
 
 
@@ -193,8 +193,8 @@ def _lost_affixes(evidence: Evidence, current: Mapping[str, int]) -> Iterator[To
     if settings is None or settings.family.affixes is not Affixes.BY_FLAG:
         return
     observed = _observed_ids(evidence)
-    for name, role in zip(_AFFIX_FLAGS, ("bos", "eos"), strict=True):
-        if _is_in_doubt(evidence, name):
+    for name, role in zip(AFFIX_FLAGS, ("bos", "eos"), strict=True):
+        if is_in_doubt(evidence, name):
             continue
         for id in observed[role] if len(observed[role]) == 1 else ():
             if not getattr(settings, name) and id != current.get(role) and 0 <= id < len(evidence.spec.tokens):

@@ -20,6 +20,8 @@ from tokverify.errors import BrokenFileError
 from tokverify.references import open_reference
 from tokverify.references.huggingface import from_json
 from tokverify.references.rebuilt import build
+from tokverify.repair.array_change import models
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import type_ranges
 from tokverify.repair.fix.fixing import Plan, make_plan, to_report
@@ -148,6 +150,20 @@ def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path:
     # The reference does not know what is added around a text; it stays the same if there is a BOS to add.
     assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == flags
     assert Encoder(repaired).encode("the", add_special=True)
+
+
+def test_a_model_of_merges_that_was_written_as_bert_gets_its_flags_with_its_model():
+    # As llama.cpp's converter writes a RoBERTa that has no tokenizer.json: pieces of BERT, and no merges.
+    right = replace(ended(BPE), add_bos=True, add_eos=True)
+    pieces = [*(f"▁{token}" for token in BPE.tokens[:-2]), *BPE.tokens[-2:]]
+    wrong = replace(right, model="bert", tokens=pieces, merges=None, add_bos=None, add_eos=None)
+    # The model alone would lose the tokens around a text, which BERT adds without flags.
+    (change,) = models(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
+    assert (change.transform(wrong).add_bos, change.transform(wrong).add_eos) == (True, True)
+    plan = planned(wrong, right)
+    fixed = plan.change.transform(wrong)
+    assert (fixed.model, fixed.merges, fixed.tokens) == (right.model, right.merges, right.tokens)
+    assert fix_exit_code(written(plan)) == 0
 
 
 def test_an_eos_that_a_sentencepiece_model_does_not_name_is_kept(tmp_path: Path):
