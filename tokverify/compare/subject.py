@@ -41,6 +41,8 @@ class Subject:
     given: OpenedReference | None = None
     name: str = ""
     """The name of our side, for reports."""
+    opened: Encoder | None = None
+    """Our side, if it is already open."""
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -50,6 +52,8 @@ class Subject:
     @cached_property
     def resolved(self) -> Settings | TokverifyError:
         """The effective settings, or the error that explains why there are none."""
+        if self.opened:
+            return self.opened.settings
         if self.declaration.refusal:
             return self.declaration.refusal
         try:
@@ -73,6 +77,8 @@ class Subject:
         """Our side, ready to encode."""
         from tokverify.engine.encoder import Encoder
 
+        if self.opened:
+            return self.opened
         self.settings  # noqa: B018 - raises if there are none
         try:
             return Encoder(self.spec, self.name or "tokverify")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
+from itertools import compress, count
 
 from tokverify.engine.build import newest_build, values_of
 from tokverify.engine.byte_level import count_placeholders
@@ -173,8 +174,8 @@ class Attributes:
         """
         size = 0
         decoded = frozenset(filter(decodes, set(self.values)))
-        lengths = enumerate(map(len, self._pieces if decoded else ()))
-        for id in [id for id, length in lengths if length > _SHORT]:
+        lengths = map(len, self._pieces if decoded else ())
+        for id in compress(count(), map(_SHORT.__lt__, lengths)):
             if self.values[id] not in decoded:
                 continue
             piece = self._pieces[id]

@@ -56,7 +56,8 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
     known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
     opened = open_declaration(model, "gguf")
     found = None if reference is None else open_reference(opened, reference)
-    subject = Subject(opened.declaration, found, opened.file.name)
+    encoder = opened.encoder if opened.is_loaded else None
+    subject = Subject(opened.declaration, found, opened.file.name, encoder)
     report = replace(
         audit(subject, rules, known),
         source=opened.file.location,

@@ -66,7 +66,7 @@ def _apply(model: OpenedModel, reference: OpenedReference | None, codes: Iterabl
     from tokverify.compare.checks import RULES
     from tokverify.compare.subject import Subject
 
-    subject = Subject(model.declaration, reference, model.encoder.name)
+    subject = Subject(model.declaration, reference, model.encoder.name, model.encoder)
     return audit(subject, [RULES[code] for code in codes]).findings
 
 

@@ -290,7 +290,7 @@ class Measuring:
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }
-        find_errors = cache(partial(self._find_errors, spec))
+        find_errors = cache(partial(self._find_errors, spec, encoder))
         return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, find_errors)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
@@ -416,10 +416,10 @@ class Measuring:
             if is_complete or (error.keys and all(map(declares, error.keys)))
         )
 
-    def _find_errors(self, spec: TokenizerSpec) -> list[Finding]:
+    def _find_errors(self, spec: TokenizerSpec, encoder: Encoder | None = None) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
         rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-        findings = audit(Subject(declaration), rules).findings
+        findings = audit(Subject(declaration, opened=encoder), rules).findings
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
     def _refused(self, message: str, size: int) -> Measure:
