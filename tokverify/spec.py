@@ -125,7 +125,7 @@ class TokenizerSpec:
     merges: Sequence[str] | None = None
     """In order of rank; each is a pair of pieces joined by a space."""
     special_ids: Mapping[str, int] = field(default_factory=dict)
-    """Ids by role: `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*`."""
+    """Ids by role: `bos`, `eos`, `eot`, `eom`, `unk`, `sep`, `pad`, `mask` and `fim_*`; as declared."""
     add_bos: bool | None = None
     add_eos: bool | None = None
     add_sep: bool | None = None
@@ -156,6 +156,11 @@ class TokenizerSpec:
         """The chat templates by name; the unnamed one is called `default`."""
         unnamed = {} if self.chat_template is None else {DEFAULT_TEMPLATE: self.chat_template}
         return {**unnamed, **self.named_chat_templates}
+
+    @property
+    def valid_special_ids(self) -> dict[str, int]:
+        """The special ids without those out of range, which llama.cpp ignores."""
+        return {role: id for role, id in self.special_ids.items() if id < len(self.tokens)}
 
 
 def piece_made_by(merge: str) -> str:

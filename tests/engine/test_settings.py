@@ -189,6 +189,16 @@ def test_masks_strip_by_the_models_names(fields: dict[str, object], expected: di
     assert stripping(bpe_spec([], MASKS, **fields)) == expected
 
 
+def test_a_special_id_out_of_range_is_ignored_and_said():
+    spec = spm_spec({"a": -1}, byte_pieces=False, special_ids={"eos": 4, "pad": 0xFFFFFFFF, "bos": 2})
+    settings = resolve(spec)
+    assert settings.special_ids == {"bos": 2, "eos": 2, "unk": 0}
+    assert {str(each) for each in settings.overrides if each.setting in {"eos id", "pad id"}} == {
+        "eos id: declared 4, effective 2 (llama.cpp's default for the model llama: '</s>')",
+        "pad id: declared 4294967295, effective None (llama.cpp ignores what is out of range for 4 tokens)",
+    }
+
+
 def test_a_missing_mask_token_is_not_an_error():
     assert stripping(bpe_spec([], pre="jina-v2-de")) == {}
 
@@ -213,7 +223,6 @@ def test_normalizer_flags_follow_each_other():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"special_ids": {"eos": 3}}, "the eos id 3 is out of range for 3 tokens"),
         ({"special_ids": {"bos": -1}}, "the bos id -1 is out of range for 3 tokens"),
         ({"special_ids": {"pad": 1 << 40}}, "the pad id 1099511627776 is out of range"),
         ({"scores": [0.0, 1.0]}, "there are 2 scores for 3 tokens"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.locations import configured, request
 from support.selection import thinned
-from support.spec_maker import bpe_spec
+from support.spec_maker import bpe_spec, spm_spec
 from tokverify import load_cases, load_gguf
 from tokverify.case import Case
 from tokverify.commands.cli import main
@@ -67,6 +67,19 @@ def encode_many(tokenizer, texts):
 def test_the_known_ids_are_those_of_the_sample():
     ids = encode(load_gguf(SAMPLE), llama_cpp_worker.SAMPLE_TEXT)
     assert tuple(ids) == llama_cpp_worker.SAMPLE_IDS
+
+
+@pytest.mark.parametrize("role", ["bos", "eos", "unk", "pad", "eot"])
+@pytest.mark.parametrize("id", [262, 0xFFFFFFFF])
+def test_a_special_id_out_of_range_is_ignored_as_in_llama_cpp(role, id, library, tmp_path):
+    # As old converters wrote "no padding": -1.
+    spec = spm_spec({"▁": -1, "a": -2, "<|eot_id|>": 0}, special_ids={role: id}, add_eos=True)
+    write_gguf(tmp_path / "model.gguf", spec)
+    actual, expected = load_gguf(tmp_path / "model.gguf"), LlamaCppTokenizer(tmp_path / "model.gguf", library)
+    assert expected.special_ids.items() <= actual.special_ids.items()
+    assert "pad" not in actual.special_ids
+    for text in ("a", "é", "<|eot_id|>"):
+        assert encode(actual, text, add_special=True) == encode(expected, text, add_special=True)
 
 
 def test_encode_and_decode(tiny):

@@ -95,7 +95,7 @@ class Opened:
         declared = dict(self.tokenizer.special_ids) if self.tokenizer else {}
         if "cls" in declared:
             declared.setdefault("bos", declared["cls"])
-        return {**(self.spec.special_ids if self.spec else {}), **declared}
+        return {**(self.spec.valid_special_ids if self.spec else {}), **declared}
 
     @property
     def gguf_spec(self) -> TokenizerSpec | None:

@@ -34,6 +34,8 @@ NAMES_THAT_STRIP = (*_PHI_3, _MODERN_BERT)
 """llama.cpp strips spaces around added tokens if `general.name` contains one of these, in any case."""
 TELLING_NAMES = (_PHI_3[0], _MODERN_BERT)
 """One of these names for each way in which it does."""
+_MAX_ID = 0xFFFFFFFF
+"""The highest id that a GGUF file can declare for a special token."""
 
 
 def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
@@ -64,8 +66,8 @@ def _check_sizes(spec: TokenizerSpec) -> None:
     """Check a spec made by Python code against the number of tokens; one from a file was checked by the reader.
 
     Raises:
-        BrokenFileError: If there are too few or too many scores or types, a score is not a number, or an id is out of
-            range.
+        BrokenFileError: If there are too few or too many scores or types, a score is not a number, or an id is negative
+            or does not fit into a file.
     """
     count = len(spec.tokens)
     for name, numbers in (("scores", spec.scores), ("types", spec.types)):
@@ -75,7 +77,7 @@ def _check_sizes(spec: TokenizerSpec) -> None:
     if spec.scores is not None and math.isnan(sum(spec.scores)):
         _require_numbers(spec.scores)
     for role, id in spec.special_ids.items():
-        if not 0 <= id < count:
+        if not 0 <= id <= _MAX_ID:
             raise BrokenFileError(f"the {role} id {id} is out of range for {count:,} tokens; name one of them, or none")
 
 
@@ -172,13 +174,19 @@ class _Loader:
         return self._flag("add_bos", self.family.add_bos or pre.add_bos)
 
     def _special_ids(self, pre: PreTokenizer) -> dict[str, int]:
-        defaults = {role: id for role, id in self.family.special_ids.items() if pre.has_bos or role != "bos"}
-        for role, id in defaults.items():
-            if id < len(self.pieces) and role not in self.spec.special_ids:
+        """Return the declared ids, and llama.cpp's defaults for roles without an id that is in range."""
+        size, declared = len(self.pieces), self.spec.special_ids
+        ids = {role: id for role, id in self.family.special_ids.items() if id < size and (pre.has_bos or role != "bos")}
+        for role, id in ids.items():
+            if declared.get(role, size) >= size:
                 reason = f"llama.cpp's default for the model {self.spec.model}: {self.pieces[id]!r}"
-                self._override(f"{role} id", None, id, reason)
-        known = {role: id for role, id in defaults.items() if id < len(self.pieces)}
-        return known | dict(self.spec.special_ids)
+                self._override(f"{role} id", declared.get(role), id, reason)
+        for role, id in declared.items():
+            if id < size:
+                ids[role] = id
+            elif role not in ids:
+                self._override(f"{role} id", id, None, f"llama.cpp ignores what is out of range for {size:,} tokens")
+        return ids
 
     def _added_tokens(self, attributes: Sequence[int]) -> tuple[AddedToken, ...]:
         special = (Attribute.CONTROL | Attribute.UNKNOWN).value

@@ -105,8 +105,6 @@ def require_loadable(spec: TokenizerSpec) -> None:
     size = len(spec.tokens)
     if any(values is not None and len(values) != size for values in (spec.scores, spec.types)):
         raise BrokenFileError("the number of scores or types is not the number of tokens")
-    if any(id >= size for id in spec.special_ids.values()):
-        raise BrokenFileError("a special id is out of range")
     family = find_family(spec.model)
     if spec.merges is None and family and family.requires_merges(spec.pre):
         raise BrokenFileError("there are no merges")

@@ -23,7 +23,7 @@ from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
 from tokverify.report.run import CaseResult, Report, Status, failing_differences, has_failing_case
-from tokverify.report.tokenizer_difference import Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument, quote_reference
@@ -113,10 +113,14 @@ def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:
 
 def _add_plan(diagnosis: Diagnosis, plan: Plan, report: Report) -> Diagnosis:
     """Return a diagnosis in which one explanation is the change that `fix` writes, if it writes one."""
-    diagnosis = replace(diagnosis, differences=len(failing_differences(report)))
+    failing = failing_differences(report)
+    diagnosis = replace(diagnosis, differences=len(failing))
     if plan.change is None:
         return diagnosis
-    planned = _explain_plan(plan.change, plan, count_errors=report.rules > 0)
+    count_errors = report.rules > 0 or any(each.aspect is Aspect.RULES for each in failing)
+    planned = _explain_plan(plan.change, plan, count_errors=count_errors)
+    # Rules find more than a report with a reference lists.
+    planned = replace(planned, differences=min(planned.differences, len(failing)))
     others = list(diagnosis.explanations)
     for index, each in enumerate(others):
         if planned.sentence not in {each.sentence, each.expressible_part}:

@@ -69,6 +69,16 @@ def test_what_a_baseline_accepts_is_not_said_in_another_way(tmp_path: Path):
     assert CliRunner().invoke(main, command).exit_code == 0
 
 
+def test_a_special_id_out_of_range_fails_and_is_repaired(tmp_path: Path):
+    model, reference = write(tmp_path, pad=0xFFFFFFFF)
+    report = verify_model(model, reference, CASES, diagnose=True)
+    (difference,) = failing_differences(report)
+    assert "padding_token_id is 4294967295, but there are only" in difference.message
+    (explanation,) = report.diagnosis.explanations
+    assert (explanation.kind, explanation.is_repair, explanation.differences) == ("pad_id", True, 1)
+    assert CliRunner().invoke(main, ["check", str(model), "-r", str(reference)]).exit_code == 1
+
+
 def test_fuzz_finds_them_too_and_a_role_that_the_reference_shares_is_right(tmp_path: Path):
     model, reference = write(tmp_path, eot=257)
     command = ["fuzz", str(model), "-r", str(reference), "--texts", "50"]

@@ -487,10 +487,7 @@ def test_special_ids_out_of_range_are_corrected(bare: bool):
     end = right.tokens.index("<|endoftext|>")
     right = replace(right, special_ids={"bos": end, "eos": end})
     wrong = replace(right, special_ids={"bos": end + 1, "eos": end + 1, "pad": end + 2})
-    refusal = BrokenFileError("out of range")
-    expected = Encoder(right, "right")
-    declaration = Declaration(spec=wrong, refusal=refusal)
-    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(expected) if bare else expected), CASES)
+    plan = planned(wrong, right, bare=bare)
     assert plan.repair.kind == "bos_id+eos_id+pad_id"
     assert {"bos": end, "eos": end}.items() <= plan.change.transform(wrong).special_ids.items()
     assert fix_exit_code(written(plan)) == 0
@@ -498,9 +495,7 @@ def test_special_ids_out_of_range_are_corrected(bare: bool):
 
 def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> tuple[Plan, TokenizerSpec]:
     wrong = replace(right, special_ids={**right.special_ids, **roles})
-    declaration = Declaration(spec=wrong, refusal=BrokenFileError("out of range"))
-    expected = Encoder(right, "right")
-    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(expected) if bare else expected), CASES)
+    plan = planned(wrong, right, bare=bare)
     return plan, plan.change.transform(wrong)
 
 

@@ -49,7 +49,8 @@ def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference |
     settings, rows = model.encoder.settings, model.declaration.embedding_rows
     # The rules take longer to import than most files to compare.
     is_ordinary = any(settings.attributes[id] & ORDINARY for id in settings.special_ids.values())
-    if not is_ordinary and rows in {None, len(settings.pieces)}:
+    is_valid = len(model.spec.valid_special_ids) == len(model.spec.special_ids)
+    if is_valid and not is_ordinary and rows in {None, len(settings.pieces)}:
         return report
     shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
     known = {each for difference in shown for each in (*difference.ids, *difference.keys)}

@@ -21,12 +21,11 @@ def refused_file(subject: Subject) -> Iterator[Finding]:
 
     Why it is bad:
         No program based on llama.cpp can use what llama.cpp refuses. If a file contradicts itself, llama.cpp may still
-        load it: it uses a default for a special id that is out of range, and ignores scores and types beyond the last
-        token. Other loaders make other choices, with other ids.
+        load it: it ignores scores and types beyond the last token. Other loaders make other choices, with other ids.
 
     Example:
         Refused by llama.cpp: two tokens with the same text, or `phi-3` in `general.name` without `</s>` in the
-        vocabulary. Contradicting itself: a special id beyond the end of the vocabulary, or more scores than tokens.
+        vocabulary. Contradicting itself: more scores than tokens.
 
     How to repair:
         Convert the model again, with a newer converter or after correcting the tokenizer's files.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
@@ -48,7 +48,7 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
     """
     for role, id in subject.spec.special_ids.items():
         if id >= len(subject.spec.tokens):
-            yield _report_outside(role, id, subject.spec.tokens)
+            yield _report_outside(subject, role, id)
     yield from _find_missing(subject.settings)
     for role, id in subject.settings.special_ids.items():
         if is_conventional(subject.settings, role):
@@ -61,8 +61,9 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
             yield Finding(WARNING, message, (id,), (key_of(role),), repair)
 
 
-def _report_outside(role: str, id: int, tokens: Sequence[str]) -> Finding:
-    message = f"{key_of(role)} is {id}, but there are only {len(tokens):,} tokens"
+def _report_outside(subject: Subject, role: str, id: int) -> Finding:
+    tokens = subject.spec.tokens
+    message = f"{key_of(role)} is {id}, but there are only {len(tokens):,} tokens, so llama.cpp ignores it"
     natural = natural_id(index_pieces(tokens), role)
     if natural is None:
         message += "; if tokens are missing, convert the model again"
@@ -98,7 +99,7 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
         harm = "programs write it into every text to fill in"
     else:
         return
-    is_default = role not in subject.spec.special_ids
+    is_default = role not in subject.spec.valid_special_ids
     setting = f"llama.cpp's default for {key_of(role)}, {id}," if is_default else f"{key_of(role)}, {id},"
     message = f"{setting} is the ordinary token {quote(settings.pieces[id])}: {harm}"
     if subject.original is not None and subject.original.special_ids.get(role) == id:

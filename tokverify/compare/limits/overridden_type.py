@@ -67,7 +67,7 @@ def _find_overridden(sides: Sides, wanted: dict[int, Matching]) -> list[int]:
     for id, how in wanted.items():
         types[id] = _TYPES[how]
     attributes = Attributes(types, sides.settings.pieces, sides.settings.ids)
-    attributes.override(dict(sides.spec.special_ids))
+    attributes.override(sides.spec.valid_special_ids)
     return [id for id, how in wanted.items() if matching_of_attribute(attributes.values[id]) != how]
 
 

@@ -277,13 +277,15 @@ class Measuring:
             return _Variant(spec, None, str(error))
         compared = self._compare(encoder)
         differences = select_failing(compared, FAIL_ON)
-        minor = _roles_of(compared) - _roles_of(differences)
+        # What llama.cpp ignores is no difference, and still wrong.
+        invalid = spec.special_ids.keys() - spec.valid_special_ids.keys()
+        minor = _roles_of(compared) - _roles_of(differences) - invalid
         # Where `run` does not fail, such as for what a converter does on purpose, there is nothing to repair.
         accepted = _ids_of(compared, Aspect.TYPES) - _ids_of(differences, Aspect.TYPES)
         counts = {
             BYTES: len({*self._differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
             TYPES: len({*self.token_list.differing_types(encoder), *_ids_of(differences, Aspect.TYPES)} - accepted),
-            ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences)} - minor),
+            ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences), *invalid} - minor),
             MINOR_ROLES: len(minor),
             RANKING: len(_ids_of(differences, Aspect.RANKING)),
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),

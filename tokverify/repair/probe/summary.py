@@ -46,7 +46,7 @@ def _describe(
         yield LearnedFact("scores", f"{len(spec.scores):,}", arrays)
     if spec.charsmap:
         yield LearnedFact("charsmap", f"{len(spec.charsmap):,} bytes", arrays)
-    for role, id in spec.special_ids.items():
+    for role, id in spec.valid_special_ids.items():
         yield LearnedFact(role, f"{id} {quote(spec.tokens[id])}", roles[role])
     for flag in _FLAGS:
         value = getattr(spec, flag)

@@ -1,9 +1,9 @@
 """Read the tokenizer that a GGUF file declares.
 
 Value types are checked as strictly as in llama.cpp (`GGUFMeta` in `src/llama-model-loader.cpp`, `impl::load` in
-`src/llama-vocab.cpp`), because a file that it refuses has no ids to verify. Contradictory values are checked more
-strictly: llama.cpp drops a special id that is out of range with a warning, and ignores scores and types beyond the last
-token. `tokverify.engine.settings` determines what llama.cpp does with the values accepted here.
+`src/llama-vocab.cpp`), because a file that it refuses has no ids to verify. Lists are checked more strictly: llama.cpp
+ignores scores and types beyond the last token. `tokverify.engine.settings` determines what llama.cpp does with the
+values accepted here, such as a special id that is out of range.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         scores=_scores(fields, len(tokens)),
         types=_per_token(fields, TYPES, len(tokens), ValueType.INT32),
         merges=_merges(fields, model),
-        special_ids=_special_ids(fields, len(tokens)),
+        special_ids={role: id for role, key in SPECIAL_IDS if (id := fields.number(key, ValueType.UINT32)) is not None},
         add_bos=fields.flag(ADD_BOS),
         add_eos=fields.flag(ADD_EOS),
         add_sep=fields.flag(ADD_SEP),
@@ -150,9 +150,6 @@ def _is_unread(key: str) -> bool:
     return key.startswith(TOKENIZER) and key not in known_since("keys") and not key.startswith(CHAT_TEMPLATE)
 
 
-_CONVERT = "convert the model again"
-
-
 class _Fields:
     """The values of a file by key, checked for their types.
 
@@ -166,13 +163,13 @@ class _Fields:
         self._values = values
         self._lenient = lenient
 
-    def refuse(self, key: str, problem: str, advice: str = _CONVERT) -> None:
-        self.refusals.append(self.broken(key, problem, advice))
+    def refuse(self, key: str, problem: str) -> None:
+        self.refusals.append(self.broken(key, problem))
         if not self._lenient:
             raise self.refusals[0]
 
-    def broken(self, key: str, problem: str, advice: str = _CONVERT) -> BrokenFileError:
-        return BrokenFileError(f"{self.path}: {key}: {problem}; {advice}")
+    def broken(self, key: str, problem: str) -> BrokenFileError:
+        return BrokenFileError(f"{self.path}: {key}: {problem}; convert the model again")
 
     def string(self, key: str) -> str | None:
         return cast("str | None", self._get(key, "STRING"))
@@ -260,19 +257,6 @@ def _merges(fields: _Fields, model: str) -> Sequence[str] | None:
     if merges is None and family and family.requires_merges(fields.string(PRE)):
         fields.refuse(MERGES, f"missing, and {MODEL} {model} needs it")
     return merges
-
-
-def _special_ids(fields: _Fields, token_count: int) -> dict[str, int]:
-    ids: dict[str, int] = {}
-    for role, key in SPECIAL_IDS:
-        number = fields.number(key, ValueType.UINT32)
-        if number is None:
-            continue
-        if number >= token_count:
-            problem = f"id {number} is out of range for {token_count} tokens, so llama.cpp uses a default"
-            fields.refuse(key, problem, "repair it with `tokverify fix`, or convert the model again")
-        ids[role] = number
-    return ids
 
 
 def _charsmap(fields: _Fields) -> bytes | None:
