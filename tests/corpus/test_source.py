@@ -15,6 +15,7 @@ from tokverify.corpus.document import Columns, Document, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES, arrow, lines
 from tokverify.corpus.source import parquet as parquet_source
+from tokverify.corpus.source.arrow_size import batch_sizes
 from tokverify.corpus.source.source import Column
 from tokverify.errors import MissingLibraryError
 
@@ -384,7 +385,7 @@ def test_a_row_that_is_too_long_is_located_and_the_rest_is_read(tmp_path, monkey
 
 
 def test_a_group_of_rows_in_which_a_few_bytes_can_be_one_huge_text_is_not_decoded(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_source, "_MAX_PACKED_BYTES", 1 << 16)
+    monkeypatch.setattr(parquet_source, "MAX_PACKED_BYTES", 1 << 16)
     table = pa.table({"text": ["a", "b" * 1_000_000, "c"]})
     pa.parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
     (found,) = read(tmp_path / "a.parquet")
@@ -392,6 +393,38 @@ def test_a_group_of_rows_in_which_a_few_bytes_can_be_one_huge_text_is_not_decode
     assert "200 times as much as in the file" in found.reason
     pa.parquet.write_table(table, tmp_path / "b.parquet", compression="none", use_dictionary=False)
     assert len(read(tmp_path / "b.parquet")) == 3
+
+
+@pytest.mark.parametrize("write", [pa.ipc.new_stream, pa.ipc.new_file])
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_a_batch_in_which_a_few_bytes_can_be_one_huge_text_is_not_decompressed(
+    tmp_path, monkeypatch, write, compression
+):
+    monkeypatch.setattr(arrow, "MAX_PACKED_BYTES", 1 << 16)
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["d" * 1_000_000]))
+    for texts in (["a", "b" * 1_000_000], words):
+        table = pa.table({"text": texts})
+        for name, options in (("packed.arrow", pa.ipc.IpcWriteOptions(compression=compression)), ("plain.arrow", None)):
+            with write(tmp_path / name, table.schema, options=options) as sink:
+                sink.write_table(pa.table({"text": texts[:1]}))
+                sink.write_table(table)
+        with pytest.raises(UnreadableFileError, match="200 times as much as in the file"):
+            read(tmp_path / "packed.arrow")
+        assert len(read(tmp_path / "plain.arrow")) == 3
+
+
+def test_the_sizes_of_batches_are_read_without_decompressing_them(tmp_path):
+    table = pa.table({"text": ["a" * 1000, "b"], "count": [1, 2]})
+    with pa.ipc.new_stream(tmp_path / "a", table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as sink:
+        sink.write_table(table)
+    data = (tmp_path / "a").read_bytes()
+    ((stored, size),) = batch_sizes(io.BytesIO(data))
+    # Offsets, texts and counts; what does not become smaller is stored as it is.
+    assert stored < 200
+    assert 1001 <= size <= 1001 + 3 * 4 + 2 * 8
+    for end in range(8, len(data) - 8, 5):
+        with pytest.raises(UnreadableFileError, match="corrupt"):
+            list(batch_sizes(io.BytesIO(data[:end])))
 
 
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
+from tokverify.corpus.source.arrow_size import batch_sizes
 from tokverify.corpus.source.source import Column, Source, ids_with_list
 from tokverify.errors import MissingLibraryError
 
@@ -19,6 +21,10 @@ BATCH_ROWS = 128
 MAX_TEXT_BYTES = 1 << 26
 TOO_LONG = "the text is longer than 64 MiB"
 """The reason why such a row is not read."""
+MAX_PACKED_BYTES = 1 << 28
+MAX_RATIO = 200
+"""By which factor data of more bytes than this may be compressed; texts are compressed a tenth as much."""
+_PACKED = "it contains a batch of more than 256 MiB, which is 200 times as much as in the file"
 
 
 def require_arrow(path: str) -> None:
@@ -188,50 +194,65 @@ def _decode(data: bytes) -> str | UnicodeDecodeError:
 
 
 _MAGIC = b"ARROW1"
-"""How a file begins that is not a stream."""
+"""How a file begins that contains a stream, and then a list of what is in it."""
+_START = 8
 
 
 def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:  # noqa: ARG001 - a stream cannot be divided
     yield WorkUnit(file, size=file.size or 0)
 
 
-def _open_batches(file: BinaryIO, columns: Columns | None = None) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
-    """Open a file or stream; of a file, read only the named columns."""
+def _open(file: BinaryIO) -> tuple[pa.Schema, int | None]:
+    """Return the schema and, of a file that lists them, how many batches it has; then the stream in it begins."""
     from pyarrow import ipc
 
-    magic = file.read(len(_MAGIC))
     file.seek(0)
-    if magic != _MAGIC:
-        stream = ipc.open_stream(file)
-        return stream.schema, stream
+    if file.read(len(_MAGIC)) != _MAGIC:
+        file.seek(0)
+        schema = ipc.open_stream(file).schema
+        file.seek(0)
+        return schema, None
     reader = ipc.open_file(file)
-    if columns is not None:
-        roots = {path.partition(".")[0] for path in (columns.text, columns.ids) if path}
-        names = reader.schema.names
-        included = [index for index, name in enumerate(names) if name in roots or name in (columns.text, columns.ids)]
-        reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=included, use_threads=False))
-    return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
+    file.seek(_START)
+    return reader.schema, reader.num_record_batches
+
+
+def _open_stream(file: BinaryIO, schema: pa.Schema, columns: Columns) -> pa.RecordBatchStreamReader:
+    """Read only the named columns, and only batches that take up not much more space than in the file.
+
+    pyarrow decompresses whole batches.
+    """
+    from pyarrow import ipc
+
+    start = file.tell()
+    for stored, size in batch_sizes(file):
+        if size > max(MAX_PACKED_BYTES, MAX_RATIO * stored):
+            raise UnreadableFileError(_PACKED)
+    file.seek(start)
+    roots = {path.partition(".")[0] for path in (columns.text, columns.ids) if path}
+    is_read = [name in roots or name in (columns.text, columns.ids) for name in schema.names]
+    included = list(compress(range(len(is_read)), is_read))
+    return ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=included, use_threads=False))
 
 
 def _read(unit: WorkUnit, columns: Columns) -> Reading:
     require_arrow(unit.file.path)
-    row = 0
+    row = count = 0
     with open_file(unit.file.path) as file, explained():
-        schema, _ = _open_batches(file)
+        schema, listed = _open(file)
         require_columns(schema, columns)
-        file.seek(0)
-        _, batches = _open_batches(file, columns)
-        for batch in batches:
+        for batch in _open_stream(file, schema, columns):
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield from read_batch(batch.slice(start, BATCH_ROWS), columns, row + start)
-            row += batch.num_rows
+            row, count = row + batch.num_rows, count + 1
+        if listed not in {None, count}:
+            raise UnreadableFileError(f"it lists {listed} batches, but contains {count}")
 
 
 def _columns(path: str) -> Sequence[Column]:
     require_arrow(path)
     with open_file(path) as file, explained():
-        schema, _ = _open_batches(file)
-        return list_columns(schema)
+        return list_columns(_open(file)[0])
 
 
 ARROW = Source(suffixes=(".arrow", ".feather", ".ipc"), place="row", units=_units, read=_read, columns=_columns)

@@ -10,6 +10,8 @@ from tokverify.corpus.document import TO_END, Columns, CorpusFile, Reading, Unre
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
 from tokverify.corpus.source.arrow import (
     BATCH_ROWS,
+    MAX_PACKED_BYTES,
+    MAX_RATIO,
     MAX_TEXT_BYTES,
     TOO_LONG,
     list_columns,
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
 _MAX_BATCH_BYTES = 1 << 27
 _REPEATING = "DELTA_BYTE_ARRAY"
-_MAX_PACKED_BYTES = 1 << 28
-_MAX_RATIO = 200
-"""By which factor a column of more bytes than this may be compressed; texts are compressed a tenth as much."""
 _PACKED = "the row is in a group with more than 256 MiB of text, which is 200 times as much as in the file"
 # The errors of pyarrow do not tell which of the two it is.
 _UNDECODABLE = "the row is in a group that cannot be decoded: it is corrupt, or pyarrow does not support its format"
@@ -104,7 +103,7 @@ def _find_excess(columns: Sequence[pq.ColumnChunkMetaData], count: int) -> str:
         size = column.total_uncompressed_size
         if size // count > MAX_TEXT_BYTES:
             return TOO_LONG
-        if size > max(_MAX_PACKED_BYTES, _MAX_RATIO * column.total_compressed_size):
+        if size > max(MAX_PACKED_BYTES, MAX_RATIO * column.total_compressed_size):
             return _PACKED
     return ""
 
