@@ -77,6 +77,9 @@ def test_a_byte_piece_that_is_typed_normal_represents_its_text():
         ("<turn>", CONTROL, Aspect.EXTRA, ERROR),
         ("[PAD260]", 1, Aspect.PADDING, INFO),
         ("<unused7>", CONTROL, Aspect.PADDING, INFO),
+        ("<unused7>", USER_DEFINED, Aspect.EXTRA, ERROR),
+        ("<extra_id_7>", USER_DEFINED, Aspect.EXTRA, ERROR),
+        ("[PAD260]", USER_DEFINED, Aspect.PADDING, INFO),
         ("zzz", UNUSED, Aspect.PADDING, INFO),
     ],
 )

@@ -35,6 +35,17 @@ def test_scores_types_and_roles_are_cut_with_the_tokens():
     assert fixed.special_ids == RIGHT.special_ids
 
 
+def test_placeholders_are_cut_only_if_texts_can_contain_them():
+    for type, count in ((CONTROL, 0), (TokenType.USER_DEFINED.value, 1)):
+        spec = replace(
+            RIGHT,
+            tokens=[*RIGHT.tokens, "<extra_id_0>", "<extra_id_1>"],
+            types=[*RIGHT.types, type, type],
+            scores=[*RIGHT.scores, 0.0, 0.0],
+        )
+        assert len(list(extra_tokens(evidence(spec)))) == count
+
+
 def test_padding_gives_each_embedding_a_token():
     padded = padding(SIZE, SIZE + 2).transform(RIGHT)
     assert padded.tokens[SIZE:] == [f"[PAD{SIZE}]", f"[PAD{SIZE + 1}]"]

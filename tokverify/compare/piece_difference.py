@@ -14,7 +14,7 @@ from tokverify.sources.config import configured_roles, configured_tokens
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.token_text import PADDING, is_filler, is_padded
+from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
 from tokverify.tokenizer import FileReading, Tokenizer
 
 _SHOWN, _SHOWN_MOVED = 5, 2
@@ -43,6 +43,7 @@ def find_piece_differences(
         expected: The reference, beside whose file others may name tokens that it lacks.
     """
     declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
+    types = actual.token_types() if isinstance(actual, Encoder) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     ended: list[PieceDifference] = []
@@ -50,7 +51,7 @@ def find_piece_differences(
         if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
         is_ended = "\0" in (piece.expected or "") and piece.id < len(declared) and declared[piece.id] == piece.expected
-        (ended if is_ended else by_aspect[_aspect_of(piece)]).append(piece)
+        (ended if is_ended else by_aspect[_aspect_of(piece, types)]).append(piece)
     if ended:
         cut = _describe(Aspect.BYTES, ended)
         message = f"{cut.message} (the file declares what the reference does, and llama.cpp ends a piece at a NUL)"
@@ -110,10 +111,11 @@ def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | No
     return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)
 
 
-def _aspect_of(piece: PieceDifference) -> Aspect:
+def _aspect_of(piece: PieceDifference, types: Sequence[int]) -> Aspect:
     if piece.actual is not None and piece.expected is not None:
         return Aspect.PADDING if is_padded(piece.actual, piece.expected) else Aspect.BYTES
-    if piece.is_unused or is_filler(piece.actual or piece.expected or ""):
+    type = types[piece.id] if piece.actual is not None and piece.id < len(types) else TokenType.NORMAL
+    if piece.is_unused or is_padding(piece.actual or piece.expected or "", type):
         return Aspect.PADDING
     return Aspect.MISSING if piece.actual is None else Aspect.EXTRA
 

@@ -16,7 +16,7 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import quote
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4
@@ -57,7 +57,8 @@ def types_of(spec: TokenizerSpec) -> Sequence[int]:
 def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
     """Return the ids of tokens that are no padding; a model that reads types may match unused ones, as unigram does."""
     types, may_match = types_of(spec), depends_on_types(spec)
-    return [id for id in ids if not is_filler(spec.tokens[id]) and (may_match or types[id] != TokenType.UNUSED)]
+    unused = () if may_match else (TokenType.UNUSED,)
+    return [id for id in ids if not is_padding(spec.tokens[id], types[id]) and types[id] not in unused]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:

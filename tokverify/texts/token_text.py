@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tokverify.engine.special_text import TYPED_BY_TEXT
+from tokverify.spec import TokenType
 
 _PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
 _NAMED = (
@@ -37,6 +38,15 @@ def is_marker(text: str) -> bool:
 def is_filler(text: str) -> bool:
     """Check whether a token with this text stands for nothing: it was reserved, or pads the vocabulary."""
     return (PADDING.fullmatch(text) or PLACEHOLDER.fullmatch(text)) is not None
+
+
+def is_padding(text: str, type: int) -> bool:
+    """Check whether a token that only one side has makes no difference: it stands for nothing, and no text contains it.
+
+    A placeholder that is typed so that llama.cpp finds it in every text makes one; nobody writes `[PAD32000]`.
+    """
+    is_found = type == TokenType.USER_DEFINED and not PADDING.fullmatch(text)
+    return is_filler(text) and not is_found
 
 
 def is_padded(first: str, second: str) -> bool:

@@ -78,6 +78,16 @@ def test_user_defined_pieces_of_a_unigram_model_are_converted_as_ordinary_ones(t
     assert_different(verify(replace(preferring, scores=unpreferred), path, texts))
 
 
+def test_a_piece_that_llama_cpp_makes_a_control_token_holds_back_no_other(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    spec = train(path, model_type="unigram", vocab_size=90, user_defined_symbols=["<|im_end|>", "£"])
+    assert USER_DEFINED not in spec.types
+    assert_equal(verify(spec, path, ("the £ boat", "½", "a£")))
+    texts = ("the <|im_end|> boat", "boat<|im_end|>net", "<|im_end|>the")
+    assert_limit(verify(spec, path, texts), "TL001")
+    assert_different(verify(retyped(spec, "<|im_end|>", USER_DEFINED), path, ("£", *texts)))
+
+
 def test_what_differs_without_a_piece_says_nothing_about_its_type(tmp_path: Path):
     # llama.cpp has no byte fallback, so that line breaks and letters that are no piece differ beside any piece.
     path = tmp_path / "tokenizer.model"

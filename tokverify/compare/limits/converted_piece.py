@@ -29,7 +29,6 @@ def converted_piece(sides: Sides) -> Iterator[Counterfactual]:
         sentencepiece prefers them.
 
     What it does not explain:
-        A file one of whose pieces cannot be NORMAL, because normalization changes it or llama.cpp decides its type by
-        its text (TL013).
+        A file one of whose pieces cannot be NORMAL, because normalization changes it (TL013).
     """
     yield from split_at_pieces(sides, plain=True)

@@ -8,6 +8,7 @@ from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Matching, Sides, matching_of_attribute
 from tokverify.engine.attribute import Attributes
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
@@ -40,11 +41,16 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
         A token that llama.cpp would match as the reference does if the file declared the right type.
     """
     reference = sides.reference_matching
+    is_unigram = sides.settings.family.ranking is Ranking.SCORE_SUM
     wanted: dict[int, Matching] = {}
     for text in TYPED_BY_TEXT:
         id = sides.settings.ids.get(text)
         if id is not None:
-            how = reference(id) if reference else sides.declared_matching(id)
+            declared = sides.declared_matching(id)
+            how = reference(id) if reference else declared
+            if how is False and declared is None and is_unigram:
+                # sentencepiece finds it in the normalized text, where an ordinary piece is found, too.
+                how = None
             if how != sides.matching(id):
                 wanted[id] = how
     found = {id: wanted[id] for id in _find_overridden(sides, wanted)}

@@ -25,8 +25,8 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
 
     Which models:
         Those with user-defined pieces in a sentencepiece model of merges: Mistral (`[REFERENCE_DOC_0]`). Of unigram
-        models, those with a piece that normalization changes, or whose type llama.cpp decides by its text; in others,
-        pieces need not be user-defined in the file (TL024).
+        models, those with a piece that normalization changes; in others, pieces need not be user-defined in the file
+        (TL024).
 
     How to live with it:
         Only texts that contain these pieces, or characters that they begin with, are affected.

@@ -15,7 +15,6 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.special_text import TYPED_BY_TEXT
 from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
@@ -27,15 +26,14 @@ _MOST = 1_000
 def can_be_plain(spec: TokenizerSpec) -> bool:
     """Check whether no user-defined piece of a unigram model needs to be USER_DEFINED.
 
-    Normalization must leave them as they are, and llama.cpp must not make them control tokens because of their texts.
+    Normalization must leave them as they are. Those that llama.cpp makes control tokens because of their texts are
+    matched as such, whatever their type is.
     """
     charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
     normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
     pieces = [spec.tokens[id] for id in ids_of_type(spec.types, TokenType.USER_DEFINED)]
     try:
-        return not any(
-            piece in TYPED_BY_TEXT or normalizer.normalize(piece) != escape_spaces(piece) for piece in pieces
-        )
+        return all(normalizer.normalize(piece) == escape_spaces(piece) for piece in pieces)
     except EncodeError:
         return False
 
