@@ -120,6 +120,14 @@ def test_special_tokens_come_from_the_config_next_to_the_file(path):
     ]
 
 
+def test_the_config_next_to_the_file_names_roles(path):
+    added = {"263": {"content": "<end>"}, "264": {"content": "[EOS]"}}
+    config = {"added_tokens_decoder": added, "eos_token": "[EOS]", "pad_token": "<gone>"}
+    (path.parent / "tokenizer_config.json").write_text(json.dumps(config))
+    model = path.rename(path.with_name("tiktoken.model"))
+    assert open_reference(f"{model}:qwen").tokenizer.special_ids == {"eos": 264}
+
+
 def test_special_tokens_of_a_published_file_come_with_its_size(tmp_path):
     size = PUBLISHED["p50k_base"].size
     ids = [*range(50256), *range(50257, size + 1)]

@@ -12,6 +12,7 @@ from tokverify.engine.byte_level import spell_bytes
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
+from tokverify.sources.config import special_texts
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.published import PUBLISHED, Published, find_variant, published_for
 from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
@@ -24,19 +25,25 @@ if TYPE_CHECKING:
 
 
 class TiktokenTokenizer:
-    """A `tiktoken.Encoding`, with the BOS token, if any, that the reader of the vocabulary begins a text with."""
+    """A `tiktoken.Encoding`, with the BOS token, if any, that the reader of the vocabulary begins a text with.
+
+    Args:
+        encoding: The encoding.
+        bos: The id of that token.
+        roles: The ids of special tokens, by role, that the files beside the vocabulary name.
+    """
 
     name = "tiktoken"
     parses_special = True
     decodes_as_llama_cpp = False
 
-    def __init__(self, encoding: Encoding, bos: int | None = None) -> None:
+    def __init__(self, encoding: Encoding, bos: int | None = None, roles: Mapping[str, int] | None = None) -> None:
         self._encoding = encoding
         self._pace = Pace(encoding.name)
         self._prefix = [] if bos is None else [bos]
         self.adds_special = bool(self._prefix)
         self.vocab_size: int = encoding.max_token_value + 1
-        self.special_ids: Mapping[str, int] = {"bos": bos} if bos is not None else {}
+        self.special_ids: Mapping[str, int] = {**(roles or {}), **({} if bos is None else {"bos": bos})}
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; the library itself adds nothing around it."""
@@ -132,7 +139,8 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
 
 def _tokenizer(path: Path, ranks: dict[bytes, int], published: Published) -> TiktokenTokenizer:
     special = special_tokens(path, ranks, published)
-    return TiktokenTokenizer(_encoding(path, published.pattern, ranks, special), add_bos_id(special, published))
+    roles = {role: special[text] for role, text in special_texts(path).items() if text in special and role != "cls"}
+    return TiktokenTokenizer(_encoding(path, published.pattern, ranks, special), add_bos_id(special, published), roles)
 
 
 def _named_encoding(name: str) -> Encoding:

@@ -224,9 +224,10 @@ def converted_types(spec: TokenizerSpec, types: Iterable[int], facts: Opened) ->
     """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
 
     As user-defined tokens, they would also be matched in what the users of a model write, who could forge them. A file
-    that types most of them as the reference does was not made by that converter, and is left so.
+    that types most of them as the reference does was not made by that converter, and is left so. Of a tokenizer that is
+    no tokenizer.json, such as a sentencepiece model, the converter takes the types as they are.
     """
-    if facts.is_gguf:
+    if facts.is_gguf or (facts.spec is not None and facts.document is None):
         return to_types(types)
     converted = to_types(types)[: len(spec.tokens)]
     marked = [id for id in ids_of_type(converted, TokenType.USER_DEFINED) if is_converted_control(spec.tokens[id])]

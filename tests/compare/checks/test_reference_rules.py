@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
+from support.sentencepiece_maker import train_model
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.opened import OpenedReference
@@ -15,6 +16,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
 from tokverify.spec import TokenType
 
 BPE = good_bpe()
@@ -363,3 +365,16 @@ def test_missing_pre_tokenizer_that_cuts_alike_is_only_a_warning(tmp_path):
     document = bpe_json(BPE, pre_tokenizer={"type": "Sequence", "pretokenizers": stages})
     [found] = findings("TV101", against(replace(BPE, pre=None), document, tmp_path))
     assert found.severity == WARNING
+
+
+def test_extra_whitespace_that_llama_cpp_never_removes_is_a_limit(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True))
+    spec = read_sentencepiece(path)
+    (found,) = findings("TV207", Subject(Declaration(spec=spec), OpenedReference(open_reference(path))))
+    assert (found.severity, found.keys) == (WARNING, ("tokenizer.ggml.remove_extra_whitespaces",))
+    assert "TL003" in found.message
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram"))
+    kept = replace(read_sentencepiece(path), remove_extra_whitespaces=False)
+    (found,) = findings("TV207", Subject(Declaration(spec=kept), OpenedReference(open_reference(path))))
+    assert found.severity is ERROR

@@ -8,12 +8,15 @@ import pytest
 
 from support.limits import added
 from support.rule_maker import gemma_json
+from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.compare.opened import Opened
+from tokverify.references import open_reference
 from tokverify.repair.type_change import converted_types
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL, CONTROL, USER_DEFINED = TokenType.NORMAL, TokenType.CONTROL, TokenType.USER_DEFINED
@@ -53,6 +56,17 @@ def test_runs_that_merges_make_stay_ordinary_and_unused_tags_become_control_toke
     assert list(read_spec(tmp_path / "fixed.gguf").types or ()) == list(spec.types or ())
     assert fixed.repair
     assert fixed.repair.inferred_tokens == 0
+
+
+def test_the_pieces_of_a_sentencepiece_model_are_typed_as_it_declares(tmp_path: Path):
+    # The converter makes markers control tokens only if a tokenizer_config.json adds them.
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="bpe", user_defined_symbols="<|user|>"))
+    spec = read_sentencepiece(path)
+    wrong = replace(spec, types=[NORMAL if type == USER_DEFINED else type for type in spec.types])
+    found = open_reference(path)
+    assert converted_types(wrong, spec.types, Opened(found.tokenizer, found.path)) == spec.types
+    assert converted_types(wrong, spec.types, Opened(None)) != spec.types
 
 
 def test_a_marker_that_the_converter_of_gemma_4_leaves_visible_stays_user_defined():

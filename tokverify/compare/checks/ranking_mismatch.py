@@ -85,12 +85,14 @@ def _check_extra_whitespaces(subject: Subject) -> Iterator[Finding]:
     actual = is_flag and subject.settings.remove_extra_whitespaces
     expected = bool(subject.declared.remove_extra_whitespaces)
     if actual != expected:
-        text = find_differing(subject, ("a  b", " a", "a ", "a \n b"))
+        texts = ("a  b", " a", "a ", "a \n b")
+        differing = [text for text, _, _ in find_differing_texts(texts, subject.encoder, subject.expected)]
+        severity, reason = judge(subject, differing) if differing else (INFO, "")
         ours, theirs = ("removed", "kept") if actual else ("kept", "removed")
-        message = f"extra whitespace is {ours}, but {theirs} in the reference"
+        message = f"extra whitespace is {ours}, but {theirs} in the reference{reason}"
         declared = subject.spec.remove_extra_whitespaces is not None
         repair = set_flag(REMOVE_EXTRA_WHITESPACES, value=expected, declared=declared) if is_flag else ""
-        yield Finding(ERROR if text else INFO, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
+        yield Finding(severity, message, keys=(REMOVE_EXTRA_WHITESPACES,), repair=repair)
 
 
 def _declares_space(subject: Subject) -> bool | None:
