@@ -17,7 +17,7 @@ from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import Plan, make_plan
-from tokverify.repair.fix.measure import Measure
+from tokverify.repair.fix.measure import CHARSMAP, Measure
 from tokverify.repair.other_model import find_other_model
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
@@ -157,7 +157,8 @@ def _explain_plan(change: TokenizerChange, plan: Plan, *, count_errors: bool) ->
 
 
 def _count_differences(measure: Measure, count_errors: bool) -> int:
-    return len(measure.differences) + (measure.counts[FINDINGS] if count_errors else 0)
+    found = measure.counts[FINDINGS] + (measure.counts[CHARSMAP] > 0)
+    return len(measure.differences) + (found if count_errors else 0)
 
 
 def add_repairs(report: Report) -> Report:

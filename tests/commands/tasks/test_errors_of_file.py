@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.rule_maker import bpe_json, good_bpe
+from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
@@ -17,7 +18,9 @@ from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.opened import OpenedReference
 from tokverify.report.fix import fix_exit_code
 from tokverify.report.run import failing_differences
+from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
 
 CASES = [Case(id="1", suite="made", text="ab 12", add_special=False)]
 
@@ -100,3 +103,20 @@ def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     # Compared with a program that reads the same file, the file is not on trial.
     itself = OpenedReference(replace(found.found, reads_model=True))
     assert add_rule_findings(report, opened, itself) is report
+
+
+def test_a_charsmap_that_replaces_characters_otherwise_fails_a_run_and_is_repaired(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram", normalization_rule_name="nmt_nfkc"))
+    right = read_sentencepiece(path)
+    write_gguf(tmp_path / "model.gguf", replace(right, charsmap=right.charsmap[:-40]))
+    # No case contains one of the last characters of the map.
+    report = verify_model(tmp_path / "model.gguf", path, CASES, diagnose=True)
+    (difference,) = failing_differences(report)
+    assert difference.code == "TV205"
+    assert "8 characters are replaced otherwise: " in difference.message
+    repair = next(each for each in report.diagnosis.explanations if each.is_repair)
+    assert (repair.kind, repair.differences) == ("charsmap", 1)
+    fixed = fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", path, CASES)
+    assert fix_exit_code(fixed) == 0
+    assert read_spec(tmp_path / "fixed.gguf").charsmap == right.charsmap

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.compare.charsmap_difference import find_replaced_otherwise
 from tokverify.compare.digest import make_difference
 from tokverify.compare.tokenizer_comparison import sort_by_severity
 from tokverify.engine.attribute import ORDINARY
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tokverify.compare.opened import OpenedModel, OpenedReference
 
 _ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
+_CHARSMAP = frozenset(["TV205"])
 
 
 def add_rule_findings(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
@@ -40,7 +42,7 @@ def _add_all(report: Report, model: OpenedModel) -> Report:
 
 
 def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
-    """Add the errors of a GGUF file about roles and sizes, except for those that the report contains already.
+    """Add the errors of a GGUF file about roles, sizes and its charsmap, except for those that the report contains.
 
     There are none if the reference reads the same file, so that the file is not on trial.
     """
@@ -50,13 +52,15 @@ def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference |
     # The rules take longer to import than most files to compare.
     is_ordinary = any(settings.attributes[id] & ORDINARY for id in settings.special_ids.values())
     is_valid = len(model.spec.valid_special_ids) == len(model.spec.special_ids)
-    if is_valid and not is_ordinary and rows in {None, len(settings.pieces)}:
+    has_other_charsmap = reference is not None and find_replaced_otherwise(model.encoder, reference.tokenizer)
+    if is_valid and not is_ordinary and rows in {None, len(settings.pieces)} and not has_other_charsmap:
         return report
+    codes = _ROLES_AND_SIZES | (_CHARSMAP if has_other_charsmap else frozenset())
     shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
     known = {each for difference in shown for each in (*difference.ids, *difference.keys)}
     found = [
         finding
-        for finding in _apply(model, reference, _ROLES_AND_SIZES)
+        for finding in _apply(model, reference, codes)
         if finding.severity is ERROR and known.isdisjoint([*finding.ids, *finding.keys])
     ]
     return _with_findings(report, found) if found else report

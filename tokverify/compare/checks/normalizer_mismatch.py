@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import encode_both, find_effect, judge, probes
+from tokverify.compare.charsmap_difference import find_replaced_otherwise
 from tokverify.compare.pre_tokenization import normalize
-from tokverify.compare.repair import set_flag
+from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, NFC, STRIP_ACCENTS
-from tokverify.text.wording import list_items, quote
+from tokverify.text.wording import list_items, plural, quote
 from tokverify.tokenizer import Declaring
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def normalizer_mismatch(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Compares the keys that GGUF has for normalization (lowercase, strip_accents, the charsmap) with the normalizer
-        of the reference. For everything else, looks for probe texts that are encoded differently here, and correctly
-        after the reference's normalizer is applied to them first: then the normalizer is the cause, and that is an
-        error.
+        of the reference, and counts the characters that two charsmaps replace differently. For everything else, looks
+        for probe texts that are encoded differently here, and correctly after the reference's normalizer is applied to
+        them first: then the normalizer is the cause, and that is an error.
 
     Why it is bad:
         A different encoding of the same letter (`é` as one or two code points), full-width forms or capitals become
@@ -144,8 +145,12 @@ def _check_charsmaps(subject: Subject) -> Iterator[Finding]:
     if actual == expected and (uses_charsmap or not expected):
         return
     if uses_charsmap:
-        message = f"the charsmap differs from the reference's: {len(actual):,} and {len(expected):,} bytes"
-        yield Finding(ERROR, message, keys=(CHARSMAP,))
+        found = find_replaced_otherwise(subject.encoder, subject.expected)
+        shown = f"{plural(len(found), 'character')} {'is' if len(found) == 1 else 'are'} replaced otherwise"
+        examples = list_items(found, _SHOWN, _quote_with_code_points) if found else "no character that was tried"
+        sizes = f"{len(actual):,} and {len(expected):,} bytes"
+        message = f"the charsmap differs from the reference's ({sizes}); {shown}: {examples}"
+        yield Finding(ERROR if found else INFO, message, keys=(CHARSMAP,), repair=FIX if found else "")
     elif expected:
         message = (
             f"the reference normalizes with a charsmap, which llama.cpp does not do for the model {subject.spec.model}"

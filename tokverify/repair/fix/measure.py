@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.case import Case
 from tokverify.compare.audit import audit
+from tokverify.compare.charsmap_difference import find_replaced_otherwise
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import Explainer, explainer_of
@@ -51,6 +52,7 @@ MINOR_ROLES = "special tokens that are not used in texts"
 RANKING = "order of merges or scores"
 AROUND = "tokens around a text"
 TEMPLATE = "chat template"
+CHARSMAP = "characters that the charsmap replaces"
 AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
 
 _ALL = (
@@ -64,6 +66,7 @@ _ALL = (
     MINOR_ROLES,
     RANKING,
     AROUND,
+    CHARSMAP,
     TEMPLATE,
     AFFIXES,
     FINDINGS,
@@ -289,6 +292,7 @@ class Measuring:
             MINOR_ROLES: len(minor),
             RANKING: len(_ids_of(differences, Aspect.RANKING)),
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
+            CHARSMAP: len(find_replaced_otherwise(encoder, self._facts.tokenizer)) if self._facts.tokenizer else 0,
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }
