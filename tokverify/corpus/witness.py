@@ -19,6 +19,7 @@ from tokverify.corpus.document import Document
 from tokverify.engine.batch import EncodedBatch
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PreTokenizer
+from tokverify.text.sequence import group_values
 from tokverify.texts.mode import Mode
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ def add_witnesses(first: FirstPlaces, witnesses: Iterable[Witness]) -> None:
 
 def group_witnesses(first: FirstPlaces) -> tuple[Witness, ...]:
     """Return a witness for each place, in order."""
-    items: dict[_Place, list[int | str]] = {}
-    for item, place in first.items():
-        items.setdefault(place, []).append(item)
+    items = group_values((place, item) for item, place in first.items())
     return tuple(
         Witness(
             *place,

@@ -20,7 +20,6 @@ from tokverify.report import explain as report
 from tokverify.report.explain import (
     AddedTokenMatch,
     CharsmapSearch,
-    CharsmapStep,
     DecodedToken,
     DecodingExplanation,
     ExplainedToken,
@@ -30,6 +29,7 @@ from tokverify.report.explain import (
 )
 from tokverify.sources.huggingface.bpe import read_merges
 from tokverify.sources.huggingface.document import parse
+from tokverify.text.sequence import group_values
 from tokverify.text.utf8 import describe_bad_byte, to_bytes, to_text
 from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer, tokens_of
 
@@ -285,9 +285,7 @@ def _record_fallback(spelled: engine.Spelled, encoder: Encoder) -> report.ByteFa
 
 def record_searches(walks: Iterable[CharsmapWalk]) -> tuple[CharsmapSearch, ...]:
     """Record each different search once, with all places where it happens."""
-    starts: dict[tuple[int, tuple[CharsmapStep, ...]], list[int]] = {}
-    for walk in walks:
-        starts.setdefault((walk.root, walk.steps), []).append(walk.start)
+    starts = group_values(((walk.root, walk.steps), walk.start) for walk in walks)
     searches = []
     for (root, steps), places in starts.items():
         endings = [(length, step.replacement) for length, step in enumerate(steps, 1) if step.replacement is not None]

@@ -34,6 +34,7 @@ from tokverify.report.inspect import (
     WorstCase,
 )
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.sequence import group_values
 from tokverify.tokenizer import HexBytes
 
 _FLAGS = (
@@ -119,10 +120,10 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
 
 def _summarize_categories(settings: Settings) -> Iterator[CategorySummary]:
     """Summarize the categories in the order of their lowest ids; nothing for families without any."""
-    ids: dict[str, list[int]] = {}
-    has_categories = type(settings.family).token_category is not Family.token_category
-    for id, piece in enumerate(settings.pieces if has_categories else ()):
-        ids.setdefault(settings.family.token_category(id, piece), []).append(id)
+    if type(settings.family).token_category is Family.token_category:
+        return
+    categorize = settings.family.token_category
+    ids = group_values((categorize(id, piece), id) for id, piece in enumerate(settings.pieces))
     for name, members in ids.items():
         if name:
             yield CategorySummary(name, len(members), members[0], members[-1])
@@ -146,11 +147,9 @@ def _list_flags(spec: TokenizerSpec, settings: Settings, reasons: Mapping[str, s
 
 
 def _summarize_types(spec: TokenizerSpec) -> Iterator[TypeSummary]:
-    stretches_by_type: dict[int, list[tuple[int, int]]] = {}
     types = _all_types(spec)
-    for start, end in _find_stretches(types):
-        stretches_by_type.setdefault(types[start], []).append((start, end))
-    for type, stretches in sorted(stretches_by_type.items()):
+    by_type = group_values((types[start], (start, end)) for start, end in _find_stretches(types))
+    for type, stretches in sorted(by_type.items()):
         runs = tuple(_split_runs(spec.tokens, stretches, by_kind=type not in _UNIFORM))
         yield TypeSummary(type_name(type), sum(end - start for start, end in stretches), runs)
 

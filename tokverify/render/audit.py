@@ -30,6 +30,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport, RuleManual, WaivedFinding, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import Repair, command_line
 from tokverify.report.finding import Finding, Severity
+from tokverify.text.sequence import group_values
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -144,9 +145,9 @@ def _list_unused(report: AuditReport) -> Block:
 
 
 def _list_not_evaluated(report: AuditReport, *, verbose: bool) -> Block:
-    by_reason: dict[str, list[str]] = {}
-    for rule in report.not_evaluated:
-        by_reason.setdefault(rule.reason, []).append(f"{rule.code} {rule.name}" if verbose else rule.code)
+    by_reason = group_values(
+        (rule.reason, f"{rule.code} {rule.name}" if verbose else rule.code) for rule in report.not_evaluated
+    )
     rows = [(message(", ".join(codes)), message(reason)) for reason, codes in by_reason.items()]
     return Table([Column("rules"), Column("reason")], rows)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tokverify.render.issue import CiReport, Issue, Level
+from tokverify.text.sequence import group_values
 from tokverify.text.visible import visible_message
 
 _TAGS = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
@@ -20,11 +21,8 @@ def draw_junit(name: str, report: CiReport) -> str:
 
 def _tests(name: str, report: CiReport) -> Iterator[Element]:
     """Yield a test for each thing that was found, for each check that found nothing, and for the report as a whole."""
-    by_title: dict[str, list[Issue]] = {}
     issues = [issue for issue in report.issues if issue.check not in report.tested]
-    for issue in issues:
-        by_title.setdefault(issue.title, []).append(issue)
-    for title, found in by_title.items():
+    for title, found in group_values((issue.title, issue) for issue in issues).items():
         yield _test(title, name, found, counts=report.exit_code != 0)
     left = set(report.evaluated) - {issue.check for issue in issues}
     yield from (passed(f"{check.id} {check.name}", name) for check in report.checks if check.id in left)

@@ -8,6 +8,7 @@ from tokverify.render.document import Document, Fields, Line, Names, Section, St
 from tokverify.render.draw_table import draw_table
 from tokverify.render.options import RenderOptions
 from tokverify.report.record import RecordedChange, Recording, count_recorded, recording_exit_code
+from tokverify.text.sequence import group_values
 from tokverify.text.wording import plural
 
 
@@ -41,17 +42,10 @@ def _lines(recording: Recording) -> Iterator[Line]:
 
 
 def _cases(recording: Recording) -> Iterator[Section]:
-    by_reason: dict[str, list[str]] = {}
-    differing: list[str] = []
-    for result in recording.results:
-        name = result.case.name
-        if result.change is RecordedChange.NOT_RECORDED:
-            by_reason.setdefault(result.message, []).append(name)
-        if not result.model_agrees:
-            differing.append(name)
-    for reason, names in by_reason.items():
+    missing = [result for result in recording.results if result.change is RecordedChange.NOT_RECORDED]
+    for reason, names in group_values((result.message, result.case.name) for result in missing).items():
         yield Section([Names("not recorded", reason, names)])
-    if differing:
+    if differing := [result.case.name for result in recording.results if not result.model_agrees]:
         yield Section([Names("note", "the model itself gives other ids, so a run will fail", differing)])
 
 

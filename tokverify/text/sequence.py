@@ -1,15 +1,16 @@
-"""Compare sequences item by item, thin them out, and split lists of texts into batches, or a text into lines."""
+"""Compare sequences item by item, thin them out, group pairs, and split texts into batches, or a text into lines."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
 from itertools import compress, count
 from operator import ne
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+_Key = TypeVar("_Key", bound=Hashable)
 _Text = TypeVar("_Text", bound=Sized)
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -30,6 +31,14 @@ def common_ends(left: Sequence[object], right: Sequence[object]) -> tuple[int, i
 def thin_out(items: Sequence[_Item], most: int) -> Sequence[_Item]:
     """Return at most that many items, evenly spread."""
     return items[:: max(-(-len(items) // most), 1)]
+
+
+def group_values(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
+    """Return the values of each key, in the order in which they come."""
+    values: dict[_Key, list[_Item]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def split_batches(texts: Sequence[_Text], max_texts: int, max_characters: int) -> Iterator[Sequence[_Text]]:

@@ -30,6 +30,7 @@ from tokverify.report.explain import (
     Stretch,
     list_stretches,
 )
+from tokverify.text.sequence import group_values
 from tokverify.text.utf8 import to_bytes
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, plural
@@ -90,11 +91,9 @@ def _added_tokens(explained: Explanation, full: bool) -> RenderableType:
     if not matches:
         return title(1, "added tokens", f"no match ({searched} searched for)")
     summary = f"{plural(len(matches), 'match', 'matches')} ({searched} searched for), split off before all other stages"
-    by_id: dict[int, list[AddedTokenMatch]] = {}
-    for match in sorted(matches, key=lambda match: (match.id, match.span)):
-        by_id.setdefault(match.id, []).append(match)
     drawn = table(("id", "right"), ("token", "left"), ("type", "left"), ("bytes", "left"))
-    for same in by_id.values():
+    ordered = sorted(matches, key=lambda match: (match.id, match.span))
+    for same in group_values((match.id, match) for match in ordered).values():
         drawn.add_row(*_draw_matches(same))
     notes = [*_note_missing({match.id: match for match in matches}.values()), *_note_without(explained, full)]
     fragments = _join([_draw_fragment(fragment) for fragment in explained.fragments], full)

@@ -28,6 +28,7 @@ from tokverify.report.difference import Difference
 from tokverify.report.known_difference import BaselineOutcome, subject_of
 from tokverify.report.run import CaseResult, Expect, Report, Status, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
+from tokverify.text.sequence import group_values
 from tokverify.text.visible import code_points, visible
 from tokverify.text.wording import encode_options, list_items, plural
 
@@ -41,10 +42,7 @@ _BYTES_BEFORE, _BYTES_AFTER = 15, 35
 
 def case_sections(report: Report, *, verbose: bool, heading: str = "failing case") -> Iterator[Section]:
     """Yield the sections on single cases; `heading` is what `markdown` calls those that fail."""
-    by_status: dict[Status, list[CaseResult]] = {}
-    for result in report.results:
-        by_status.setdefault(result.status, []).append(result)
-    matching = by_status.get(Status.MATCH, [])
+    matching = [result for result in report.results if result.status is Status.MATCH]
     if verbose and matching:
         yield _matches_section(matching)
     failing = [result for result in report.results if result.fails]
@@ -58,7 +56,7 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     yield from _group_by_reason("known", ((known_text(r.known), r.case.name) for r in report.results if r.known))
     if report.baseline:
         yield from _baseline_sections(report.baseline)
-    skipped = by_status.get(Status.SKIPPED, [])
+    skipped = (result for result in report.results if result.status is Status.SKIPPED)
     yield from _group_by_reason("skipped", ((result.message or "", result.case.name) for result in skipped))
     notes = ((note, result.case.name) for result in matching for note in result.notes)
     yield from _group_by_reason("note", notes, fold=not verbose)
@@ -188,8 +186,5 @@ def _baseline_sections(baseline: BaselineOutcome) -> Iterator[Section]:
 
 
 def _group_by_reason(label: str, cases: Iterable[tuple[str, str]], *, fold: bool = False) -> Iterator[Section]:
-    grouped: dict[str, list[str]] = {}
-    for reason, name in cases:
-        grouped.setdefault(reason, []).append(name)
-    for reason, names in grouped.items():
+    for reason, names in group_values(cases).items():
         yield Section([Names(label, reason, names, fold=fold)])

@@ -22,6 +22,7 @@ from tokverify.report.run import (
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, difference_fails
+from tokverify.text.sequence import group_values
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 
@@ -156,12 +157,10 @@ def difference_issues(report: Report) -> Iterator[Issue]:
 
 def uncompared_issues(report: Report) -> Iterator[Issue]:
     """Yield an issue for each reason why something was not compared, for a run that fails because of that."""
-    skipped: dict[str, list[str]] = {}
-    for result in report.results:
-        if result.status is Status.SKIPPED:
-            skipped.setdefault(headline(result), []).append(visible_message(result.case.name))
     yield from (_uncompared([visible_message(reason)], report) for reason in report.not_compared)
-    for reason, names in skipped.items():
+    skipped = (result for result in report.results if result.status is Status.SKIPPED)
+    by_reason = group_values((headline(result), visible_message(result.case.name)) for result in skipped)
+    for reason, names in by_reason.items():
         yield _uncompared([f"{plural(len(names), 'case')}: {reason}", *names], report)
 
 
@@ -260,7 +259,8 @@ def _gap_tests(report: Report) -> Iterator[Element]:
 def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
     """Yield a suite for each file of cases."""
     tags = {**_TAGS, Status.SKIPPED: _skipped_tag(report)}
-    for (file, name), results in _by_file(report.results).items():
+    by_file = group_values(((result.case.file, result.case.suite), result) for result in report.results)
+    for (file, name), results in by_file.items():
         yield suite(name, properties, [_case(result, tags[result.status], report) for result in results], file)
 
 
@@ -269,13 +269,6 @@ def _skipped_tag(report: Report) -> str:
     if report.fails_uncompared:
         return "failure"
     return "error" if compares_nothing(report) else "skipped"
-
-
-def _by_file(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
-    suites: dict[tuple[str, str], list[CaseResult]] = {}
-    for result in results:
-        suites.setdefault((result.case.file, result.case.suite), []).append(result)
-    return suites
 
 
 def _case(result: CaseResult, tag: str, report: Report) -> Element:
