@@ -14,9 +14,8 @@ from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from support.markdown_reading import check_plain, tokens
 from tokverify.render.document import Style, exact, message, spans
-from tokverify.render.draw_markdown import to_markdown
+from tokverify.render.draw_markdown import cell_code, code, code_block, details, escaped, table, to_markdown
 from tokverify.render.kinds import FORMATS, describe
-from tokverify.render.markdown_text import block, cell_code, code, details, prose, table
 from tokverify.render.options import RenderOptions
 from tokverify.text.visible import visible, visible_message
 
@@ -25,7 +24,7 @@ ANY = st.text(alphabet=st.sampled_from("`|\\*_[]()<>&#~$@!:/-+. aw\t\n\r\x1b\u20
 
 @given(ANY)
 def test_markdown_keeps_prose_unchanged(text: str):
-    read = list(tokens(f"x {prose(text)} x"))
+    read = list(tokens(f"x {escaped(visible_message(text))} x"))
     assert {token.type for token in read} <= {"paragraph_open", "paragraph_close", "inline", "text"}
     seen = "".join(token.content for token in read if token.type == "text")
     assert seen == f"x {visible_message(text)} x"
@@ -39,7 +38,7 @@ def test_markdown_keeps_code_unchanged(text: str):
 
 @given(ANY, ANY)
 def test_markdown_keeps_cells_unchanged(first: str, second: str):
-    read = list(tokens(table(("a", "b"), [(cell_code(visible("x" + first)), prose(f"x{second}x"))])))
+    read = list(tokens(table(("a", "b"), [(cell_code(visible("x" + first)), escaped(visible_message(f"x{second}x")))])))
     assert [token.type for token in read].count("td_open") == 2
     assert [token.content for token in read if token.type == "code_inline"] == [visible("x" + first)]
     seen = "".join(token.content for token in read if token.type == "text")
@@ -49,7 +48,7 @@ def test_markdown_keeps_cells_unchanged(first: str, second: str):
 @given(st.lists(ANY, max_size=4))
 def test_markdown_keeps_blocks_unchanged(lines: list[str]):
     lines = [visible(line) for line in lines]
-    (fence,) = tokens(details("s", block(lines)).partition("\n\n")[2].partition("\n</details>")[0])
+    (fence,) = tokens(details("s", code_block(lines)).partition("\n\n")[2].partition("\n</details>")[0])
     assert fence.content == "".join(f"{line}\n" for line in lines)
 
 
