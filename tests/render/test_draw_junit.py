@@ -5,7 +5,7 @@ from lxml import etree
 
 from support.hostile_reports import REPORTS
 from support.paths import DATA
-from tokverify.render.draw_junit import draw_junit, passed, suite
+from tokverify.render.draw_issues import draw_junit, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions

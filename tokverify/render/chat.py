@@ -30,7 +30,7 @@ from tokverify.render.document import (
     code,
     message,
 )
-from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
+from tokverify.render.draw_issues import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import (

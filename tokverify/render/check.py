@@ -27,7 +27,7 @@ from tokverify.render.document import (
     code,
     message,
 )
-from tokverify.render.draw_junit import document, not_passed, passed, suite
+from tokverify.render.draw_issues import document, not_passed, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.describe import describe as describe_run

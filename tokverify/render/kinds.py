@@ -99,7 +99,7 @@ def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # no
 def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     if kind in _SUITES:
         return str(_call(_SUITES[kind], "render", report))
-    return str(_call("draw_junit", "draw_junit", kind, _list_issues(kind, report)))
+    return str(_call("draw_issues", "draw_junit", kind, _list_issues(kind, report)))
 
 
 def _write_issues(format: str, kind: str, report: object, options: RenderOptions) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 from tokverify.render.case_text import alignment_lines, description, headline, known_text
-from tokverify.render.draw_junit import document, not_passed, passed, suite, uncompared_tests
+from tokverify.render.draw_issues import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import count_limit, difference_line, explanation_lines, name_aspect, verdict
 from tokverify.report.finding import Severity
