@@ -13,7 +13,7 @@ from support.explanation_maker import explanation
 from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from tokverify.case import Case
-from tokverify.render.html import script_json
+from tokverify.render.draw_html import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data, causes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tokverify.render.case_text import headline, known_text
-from tokverify.render.html import entries, page, page_top, script_json, version_list
+from tokverify.render.draw_html import entries, page, page_top, script_json, version_list
 from tokverify.render.run.case_data import Causes, cases_data, causes
 from tokverify.render.run.describe import vocabulary_lines
 from tokverify.render.run.verdict import effect, effect_of, name_aspect, verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokverify.render.case_text import headline
-from tokverify.render.html import page
+from tokverify.render.draw_html import page
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.html import comparison
 from tokverify.report.run import Case, Report, Status
