@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.render.case_text import alignment_lines, headline
-from tokverify.render.document import (
-    Column,
-    Document,
-    Heading,
-    Inline,
-    Only,
-    Paragraph,
-    Section,
-    Style,
-    Table,
-    bar,
-    message,
-)
+from tokverify.render.case_text import headline, result_alignment
+from tokverify.render.corpus import tabulate_causes
+from tokverify.render.document import Document, Heading, Only, Paragraph, Section, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.describe import sides_section
 from tokverify.render.run.issue import properties_of
 from tokverify.report.canonical import CanonicalReport, DeviationCount, canonical_exit_code
-from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import percentage, plural, verb
 
@@ -55,26 +43,13 @@ def describe(checked: CanonicalReport, options: RenderOptions) -> Document:
 def _describe_sections(checked: CanonicalReport, *, verbose: bool) -> Iterator[Section]:
     yield sides_section(checked.report, verbose=verbose)
     if checked.causes:
-        yield Section([_tabulate_causes(checked)])
+        causes = [(count.cause, count.sequences, count.cause.meaning) for count in checked.causes]
+        yield Section([tabulate_causes("sequences", causes, checked.deviating, checked.sequences)])
     if checked.report.results:
         yield Section([Only("html", [Heading("Examples")])])
         yield Section([Only("html", [Paragraph("Actual is the encoding of the text, expected are the logged ids.")])])
     for result in checked.report.results:
         yield Section([case_details(result, verbose=verbose)])
-
-
-def _tabulate_causes(checked: CanonicalReport) -> Table:
-    rows: list[list[Inline]] = [
-        [
-            message(count.cause, Style.STRONG),
-            bar(f"{count.sequences:,}", count.sequences, checked.deviating, Style.ACTUAL),
-            percentage(count.sequences, checked.sequences),
-            message(count.cause.meaning),
-        ]
-        for count in checked.causes
-    ]
-    numbers = [Column(name, is_number=True) for name in ("sequences", "share")]
-    return Table([Column("cause"), *numbers, Column("meaning")], rows)
 
 
 def to_ci_report(checked: CanonicalReport) -> CiReport:
@@ -86,28 +61,23 @@ def to_ci_report(checked: CanonicalReport) -> CiReport:
     )
 
 
-def _describe_count(count: DeviationCount, checked: CanonicalReport) -> str:
-    """Describe how many sequences a cause explains."""
-    share = percentage(count.sequences, checked.sequences)
-    return f"{plural(count.sequences, 'sequence')} ({share}): {count.cause.meaning}"
-
-
 def _example_lines(count: DeviationCount, checked: CanonicalReport) -> Iterator[str]:
     """Yield the examples of a cause: the line of the log, the text, and both tokenizations."""
     for result in checked.report.results:
         if result.case.id in count.cases:
             yield f"{visible_message(result.case.file)}:{result.case.line}: {headline(result)}"
-            if result.difference:
-                yield from alignment_lines(result.difference, other_side(result))
+            yield from result_alignment(result)
 
 
 def _issue(count: DeviationCount, checked: CanonicalReport) -> Issue:
     first = next((result.case for result in checked.report.results if result.case.id in count.cases), None)
+    share = percentage(count.sequences, checked.sequences)
+    summary = f"{plural(count.sequences, 'sequence')} ({share}): {count.cause.meaning}"
     return Issue(
         check="canonical-deviation",
         level=Level.ERROR,
         title=f"deviation: {count.cause}",
-        message=join_lines([_describe_count(count, checked), *_example_lines(count, checked)]),
+        message=join_lines([summary, *_example_lines(count, checked)]),
         path=checked.report.expected.source,
         line=first.line if first else 1,
         key=f"{checked.report.expected.source}\0{count.cause}",

@@ -88,6 +88,12 @@ def alignment_lines(difference: Difference, other: str, *, fold: bool = True) ->
             yield f"+ {other:{width}}  {_list_cells(row.expected for row in stretch)}"
 
 
+def result_alignment(result: CaseResult) -> Iterator[str]:
+    """Yield the alignment of a case as such lines; nothing if its ids do not differ."""
+    if result.difference:
+        yield from alignment_lines(result.difference, other_side(result))
+
+
 def shortened(text: str, most: int = _MAX_CHARACTERS) -> str:
     """Show a text; if it has more than `most` characters, the middle is replaced by its length."""
     if len(text) <= most:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from tokverify.render.case_text import alignment_lines, headline
+from tokverify.render.case_text import headline, result_alignment
 from tokverify.render.document import (
     Column,
     Document,
@@ -39,7 +39,6 @@ from tokverify.report.corpus import (
     UnreadableGroup,
     corpus_exit_code,
 )
-from tokverify.report.run import other_side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, percentage, plural, verb
 
@@ -85,7 +84,8 @@ def _describe_sections(verified: CorpusReport, *, verbose: bool) -> Iterator[Sec
     if verified.unreadable_groups:
         yield Section([_tabulate_unreadable(verified)])
     if verified.causes:
-        yield Section([_tabulate_causes(verified)])
+        causes = [(cause.cause, cause.documents, cause.meaning) for cause in verified.causes]
+        yield Section([tabulate_causes("documents", causes, verified.differing, verified.documents)])
     yield from limit_sections(verified.report, "document")
     for heading, groups in (("source", verified.sources), ("script", verified.scripts)):
         if groups:
@@ -109,18 +109,19 @@ def _count_lines(verified: CorpusReport) -> Iterator[Line]:
         yield "throughput", _describe_throughput(verified.throughput, verified.bytes)
 
 
-def _tabulate_causes(verified: CorpusReport) -> Table:
+def tabulate_causes(what: str, causes: Iterable[tuple[str, int, str]], differing: int, whole: int) -> Table:
+    """Show why some of `what` differ: each cause, how many of them and which share show it, and what it means."""
     rows: list[list[Inline]] = [
         [
-            message(cause.cause, Style.STRONG),
-            bar(f"{cause.documents:,}", cause.documents, verified.differing, Style.ACTUAL),
-            percentage(cause.documents, verified.documents),
-            message(cause.meaning),
+            message(cause, Style.STRONG),
+            bar(f"{count:,}", count, differing, Style.ACTUAL),
+            percentage(count, whole),
+            message(meaning),
         ]
-        for cause in verified.causes
+        for cause, count, meaning in causes
     ]
-    number = [Column(name, is_number=True) for name in ("documents", "share")]
-    return Table([Column("cause"), *number, Column("meaning")], rows)
+    numbers = [Column(name, is_number=True) for name in (what, "share")]
+    return Table([Column("cause"), *numbers, Column("meaning")], rows)
 
 
 def _tabulate_unreadable(verified: CorpusReport) -> Table:
@@ -201,8 +202,7 @@ def _issue_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
         if example.case in cause.cases:
             judgment = f" ({visible_message(example.judgment)})" if example.judgment else ""
             yield f"{visible_message(example.place)}: {headline(result)}{judgment}"
-            if result.difference:
-                yield from alignment_lines(result.difference, other_side(result))
+            yield from result_alignment(result)
 
 
 def _unreadable_issue(group: UnreadableGroup, verified: CorpusReport) -> Issue:

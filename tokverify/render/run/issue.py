@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from xml.etree.ElementTree import Element
 
-from tokverify.render.case_text import alignment_lines, description, headline, known_text
+from tokverify.render.case_text import description, headline, known_text, result_alignment
 from tokverify.render.draw_issues import document, not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import count_limit, difference_line, explanation_lines, name_aspect, verdict
@@ -17,7 +17,6 @@ from tokverify.report.run import (
     Report,
     Status,
     compares_nothing,
-    other_side,
     run_exit_code,
     vocabularies_differ,
 )
@@ -109,14 +108,11 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
 
     If the case has no file, it is located at `path`, by default the model. The lines in `more` have passed `visible`.
     """
-    lines = [headline(result), *more, *description(result)]
-    if result.difference:
-        lines += alignment_lines(result.difference, other_side(result))
     return Issue(
         check=f"{prefix}-{_way(result)}",
         level=Level.NOTE if result.known else Level.ERROR,
         title=f"{result.status}: {visible_message(result.case.name)}",
-        message=join_lines(lines),
+        message=join_lines([headline(result), *more, *description(result), *result_alignment(result)]),
         path=result.case.file or path or report.actual.source,
         line=max(1, result.case.line),
         key=f"{report.actual.name}\0{result.case.name}",
@@ -289,5 +285,4 @@ def _limit_lines(result: CaseResult, report: Report) -> list[str]:
 
 def _body(result: CaseResult) -> list[str]:
     place = [f"{visible_message(result.case.file)}:{result.case.line}"] if result.case.file else []
-    lines = [*place, headline(result), *description(result)]
-    return [*lines, *alignment_lines(result.difference, other_side(result))] if result.difference else lines
+    return [*place, headline(result), *description(result), *result_alignment(result)]
