@@ -84,7 +84,9 @@ def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Sectio
     if report.waived:
         yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Accepted")
     if report.unused_waivers:
-        yield Section([_list_unused(report)], "Entries of the baseline that accept nothing", Style.WARNING)
+        rows = [(message(each.code), code(each.place), message(each.reason)) for each in report.unused_waivers]
+        unused = Table([Column("rule"), Column("entry"), Column("reason")], rows)
+        yield Section([unused], "Entries of the baseline that accept nothing", Style.WARNING)
     if report.not_evaluated:
         yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
 
@@ -137,11 +139,6 @@ def _describe_waived(waived: WaivedFinding, report: AuditReport, *, verbose: boo
     blocks = [Paragraph(["accepted: ", reason]), *_describe_finding(waived.finding, verbose=verbose)]
     blocks.append(_explain(waived.finding, report))
     return Details(_title(waived.finding), blocks)
-
-
-def _list_unused(report: AuditReport) -> Block:
-    rows = [(message(waiver.code), code(waiver.place), message(waiver.reason)) for waiver in report.unused_waivers]
-    return Table([Column("rule"), Column("entry"), Column("reason")], rows)
 
 
 def _list_not_evaluated(report: AuditReport, *, verbose: bool) -> Block:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from xml.etree.ElementTree import Element
 
 from tokverify.render.alignment import Fold
@@ -299,14 +298,14 @@ def _describe(rendering: Rendering, fold: bool) -> str:
 def to_ci_report(report: ChatReport) -> CiReport:
     """Return what CI systems show of a report."""
     return CiReport(
-        issues=chain(chat_issues(report), _unchecked_issues(report)),
+        issues=_issues(report),
         checks=(*CHAT_CHECKS, UNCHECKED_CHECK),
         skipped=[f"not checked: {visible_message(reason)}" for reason in report.not_checked],
     )
 
 
-def chat_issues(report: ChatReport) -> Iterator[Issue]:
-    """Yield each finding, located at the first of its conversations if that has a file, else at the model."""
+def _issues(report: ChatReport) -> Iterator[Issue]:
+    """Yield each finding, at the first of its conversations if that has a file, and what failed to be checked."""
     for finding in report.findings:
         result = _first_result(finding, report)
         conversation = _conversation_of(result, report) if result else None
@@ -321,10 +320,6 @@ def chat_issues(report: ChatReport) -> Iterator[Issue]:
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",
         )
-
-
-def _unchecked_issues(report: ChatReport) -> Iterator[Issue]:
-    """Yield what was not checked, if that makes the report fail."""
     for reason in report.not_checked if fails_unchecked(report) else ():
         key = f"{report.actual.name}\0{reason}"
         yield issue_of(UNCHECKED_CHECK, [visible_message(reason)], path=report.actual.source, key=key)

@@ -130,7 +130,7 @@ def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:
         for part in model.parts:
             exit_code = part_exit_code(model, part)
             style = Style.DIM if exit_code is None else VERDICT_STYLES.get(exit_code, Style.WARNING)
-            outcome = message(_part_word(model, part), style)
+            outcome = message(NOTHING if exit_code is None else _WORDS[exit_code], style)
             yield [message(model.name), str(part), outcome, message(_part_verdict(model, part))]
 
 
@@ -221,12 +221,6 @@ def _reservations(report: CheckReport) -> Iterator[str]:
     for reservation, names in models.items():
         concerned = list_items(names, _NAMED)
         yield reservation if len(names) == len(report.models) else f"{reservation} ({concerned})"
-
-
-def _part_word(model: ModelCheck, part: Part) -> str:
-    """Return the outcome of a part in a word or two."""
-    code = part_exit_code(model, part)
-    return NOTHING if code is None else _WORDS[code]
 
 
 def _part_verdict(model: ModelCheck, part: Part) -> str:

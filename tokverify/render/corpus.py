@@ -35,7 +35,6 @@ from tokverify.report.corpus import (
     CorpusProgress,
     CorpusReport,
     GroupCount,
-    Throughput,
     UnreadableGroup,
     corpus_exit_code,
 )
@@ -106,7 +105,9 @@ def _count_lines(verified: CorpusReport) -> Iterator[Line]:
     yield "tokens", f"{verified.actual_tokens:,} in actual, {verified.expected_tokens:,} in expected"
     yield from label_lines("coverage", _list_coverage(verified))
     if verified.throughput:
-        yield "throughput", _describe_throughput(verified.throughput, verified.bytes)
+        seconds = verified.throughput.busy_seconds
+        rate = f"{format_bytes(round(verified.bytes / seconds))}/s per worker" if seconds > 0 else "too fast to measure"
+        yield "throughput", f"{rate}, {seconds:.1f} s of work"
 
 
 def tabulate_causes(what: str, causes: Iterable[tuple[str, int, str]], differing: int, whole: int) -> Table:
@@ -308,13 +309,6 @@ def describe_cause(cause: CauseCount, verified: CorpusReport) -> str:
     """
     share = percentage(cause.documents, verified.documents)
     return f"{plural(cause.documents, 'document')} ({share}): {visible_message(cause.meaning)}"
-
-
-def _describe_throughput(throughput: Throughput, size: int) -> str:
-    """Write a speed, such as `12.3 MB/s per worker, 81.2 s of work`."""
-    seconds = throughput.busy_seconds
-    rate = f"{format_bytes(round(size / seconds))}/s per worker" if seconds > 0 else "too fast to measure"
-    return f"{rate}, {seconds:.1f} s of work"
 
 
 def _list_coverage(verified: CorpusReport) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from xml.etree.ElementTree import Element
@@ -26,6 +26,7 @@ from tokverify.render.document import (
     Table,
     bar,
     exact,
+    label_lines,
     message,
     plain,
 )
@@ -200,14 +201,10 @@ def _describe_causes(report: ChangeReport, *, verbose: bool) -> Iterator[Section
         others = [result for index, result in enumerate(results) if result.status in FAILING and index not in drawn]
         yield from (Section([case_details(result, verbose=True)]) for result in others)
     elif report.examples[_MAX_EXAMPLES:]:
-        names = list(_list_cases(report, report.examples[_MAX_EXAMPLES:]))
+        names: list[str] = []
+        for example in report.examples[_MAX_EXAMPLES:]:
+            names += [results[example.index].case.name, *example.others]
         yield Section([Only("table", [Names("other causes", "shown with -v", names)])])
-
-
-def _list_cases(report: ChangeReport, examples: Sequence[Example]) -> Iterator[str]:
-    for example in examples:
-        yield report.report.results[example.index].case.name
-        yield from example.others
 
 
 def _pairing_sections(report: ChangeReport) -> Iterator[Section]:
@@ -228,18 +225,15 @@ def _consequence_sections(report: ChangeReport) -> Iterator[Section]:
     rows = [_describe_row(each) for each in report.consequences]
     yield Section([Table(columns, rows)], "What the change invalidates")
     yield Section([Only("html", [Heading("Why")])])
-    yield Section([Fields(list(_list_evidence(report)))])
+    evidence: list[Line] = []
+    for each in report.consequences:
+        evidence += label_lines(str(each.level), [message(each.reason), *_describe_witness(each)])
+    yield Section([Fields(evidence)])
 
 
 def _describe_row(consequence: Consequence) -> list[Inline]:
     outcome = message(consequence.outcome, _STYLES[consequence.outcome])
     return [str(consequence.level), _WHAT[consequence.level], outcome, message(consequence.action)]
-
-
-def _list_evidence(report: ChangeReport) -> Iterator[Line]:
-    for consequence in report.consequences:
-        yield str(consequence.level), message(consequence.reason)
-        yield from (("", line) for line in _describe_witness(consequence))
 
 
 def _describe_witness(consequence: Consequence) -> Iterator[Inline]:
@@ -333,7 +327,9 @@ def _consequence_issues(report: ChangeReport) -> Iterator[Issue]:
 
 
 def _part_issue(part: Part, report: ChangeReport) -> Issue:
-    lines = [summarize_part(part), *_change_lines(part, _MAX_ISSUE_CHANGES)]
+    lines = [summarize_part(part), *map(change_line, part.changes[:_MAX_ISSUE_CHANGES])]
+    if (left := len(part.changes) - _MAX_ISSUE_CHANGES) > 0:
+        lines.append(f"and {left:,} more")
     level = Level.NOTE if report.behavior_only or report.breaking or report.pairings else Level.ERROR
     return _issue("changed-part", level, f"changed: {visible_message(part.name)}", "\n".join(lines), report)
 
@@ -399,19 +395,13 @@ def change_line(change: PartChange) -> str:
     return f"{visible_message(change.kind)} {visible(truncate(change.what, _MAX_VALUE))}: {shown}"
 
 
-def _change_lines(part: Part, limit: int) -> list[str]:
-    """Write the first changes of a part, one per line, and how many more there are."""
-    left = len(part.changes) - limit
-    return [*map(change_line, part.changes[:limit]), *([f"and {left:,} more"] if left > 0 else [])]
-
-
 def _cause_lines(example: Example) -> Iterator[tuple[str, str]]:
     """Describe the cause and name the other cases that change for it, in labeled lines that have passed `visible`."""
     if example.parts:
         yield "cause", describe_cause(example)
     if example.others:
         count = plural(len(example.others), "more case")
-        yield "also", f"the same change in {count}: {_list_names(example.others)}"
+        yield "also", f"the same change in {count}: {list_items(example.others, _MAX_NAMES, visible_message)}"
 
 
 def describe_cause(example: Example) -> str:
@@ -420,11 +410,6 @@ def describe_cause(example: Example) -> str:
     if example.is_only:
         return f"of everything that ids depend on, only the {parts} changed"
     return f"wherever the ids differ, there are tokens that changed: see the {parts}"
-
-
-def _list_names(cases: Sequence[str]) -> str:
-    """List the names of the first cases; the result has passed `visible`."""
-    return list_items(cases, _MAX_NAMES, visible_message)
 
 
 def _summarize_effect(effect: Effect) -> str:

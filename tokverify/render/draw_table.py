@@ -79,15 +79,12 @@ def to_text(inline: Inline) -> Text:
 
 def _draw_section(section: Section) -> list[RenderableType]:
     """Return the parts of a section; none if it has nothing to show in this format."""
-    indent = _INDENT if section.heading else 0
-    parts = list(_draw_blocks(section.blocks, indent))
-    return [_draw_title(section), *parts] if section.heading and parts else parts
-
-
-def _draw_title(section: Section) -> Text:
+    parts = list(_draw_blocks(section.blocks, _INDENT if section.heading else 0))
+    if not section.heading or not parts:
+        return parts
     if isinstance(section.heading, str):
-        return Text(section.heading.upper(), STYLES[section.style])
-    return to_text(section.heading)
+        return [Text(section.heading.upper(), STYLES[section.style]), *parts]
+    return [to_text(section.heading), *parts]
 
 
 def _draw_blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableType]:

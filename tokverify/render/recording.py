@@ -15,9 +15,11 @@ from tokverify.text.wording import plural
 def render(recording: Recording, options: RenderOptions) -> str:
     """Show whose ids were recorded, where, and which cases have none."""
     exit_code = recording_exit_code(recording)
+    counts = {change: count_recorded(recording, change) for change in RecordedChange}
+    shown = ", ".join(f"{count:,} {change}" for change, count in counts.items() if count)
     document = Document(
         title="tokverify cases record",
-        verdict=_verdict(recording),
+        verdict=f"{plural(len(recording.results), 'case')}: {shown}",
         exit_code=exit_code,
         sections=[Section([Fields(list(_lines(recording)))]), *_cases(recording)],
         verdict_style=Style.BAD if exit_code else Style.GOOD,
@@ -47,9 +49,3 @@ def _cases(recording: Recording) -> Iterator[Section]:
         yield Section([Names("not recorded", reason, names)])
     if differing := [result.case.name for result in recording.results if not result.model_agrees]:
         yield Section([Names("note", "the model itself gives other ids, so a run will fail", differing)])
-
-
-def _verdict(recording: Recording) -> str:
-    counts = {change: count_recorded(recording, change) for change in RecordedChange}
-    shown = ", ".join(f"{count:,} {change}" for change, count in counts.items() if count)
-    return f"{plural(len(recording.results), 'case')}: {shown}"

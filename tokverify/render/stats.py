@@ -33,7 +33,6 @@ from tokverify.report.stats import (
     SHORT_NUMBERS,
     MeasuredTexts,
     MeasuredTokenizer,
-    ProbeResult,
     StatsReport,
     TokenCount,
     comparable_texts,
@@ -108,7 +107,7 @@ def _describe_tokenizers(stats: StatsReport, *, verbose: bool) -> Iterator[Line]
         for name, digest in digests.items():
             if digest:
                 yield "", message(f"{name} {digest}", Style.DIM)
-    yield "texts", message(describe_texts(stats))
+    yield "texts", message(list_items(stats.files, _MAX_FILES) or _SAMPLES)
 
 
 def _describe_texts(stats: StatsReport, width: int) -> Iterator[Section]:
@@ -197,11 +196,6 @@ def _tabulate_longest(tokenizers: Sequence[MeasuredTokenizer]) -> Table:
     return Table(columns, rows)
 
 
-def describe_texts(stats: StatsReport) -> str:
-    """Name the texts that were measured."""
-    return list_items(stats.files, _MAX_FILES) or _SAMPLES
-
-
 def _format_count(count: TokenCount) -> list[str]:
     """Return the number of tokens, and the rates per byte, character and word."""
     tokens = NOTHING if count.tokens is None else f"{count.tokens:,}"
@@ -238,9 +232,14 @@ def _format_tokenizer(measured: MeasuredTokenizer, verbose: bool) -> Mapping[str
         values |= {f"  tokens for {plural(width, 'space')}": f"{count:,}" for width, count in widths}
     trailing = {True: "yes", False: "no", None: NOTHING}[probe.trailing_space]
     values["a space at the end of a prompt becomes a separate token"] = trailing
-    values["tokens compared with the same text in English"] = _ratio(probe)
     ratios = probe.against_english or {}
-    values |= {f"  {language}": _mean(ratio) for language, ratio in ratios.items()} if verbose else _maximum(ratios)
+    of_how_many = f" ({len(ratios)} of {probe.languages} languages)" if 0 < len(ratios) < probe.languages else ""
+    values["tokens compared with the same text in English"] = f"{_mean(probe.mean_against_english)}{of_how_many}"
+    most = max(ratios, key=ratios.__getitem__, default=None)
+    if verbose:
+        values |= {f"  {language}": _mean(ratio) for language, ratio in ratios.items()}
+    else:
+        values["  maximum"] = NOTHING if most is None else f"{most} {ratios[most]:.2f}"
     values[f"tokens of more than {LONG_TOKEN} characters"] = _share(measured.long_tokens, measured.ordinary)
     if measured.unused is not None:
         values["unused tokens"] = _share(measured.unused, measured.ordinary)
@@ -253,17 +252,6 @@ def _share(part: int | None, whole: int) -> str:
 
 def _mean(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
-
-
-def _ratio(probe: ProbeResult) -> str:
-    known = len(probe.against_english or {})
-    of_how_many = f" ({known} of {probe.languages} languages)" if 0 < known < probe.languages else ""
-    return f"{_mean(probe.mean_against_english)}{of_how_many}"
-
-
-def _maximum(ratios: Mapping[str, float]) -> dict[str, str]:
-    most = max(ratios, key=ratios.__getitem__, default=None)
-    return {"  maximum": NOTHING if most is None else f"{most} {ratios[most]:.2f}"}
 
 
 def _list_failures(stats: StatsReport) -> Iterator[tuple[MeasuredTokenizer, str]]:

@@ -60,13 +60,12 @@ def _list_failures(streamed: StreamedSide, *, verbose: bool) -> Items:
     shown = streamed.failures if verbose else streamed.failures[:_SHOWN]
     left_out = len(streamed.failures) - len(shown)
     note = f"{plural(left_out, 'more failure')}, shown with -v" if left_out else ""
-    return Items([_describe_failure(failure) for failure in shown], note)
-
-
-def _describe_failure(failure: StreamFailure) -> Item:
-    lines: list[Inline] = [Span(describe_failure(failure), Style.STRONG)]
-    lines += [[f"{label}: ", Span(text, is_code=True)] for label, text in _failure_texts(failure)]
-    return Item(lines)
+    items: list[Item] = []
+    for failure in shown:
+        lines: list[Inline] = [Span(describe_failure(failure), Style.STRONG)]
+        lines += [[f"{label}: ", Span(text, is_code=True)] for label, text in _failure_texts(failure)]
+        items.append(Item(lines))
+    return Items(items, note)
 
 
 def to_ci_report(report: StreamReport) -> CiReport:
@@ -74,15 +73,13 @@ def to_ci_report(report: StreamReport) -> CiReport:
     return CiReport(
         issues=(_issue(failure, streamed) for streamed in report.sides for failure in streamed.failures),
         checks=_CHECKS,
-        skipped=list(_skipped(report)),
+        skipped=[
+            visible_message(f"{streamed.side.name}, {plural(count, 'text')}: {reason}")
+            for streamed in report.sides
+            for reason, count in streamed.skipped.items()
+        ],
         properties={"sides": "; ".join(f"{side.side.source}, by {side.method}" for side in report.sides)},
     )
-
-
-def _skipped(report: StreamReport) -> Iterator[str]:
-    for streamed in report.sides:
-        for reason, count in streamed.skipped.items():
-            yield visible_message(f"{streamed.side.name}, {plural(count, 'text')}: {reason}")
 
 
 def _issue(failure: StreamFailure, streamed: StreamedSide) -> Issue:
@@ -126,13 +123,10 @@ def _failure_texts(failure: StreamFailure) -> list[tuple[str, str]]:
     """Return the labeled texts of a failure, which have passed `visible` and are cut if they are very long."""
     if failure.fault is StreamFault.EXTENDED:
         return [("encoded at once", _show(failure.expected)), ("encoded piece by piece", _show(failure.streamed))]
-    return [("decoded at once", _show(failure.expected)), (_label(failure), _show(failure.streamed))]
-
-
-def _label(failure: StreamFailure) -> str:
+    label = "decoded id by id" if failure.resumed_at is None else "decoded after resuming"
     if failure.fault is StreamFault.ERROR:
-        return "error"
-    return "decoded id by id" if failure.resumed_at is None else "decoded after resuming"
+        label = "error"
+    return [("decoded at once", _show(failure.expected)), (label, _show(failure.streamed))]
 
 
 def _show(text: str) -> str:

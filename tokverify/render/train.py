@@ -63,7 +63,9 @@ def _draw_trace(steps: Iterable[TrainingStep]) -> Iterator[str]:
         yield f"  counts  {', '.join(_draw_counts(step))}"
         yield f"  pair    {pair} {visible(step.left.token_bytes)} + {visible(step.right.token_bytes)}"
         yield f"  new id  {step.merged.id} {visible(step.merged.token_bytes)}"
-        yield f"  tokens  {_draw_tokens(step)}"
+        listed = ", ".join(map(str, step.tokens[:_MAX_TOKENS]))
+        is_whole = len(step.tokens[:_MAX_TOKENS]) == step.total
+        yield f"  tokens  [{listed}]" if is_whole else f"  tokens  [{listed}, ...], {step.total:,} in all"
         yield ""
 
 
@@ -72,12 +74,6 @@ def _draw_counts(step: TrainingStep) -> Iterator[str]:
         yield f"({counted.left}, {counted.right}): {counted.count:,}"
     if step.pairs > len(step.counts):
         yield f"{step.pairs - len(step.counts):,} more"
-
-
-def _draw_tokens(step: TrainingStep) -> str:
-    shown = step.tokens[:_MAX_TOKENS]
-    listed = ", ".join(map(str, shown))
-    return f"[{listed}]" if len(shown) == step.total else f"[{listed}, ...], {step.total:,} in all"
 
 
 def _reasons(report: Report) -> Iterator[str]:

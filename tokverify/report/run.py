@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tokverify.case import Case as Case  # noqa: PLC0414 - render/ imports it from here
-from tokverify.case import Expect as Expect  # noqa: PLC0414
+from tokverify.case import Expect
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest, RuleCode, RuleName

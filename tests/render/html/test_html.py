@@ -17,9 +17,10 @@ from tokverify.render.draw_html import script_json
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data, causes
-from tokverify.render.run.html import SuiteCount, _format_rate, segments, suite_counts, ticks
+from tokverify.render.run.html import SuiteCount, segments, suite_counts, ticks
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference, can_match
+from tokverify.text.wording import percentage
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token
 
@@ -319,11 +320,9 @@ def test_a_character_of_many_tokens_gets_few_marks():
     assert len(ticks([SuiteCount("s", characters=1, actual=100_000)])) <= 7
 
 
-@pytest.mark.parametrize(
-    ("rate", "shown"), [(None, "skipped"), (0, "0%"), (0.001, "1%"), (0.5, "50%"), (0.999, "99%"), (1, "100%")]
-)
-def test_only_all_is_100_percent_and_only_none_is_0(rate: float | None, shown: str):
-    assert _format_rate(rate) == shown
+@pytest.mark.parametrize(("rate", "shown"), [(0, "0%"), (0.001, "1%"), (0.5, "50%"), (0.999, "99%"), (1, "100%")])
+def test_only_all_is_100_percent_and_only_none_is_0(rate: float, shown: str):
+    assert percentage(rate, 1, 0) == shown
 
 
 def test_pages_hold_no_line_that_ends_in_a_space():

@@ -26,7 +26,7 @@ from tokverify.render.document import (
 )
 from tokverify.report.difference import Difference
 from tokverify.report.known_difference import BaselineOutcome, subject_of
-from tokverify.report.run import CaseResult, Expect, Report, Status, failing_differences, other_side
+from tokverify.report.run import CaseResult, Report, Status, failing_differences, other_side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.sequence import group_values
 from tokverify.text.visible import code_points, visible
@@ -103,14 +103,10 @@ def _case_lines(result: CaseResult, *, verbose: bool) -> Iterator[Line]:
     if result.status is Status.MISMATCH:
         yield from (("note", message(note, Style.NOTICE)) for note in (*result.notes, *result.refusals))
         if result.expect is not None:
-            yield "expect", Span(_list_tokens(result.expect))
+            items = (f'"{visible(item)}"' if isinstance(item, str) else str(item) for item in result.expect)
+            yield "expect", Span(f"[{', '.join(items)}]")
         if result.difference:
             yield from _divergence_lines(result.difference, other_side(result))
-
-
-def _list_tokens(expect: Expect) -> str:
-    items = [f'"{visible(item)}"' if isinstance(item, str) else str(item) for item in expect]
-    return f"[{', '.join(items)}]"
 
 
 def _divergence_lines(difference: Difference, other: str) -> Iterator[Line]:

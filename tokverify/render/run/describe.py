@@ -238,20 +238,16 @@ def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
         yield Section([Items([], message(report.undiagnosed))], "Diagnosis")
 
 
-def _describe_tried(count: int) -> str:
-    if count == 1:
-        return "the only change that was tried does not explain"
-    return f"none of the {plural(count, 'change')} that were tried explains"
-
-
 def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
     shown = diagnosis.explanations if verbose else likely_explanations(diagnosis)
     items = [_explanation(found, diagnosis, is_first=index == 0, verbose=verbose) for index, found in enumerate(shown)]
     blocks: list[Items] = []
     if not items:
-        nothing = f"the cause is unknown: {_describe_tried(diagnosis.tried)} the failing cases"
-        blocks.append(Items([], message(nothing)))
+        tried = f"none of the {plural(diagnosis.tried, 'change')} that were tried explains"
+        if diagnosis.tried == 1:
+            tried = "the only change that was tried does not explain"
+        blocks.append(Items([], message(f"the cause is unknown: {tried} the failing cases")))
     note = message(limit_note(diagnosis), Style.DIM) if diagnosis.stopped_early else ()
     if items or note:
         blocks.append(Items(items, note))
@@ -261,16 +257,13 @@ def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
 def _explanation(explanation: Explanation, diagnosis: Diagnosis, *, is_first: bool, verbose: bool) -> Item:
     lines: list[Inline] = [message(effect(explanation, diagnosis), Style.STRONG if is_first else Style.PLAIN)]
     if explanation.unexplained:
-        lines.append(message(f"unexplained: {_list_cases(explanation.unexplained, verbose)}", Style.DIM))
+        names = explanation.unexplained
+        shown = names if verbose or len(names) <= _MAX_CASES + 1 else names[:_MAX_CASES]
+        more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+        lines.append(message(f"unexplained: {', '.join(shown)}{more}", Style.DIM))
     if explanation.repair.remark:
         lines.append(message(explanation.repair.remark, Style.NOTICE))
     return Item(lines, explanation.repair.commands)
-
-
-def _list_cases(names: tuple[str, ...], verbose: bool) -> str:
-    if verbose or len(names) <= _MAX_CASES + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_MAX_CASES])} and {len(names) - _MAX_CASES:,} more"
 
 
 def describe(report: Report, options: RenderOptions) -> Document:

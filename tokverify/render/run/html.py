@@ -139,7 +139,7 @@ def _plot(report: Report) -> dict[str, object]:
                 "match": count.statuses[Status.MATCH],
                 "compared": count.compared,
                 "skipped": count.statuses[Status.SKIPPED],
-                "rate": _format_rate(count.match_rate),
+                "rate": "skipped" if count.match_rate is None else percentage(count.match_rate, 1, 0),
                 "rates": [f"{rate:.2f}" for rate in count.rates or ()],
                 "places": [_place(rate, marks[-1]) for rate in count.rates or ()],
             }
@@ -151,10 +151,6 @@ def _plot(report: Report) -> dict[str, object]:
 def _place(value: float, most: float) -> float:
     """Return where a value is drawn, in percent of the plot's width."""
     return round(_PLOT_MARGIN + value / most * (100 - 2 * _PLOT_MARGIN), 2)
-
-
-def _format_rate(rate: float | None) -> str:
-    return "skipped" if rate is None else percentage(rate, 1, 0)
 
 
 def _baseline(baseline: BaselineOutcome) -> dict[str, object]:

@@ -108,8 +108,9 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
 
     If the case has no file, it is located at `path`, by default the model. The lines in `more` have passed `visible`.
     """
+    way = "mismatch" if result.difference else "decoding" if result.status is Status.MISMATCH else "error"
     return Issue(
-        check=f"{prefix}-{_way(result)}",
+        check=f"{prefix}-{way}",
         level=Level.NOTE if result.known else Level.ERROR,
         title=f"{result.status}: {visible_message(result.case.name)}",
         message=join_lines([headline(result), *more, *description(result), *result_alignment(result)]),
@@ -118,13 +119,6 @@ def case_issue(result: CaseResult, report: Report, prefix: str, *, path: str = "
         key=f"{report.actual.name}\0{result.case.name}",
         accepted=visible_message(known_text(result.known)) if result.known else None,
     )
-
-
-def _way(result: CaseResult) -> str:
-    """Name the way in which a case fails."""
-    if result.difference:
-        return "mismatch"
-    return "decoding" if result.status is Status.MISMATCH else "error"
 
 
 def vocabulary_issues(report: Report) -> Iterator[Issue]:
@@ -228,8 +222,10 @@ def tokenizer_suites(report: Report, properties: Mapping[str, str]) -> Iterator[
     """Yield a suite on how the tokenizers themselves differ, with a test for each aspect and each gap."""
     compared = [aspect for aspect in Aspect if aspect is not Aspect.RULES or report.rules]
     aspects = compared if report.vocabulary else []
-    tests = [*(_aspect_test(aspect, report) for aspect in aspects), *_gap_tests(report)]
-    if tests:
+    # What was not compared is skipped, unless that makes the run fail.
+    tag = "failure" if report.fails_uncompared else "error" if report.gone else "skipped"
+    gaps = uncompared_tests(report.not_compared, _TOKENIZERS, tag)
+    if tests := [*(_aspect_test(aspect, report) for aspect in aspects), *gaps]:
         yield suite(_TOKENIZERS, properties, tests)
 
 
@@ -246,25 +242,14 @@ def _aspect_test(aspect: Aspect, report: Report) -> Element:
     return passed(aspect, _TOKENIZERS, "\n".join(lines))
 
 
-def _gap_tests(report: Report) -> Iterator[Element]:
-    """Yield a test for each thing that was not compared, skipped unless that makes the run fail."""
-    tag = "failure" if report.fails_uncompared else "error" if report.gone else "skipped"
-    yield from uncompared_tests(report.not_compared, _TOKENIZERS, tag)
-
-
 def case_suites(report: Report, properties: Mapping[str, str]) -> Iterator[Element]:
     """Yield a suite for each file of cases."""
-    tags = {**_TAGS, Status.SKIPPED: _skipped_tag(report)}
+    # A CI system that reads only this file must not show a failing run as passed.
+    skipped = "failure" if report.fails_uncompared else "error" if compares_nothing(report) else "skipped"
+    tags = {**_TAGS, Status.SKIPPED: skipped}
     by_file = group_values(((result.case.file, result.case.suite), result) for result in report.results)
     for (file, name), results in by_file.items():
         yield suite(name, properties, [_case(result, tags[result.status], report) for result in results], file)
-
-
-def _skipped_tag(report: Report) -> str:
-    """Return what a skipped case is: a CI system that reads only this file must not show a failing run as passed."""
-    if report.fails_uncompared:
-        return "failure"
-    return "error" if compares_nothing(report) else "skipped"
 
 
 def _case(result: CaseResult, tag: str, report: Report) -> Element:
