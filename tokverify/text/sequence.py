@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from itertools import compress, count
 from operator import ne
 from typing import TypeVar
@@ -51,6 +51,20 @@ def split_batches(texts: Sequence[_Text], max_texts: int, max_characters: int) -
         characters += len(text)
     if start < len(texts):
         yield texts[start:]
+
+
+def pack(items: Iterable[_Item], size_of: Callable[[_Item], int], least: float) -> Iterator[list[_Item]]:
+    """Group neighboring items, each group as soon as the sizes of its items reach `least`; the last one may not."""
+    group: list[_Item] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += size_of(item)
+        if size >= least:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def find_moved(keys: Sequence[tuple[float, ...]]) -> list[int]:

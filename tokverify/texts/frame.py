@@ -7,10 +7,11 @@ in the ids of a pack, the token was not matched in its own probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from tokverify.text.sequence import pack
 from tokverify.texts.batch import Queries
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     Texts = Sequence[str | None]
 
-_Item = TypeVar("_Item")
 CHARACTERS = 4000
 """The approximate length of a pack."""
 
@@ -52,25 +52,12 @@ FRAMES = (Frame("q", "q"), Frame("e", "e"), Frame("s", "s"), Frame("t", "i"), Fr
 def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list[int]]:
     """Group tokens into packs of about `CHARACTERS`."""
     between = len(FRAMES[0].between)
-    return _pack(ids, lambda id: len(texts[id] or "") + between)
+    return pack(ids, lambda id: len(texts[id] or "") + between, CHARACTERS)
 
 
 def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
     """Group texts so that each group, joined by one character, has about `CHARACTERS`."""
-    return _pack(texts, lambda text: len(text) + 1)
-
-
-def _pack(items: Iterable[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:
-    pack: list[_Item] = []
-    size = 0
-    for item in items:
-        pack.append(item)
-        size += size_of(item)
-        if size >= CHARACTERS:
-            yield pack
-            pack, size = [], 0
-    if pack:
-        yield pack
+    return pack(texts, lambda text: len(text) + 1, CHARACTERS)
 
 
 def find_unreachable(queries: Queries, hypothesis: Encoder, texts: Texts, ids: Sequence[int]) -> frozenset[int]:

@@ -7,15 +7,17 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import UnsupportedError
 from tokverify.sources.load import load_model
 from tokverify.system.worker_pool import exit_with
+from tokverify.text.sequence import pack
 from tokverify.text.utf8 import to_utf8
 
 _MODEL = "cpp-hybrid"
@@ -114,23 +116,8 @@ def encode_in_processes(path: Path, texts: Sequence[str], processes: int) -> lis
     for text in texts:
         to_utf8(text)
     with ThreadPoolExecutor(processes) as pool:
-        shares = list(pool.map(partial(_ask, path), _share(texts, processes)))
-    return [ids for share in shares for ids in share]
-
-
-def _share(texts: Sequence[str], count: int) -> Iterator[list[str]]:
-    """Split texts into `count` shares with about the same number of characters."""
-    size = sum(map(len, texts)) / count
-    share: list[str] = []
-    done = 0
-    for text in texts:
-        share.append(text)
-        done += len(text)
-        if done >= size:
-            yield share
-            share, done = [], 0
-    if share:
-        yield share
+        shares = pool.map(partial(_ask, path), pack(texts, len, sum(map(len, texts)) / processes))
+        return list(chain.from_iterable(shares))
 
 
 def _ask(path: Path, texts: list[str]) -> list[Ids]:
