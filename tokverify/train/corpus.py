@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -84,7 +85,9 @@ def read_text_blocks(path: Path) -> Iterator[str]:
             require_fetched(path, data)
         # The decoder keeps the beginning of a character that ends in the next block.
         kept = len(decoder.getstate()[0])
-        _require_no_nul(path, data, done)
+        # UTF-8 allows NUL, but no text contains it, and many binary formats begin with it.
+        if b"\0" in data:
+            raise _not_text(path, 0, done + data.index(b"\0"))
         try:
             text = decoder.decode(data)
         except UnicodeDecodeError as error:
@@ -96,12 +99,6 @@ def read_text_blocks(path: Path) -> Iterator[str]:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise _not_text(path, error.object[0], done - len(error.object)) from None
-
-
-def _require_no_nul(path: Path, data: bytes, start: int) -> None:
-    # UTF-8 allows NUL, but no text contains it, and many binary formats begin with it.
-    if b"\0" in data:
-        raise _not_text(path, 0, start + data.index(b"\0"))
 
 
 class NotTextError(TokverifyError):
@@ -221,23 +218,18 @@ def _strip_diff_line(line: str) -> str:
 def drop_license(lines: Lines) -> Iterator[str]:
     """Leave out the comments at the beginning of a file, if they are about its license, up to the first other line."""
     head: list[str] = []
-    rest = iter(lines)
+    rest: Iterator[str] = iter(lines)
     in_comment = False
     for line in rest:
         stripped = line.strip()
         in_comment = in_comment or stripped.startswith("/*")
         if not in_comment and stripped and not stripped.startswith("//"):
-            rest = _chain(line, rest)
+            rest = chain([line], rest)
             break
         head.append(line)
         in_comment = in_comment and "*/" not in stripped
     if not any(map(_LICENSE.search, head)):
         yield from head
-    yield from rest
-
-
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
     yield from rest
 
 
@@ -310,11 +302,9 @@ def open_corpus(sources: Sequence[Path], preparations: Sequence[Preparation] = (
         if preparations:
             files = list(_prepare_files(files, preparations, folder))
             check_corpus(files)
-        notes = (f"left out {plural(left_out, 'file')} that {_ARE[left_out == 1]} not UTF-8 text",) if left_out else ()
+        are = "is" if left_out == 1 else "are"
+        notes = (f"left out {plural(left_out, 'file')} that {are} not UTF-8 text",) if left_out else ()
         yield OpenedCorpus(tuple(files), notes)
-
-
-_ARE = {True: "is", False: "are"}
 
 
 def _save_stdin(folder: Path) -> Path:

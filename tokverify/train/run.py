@@ -21,7 +21,7 @@ from tokverify.references.file import open_file
 from tokverify.repair.repair import add_repairs
 from tokverify.repair.search import diagnose
 from tokverify.report.run import Report, count_decode_differences, run_exit_code
-from tokverify.report.train import ChecklistPoint, PairCount, Training, TrainingStep
+from tokverify.report.train import PairCount, Training, TrainingStep
 from tokverify.sources.load import load_gguf
 from tokverify.system.worker_pool import exit_with
 from tokverify.tokenizer import Token
@@ -52,6 +52,7 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
         seed=plan.seed,
     )
     report = _diagnose(conversion.report, directory / trained.name, directory / GGUF_NAME)
+    check_points = TRAINERS[algorithm].check_points
     names = tuple(sorted(path.name for path in directory.iterdir()))
     # What the GGUF file lacks matters only if it changes a result.
     losses = conversion.untransportable if conversion.differing else ()
@@ -62,13 +63,8 @@ def train_into(directory: Path, algorithm: str, plan: TrainingPlan) -> Training:
         conversion.strings,
         (*trained.notes, *losses),
         _record_trace(trained.trace),
-        _check_points(algorithm, directory / GGUF_NAME),
+        tuple(check_points(load_gguf(directory / GGUF_NAME))) if check_points else (),
     )
-
-
-def _check_points(algorithm: str, path: Path) -> tuple[ChecklistPoint, ...]:
-    check_points = TRAINERS[algorithm].check_points
-    return tuple(check_points(load_gguf(path))) if check_points else ()
 
 
 def _record_trace(steps: Iterable[Step]) -> tuple[TrainingStep, ...]:
@@ -76,21 +72,11 @@ def _record_trace(steps: Iterable[Step]) -> tuple[TrainingStep, ...]:
     pieces = dict(enumerate(byte_pieces()))
     recorded: list[TrainingStep] = []
     for step in steps:
-        left, right = step.pair
-        pieces[step.new_id] = pieces[left] + pieces[right]
+        pieces[step.new_id] = pieces[step.pair[0]] + pieces[step.pair[1]]
         counts = tuple(PairCount(*pair, count) for pair, count in step.counts)
-        names = [Token(id, pieces[id], from_byte_level(pieces[id])) for id in (left, right, step.new_id)]
-        recorded.append(
-            TrainingStep(
-                counts=counts,
-                pairs=step.pairs,
-                left=names[0],
-                right=names[1],
-                merged=names[2],
-                tokens=step.tokens,
-                total=step.total,
-            )
-        )
+        ids = (*step.pair, step.new_id)
+        left, right, merged = (Token(id, pieces[id], from_byte_level(pieces[id])) for id in ids)
+        recorded.append(TrainingStep(counts, step.pairs, left, right, merged, step.tokens, step.total))
     return tuple(recorded)
 
 

@@ -31,6 +31,7 @@ _SPACES = frozenset(b" \t\n\v\f\r")
 _FIRST = [byte for byte in (*range(0x80), *range(0xC2, 0xF5)) if byte not in _SPACES]
 """The bytes that can begin a word in UTF-8."""
 _FOLLOWING = [*_FIRST, *range(0x80, 0xC0)]
+_UNSUPPORTED = "llama.cpp has no model `cpp-hybrid`: tokverify can use the GGUF file, but llama.cpp refuses it"
 
 
 def train(plan: TrainingPlan) -> Trained:
@@ -39,7 +40,7 @@ def train(plan: TrainingPlan) -> Trained:
     require_size(plan, len(pieces), f"{len(FIXED):,} fixed tokens and {len(pieces) - len(FIXED)} bytes of words")
     merges, learned = avoid_fixed(_learn(plan), plan.vocab_size - len(pieces))
     pieces += learned
-    notes = _notes(plan, len(pieces))
+    notes = (_UNSUPPORTED, *(f"{note}; the other ids are reserved" for note in notes_on_size(plan, len(pieces))))
     pieces += map(reserved_piece, range(len(pieces), plan.vocab_size))
     tokenizer = cpp_library.build({piece: id for id, piece in enumerate(pieces)}, merges)
     cpp_library.add_fixed_tokens(tokenizer)
@@ -87,11 +88,6 @@ def _learned_words(plan: TrainingPlan) -> Iterator[str]:
     for block in read_blocks(plan.corpus):
         found = chain.from_iterable(map(words, _BETWEEN_LINES.split(block)))
         yield " ".join(word for word in found if word not in fixed)
-
-
-def _notes(plan: TrainingPlan, size: int) -> tuple[str, ...]:
-    notes = ("llama.cpp has no model `cpp-hybrid`: tokverify can use the GGUF file, but llama.cpp refuses it",)
-    return notes + tuple(f"{note}; the other ids are reserved" for note in notes_on_size(plan, size))
 
 
 Merge = tuple[str, str]
