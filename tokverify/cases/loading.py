@@ -80,7 +80,7 @@ def _explain_empty_selection(
     hints = [
         *_suggest_names("tag", tags, set(chain.from_iterable(case.tags for case in cases))),
         *_suggest_names("suite", suites, {case.suite for case in cases}),
-        *_suggest_patterns(patterns, cases),
+        *(_suggest_pattern(each, cases) for each in patterns if not any(_matches_any(case, [each]) for case in cases)),
     ]
     if not hints:
         hints = ["each filter alone matches cases, but no case passes all of them; drop one"]
@@ -100,12 +100,6 @@ def _suggest_name(kind: str, name: str, known: Collection[str]) -> str:
     if similar:
         return f"did you mean {_join(similar)}?"
     return f"known {kind}s: {list_items(sorted(known), _MAX_LISTED) or 'none'}"
-
-
-def _suggest_patterns(patterns: Iterable[str], cases: Sequence[Case]) -> list[str]:
-    """Write a hint for each pattern that matches nothing."""
-    unmatched = [pattern for pattern in patterns if not any(_matches_any(case, [pattern]) for case in cases)]
-    return [_suggest_pattern(pattern, cases) for pattern in unmatched]
 
 
 def _suggest_pattern(pattern: str, cases: Sequence[Case]) -> str:
@@ -147,17 +141,19 @@ def read_shipped(files: tuple[tuple[Path, str], ...]) -> list[Suite]:
     content = kept.read(_VERSION)
     suites = _restore(content) if digest and content.get("digest") == digest else None
     if suites is None:
-        suites = [_read_ours(file, name) for file, name in files]
+        suites = [_read(file, name) for file, name in files]
         if digest and not any(suite.complaints for suite in suites):
             kept.write(_VERSION, {"digest": digest, "suites": msgspec.to_builtins(suites)})
     return suites
 
 
-def _read_ours(file: Path, display_name: str) -> Suite:
+def _read(file: Path, shipped_as: str | None = None) -> Suite:
+    """Read a file; `shipped_as` is the display name of one of ours."""
     from tokverify.cases.suite import read_suite  # imports PyYAML
 
-    suite = read_suite(file, display_name)
-    suite.cases = [replace(case, shipped=True) for case in suite.cases]
+    suite = read_suite(file, shipped_as)
+    if shipped_as:
+        suite.cases = [replace(case, shipped=True) for case in suite.cases]
     return suite
 
 
@@ -211,12 +207,6 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     if complaints:
         raise SeveralError(*complaints)
     return suites
-
-
-def _read(file: Path) -> Suite:
-    from tokverify.cases.suite import read_suite  # imports PyYAML
-
-    return read_suite(file)
 
 
 def _find_files(sources: Iterable[SuiteSource]) -> dict[Path, str | None]:

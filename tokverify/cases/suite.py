@@ -173,10 +173,6 @@ def _read_tokens(checker: Checker, node: Node, tokenizer: str) -> Expect:
     return ()
 
 
-def _read_repeat(checker: Checker, node: Node, what: str) -> int | None:
-    return checker.integer(node, what, 1, _MAX_REPEAT)
-
-
 def _read_defaults(checker: Checker, node: Node, what: str) -> dict[str, Any]:
     values = _read_values(checker, checker.mapping(node, what, _DEFAULT_READERS) or {}, _DEFAULT_READERS)
     return {name: value for name, value in values.items() if value is not None}
@@ -192,7 +188,7 @@ _CASE_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
     "text": Checker.string,
     "note": Checker.string,
     "expect": _read_expect,
-    "repeat": _read_repeat,
+    "repeat": lambda checker, node, what: checker.integer(node, what, 1, _MAX_REPEAT),
     **_DEFAULT_READERS,
 }
 _SUITE_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {

@@ -45,12 +45,8 @@ def token_list(expect: Expect) -> str:
 
 def quote_yaml(text: str) -> str:
     """Write a text in double quotes, as YAML reads them."""
-    return f'"{"".join(map(_escape, text))}"'
-
-
-def _escape(character: str) -> str:
     # Except for its marks for whitespace, `visible` writes the same escapes as YAML.
-    return _ESCAPES.get(character) or visible(character)
+    return f'"{"".join(_ESCAPES.get(character) or visible(character) for character in text)}"'
 
 
 Ids: TypeAlias = "tuple[int, ...]"

@@ -171,7 +171,9 @@ class ChildProcess:
         self._drain.join(_LAST_SECONDS)
         lines = b"".join(self._tail).decode(errors="replace").splitlines()
         messages = [line.strip() for line in lines if line.strip()]
-        return messages[-1] if messages else _describe_exit(code)
+        if messages:
+            return messages[-1]
+        return signal.strsignal(-code) or f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def _start_thread(function: Callable[..., None], *args: object) -> threading.Thread:
@@ -227,10 +229,6 @@ def _put_into(chunks: Queue[bytes], has_ended: threading.Event) -> Callable[[byt
                 return
 
     return put
-
-
-def _describe_exit(code: int) -> str:
-    return signal.strsignal(-code) or f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:

@@ -37,16 +37,12 @@ def raised_as(error_class: type[TokverifyError], message: str, *, quietly: bool 
         except Exception as error:
             raise error_class(f"{message} ({summary(error)})") from error
         except BaseException as error:
-            if not _is_panic(error):
+            # subtle: a Rust panic derives from BaseException, and its class cannot be imported.
+            if type(error).__name__ != "PanicException":
                 raise
             if captured:
                 captured.drop()
             raise error_class(f"{message} (the library panicked: {summary(error)})") from error
-
-
-def _is_panic(error: BaseException) -> bool:
-    # subtle: a Rust panic derives from BaseException, and its class cannot be imported.
-    return type(error).__name__ == "PanicException"
 
 
 def summary(error: BaseException) -> str:

@@ -145,7 +145,10 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     """
     require_outside_git(path)
     with _explain_errors(path):
-        temporary = _temporary_name(_resolve(path))
+        target = _resolve(path)
+        _remove_leftovers(target.parent)
+        # No other run uses this name.
+        temporary = target.with_name(f"{stem_of(target)}{os.urandom(8).hex()}{SUFFIX}")
         try:
             yield temporary
         finally:
@@ -208,12 +211,6 @@ def _resolve(path: Path) -> Path:
     return resolved
 
 
-def _temporary_name(target: Path) -> Path:
-    """Generate a name next to `target` that no other run uses."""
-    _remove_leftovers(target.parent)
-    return target.with_name(f"{stem_of(target)}{os.urandom(8).hex()}{SUFFIX}")
-
-
 @cache
 def _remove_leftovers(directory: Path) -> None:
     """Remove what killed runs have left in a directory; once only, as a corpus writes many files into one."""
@@ -268,10 +265,6 @@ def check_output(output: Path, *, force: bool, inputs: Iterable[Path]) -> None:
     for path in inputs:
         if path.resolve().parent == output.resolve():
             raise TokverifyError(f"{output}: cannot write there: it contains the input {path}; name another directory")
-    _require_replaceable(output, force=force)
-
-
-def _require_replaceable(output: Path, *, force: bool) -> None:
     if any(output.iterdir()) and not force:
         raise TokverifyError(f"{output}: already contains files; name another directory or overwrite them with --force")
 
@@ -288,7 +281,8 @@ def stage_output(output: Path) -> Iterator[Path]:
     require_outside_git(output)
     try:
         # On the same file system as the output, so that moving is one step.
-        with tempfile.TemporaryDirectory(SUFFIX, stem_of(output), _nearest(output)) as name:
+        nearest = output if output.is_dir() else output.resolve().parent
+        with tempfile.TemporaryDirectory(SUFFIX, stem_of(output), nearest) as name:
             results, replaced = Path(name, "new"), Path(name, "old")
             results.mkdir()
             yield results
@@ -298,11 +292,6 @@ def stage_output(output: Path) -> Iterator[Path]:
                 results.rename(output)
     except OSError as error:
         raise TokverifyError(f"{output}: cannot be written: {error.strerror or error}") from error
-
-
-def _nearest(output: Path) -> Path:
-    """Return a directory on the file system of the output."""
-    return output if output.is_dir() else output.resolve().parent
 
 
 def _replace(results: Path, output: Path, replaced: Path) -> None:
