@@ -1,4 +1,6 @@
-"""Check the nodes of one YAML file, collecting complaints instead of stopping at the first.
+"""Check the nodes of one YAML file, collecting complaints instead of stopping at the first; read lists of entries.
+
+This imports PyYAML, so import it only where a file is about to be read.
 
 YAML silently converts some texts to other types. Everything here refuses such a value rather than guess.
 """
@@ -6,11 +8,16 @@ YAML silently converts some texts to other types. Everything here refuses such a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from collections.abc import Mapping as MappingType
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from tokverify.cases.yaml_node import Mapping, Node, Scalar, Sequence, YamlError, parse
+from tokverify.errors import SeveralError
+from tokverify.system.input_file import read_text
 from tokverify.text.utf8 import has_surrogate
 from tokverify.text.wording import suggest_name
 
@@ -19,6 +26,7 @@ _NEVER_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_COMPLAINTS = 100
 _MAX_SHOWN = 40
+_MAX_FILE_BYTES = 16 << 20
 _KINDS = {
     "bool": "true or false",
     "int": "a number",
@@ -28,6 +36,8 @@ _KINDS = {
     "merge": "a merge key",
     "value": "a default value",
 }
+
+_Entry = TypeVar("_Entry")
 
 
 class Checker:
@@ -195,3 +205,46 @@ def quote(value: str) -> str:
 
 def _raw(node: Scalar) -> str:
     return node.value[:_MAX_SHOWN] if node.value.isprintable() else quote(node.value)
+
+
+Readers: TypeAlias = MappingType[str, Callable[[Checker, Node, str], Any]]
+"""Name of a field -> what checks its node, given what to call it in complaints, and returns its value."""
+
+
+def read_entries(
+    path: Path, what: str, read: Callable[[Checker, Node], _Entry | None], *, marks: Collection[str]
+) -> list[_Entry]:
+    """Read a file that contains a list.
+
+    Args:
+        path: The file.
+        what: The name of an entry in messages, such as `known failure`.
+        read: Converts a node to an entry, or adds complaints and returns None.
+        marks: The fields that show that the file is such a list, as for `Checker`.
+
+    Raises:
+        TokverifyError: If anything is wrong; lists all complaints.
+    """
+    checker = Checker(str(path), f"a list of {what}s", marks)
+    root = checker.parse(read_text(path, f"{what}s", _MAX_FILE_BYTES))
+    nodes = checker.sequence(root, f"the file of {what}s") if root is not None else None
+    entries = [read(checker, node) for node in nodes or ()]
+    if checker.complaints:
+        raise SeveralError(*checker.complaints)
+    return [entry for entry in entries if entry is not None]
+
+
+def read_fields(
+    checker: Checker, node: Node, what: str, readers: Readers, required: Collection[str]
+) -> dict[str, Any] | None:
+    """Read the fields of an entry, or return None if there are complaints; `required` fields are non-empty strings."""
+    fields = checker.mapping(node, f"a {what}", readers)
+    if fields is None:
+        return None
+    values = {name: readers[name](checker, value, name) for name, value in fields.items()}
+    for name in required:
+        if name not in fields:
+            checker.complain(node.line, f"a {what} has no {name}; add `{name}: ...`")
+        elif values[name] is not None and not values[name].strip():
+            checker.complain(fields[name].line, f"{name} is empty; write one")
+    return None if None in values.values() or not set(required) <= fields.keys() else values

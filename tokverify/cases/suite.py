@@ -6,12 +6,12 @@ This imports PyYAML, so import it only where a file is about to be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tokverify.case import Case, Expect, Suite
-from tokverify.cases.checker import Checker, quote
+from tokverify.cases.checker import Checker, Readers, quote
 from tokverify.cases.yaml_node import Node, Scalar
 from tokverify.system.input_file import UnfitContentError, read_text
 
@@ -139,9 +139,7 @@ class _SuiteReader:
             self._suite.hints.append(here + message)
 
 
-def _read_values(
-    checker: Checker, fields: Mapping[str, Node], readers: Mapping[str, Callable[[Checker, Node, str], Any]]
-) -> dict[str, Any]:
+def _read_values(checker: Checker, fields: Mapping[str, Node], readers: Readers) -> dict[str, Any]:
     return {name: readers[name](checker, node, name) for name, node in fields.items()}
 
 
@@ -178,12 +176,12 @@ def _read_defaults(checker: Checker, node: Node, what: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-_DEFAULT_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
+_DEFAULT_READERS: Readers = {
     "add_special": Checker.boolean,
     "parse_special": Checker.boolean,
     "tags": _read_tags,
 }
-_CASE_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
+_CASE_READERS: Readers = {
     "id": _read_name,
     "text": Checker.string,
     "note": Checker.string,
@@ -191,7 +189,7 @@ _CASE_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
     "repeat": lambda checker, node, what: checker.integer(node, what, 1, _MAX_REPEAT),
     **_DEFAULT_READERS,
 }
-_SUITE_READERS: Mapping[str, Callable[[Checker, Node, str], Any]] = {
+_SUITE_READERS: Readers = {
     "suite": _read_name,
     "note": Checker.string,
     "defaults": _read_defaults,

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokverify.cases.checker import Checker, quote
-from tokverify.cases.entry_file import read_entries, read_fields
+from tokverify.cases.checker import Checker, quote, read_entries, read_fields
 from tokverify.cases.yaml_node import Mapping, Node, Sequence
 from tokverify.chat.worker import MAX_CHARACTERS
 from tokverify.errors import TokverifyError

@@ -207,7 +207,7 @@ def read_known_differences(path: Path) -> tuple[KnownDifference, ...]:
     Raises:
         TokverifyError: If the file is invalid; the message lists all complaints, one per line.
     """
-    from tokverify.cases.entry_file import read_entries
+    from tokverify.cases.checker import read_entries
 
     seen: set[tuple[object, ...]] = set()
 
@@ -225,8 +225,7 @@ def read_known_differences(path: Path) -> tuple[KnownDifference, ...]:
 
 
 def _read_entry(checker: Checker, node: Node, place: str) -> list[KnownDifference] | None:
-    from tokverify.cases.checker import Checker
-    from tokverify.cases.entry_file import read_fields
+    from tokverify.cases.checker import Checker, read_fields
 
     readers = {
         "case": Checker.string,
