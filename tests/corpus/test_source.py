@@ -11,12 +11,11 @@ import pyarrow.parquet
 import pytest
 
 from support.corpus_maker import WRITERS, corpus_file, json_lines, overwrite_row_group, write_json_lines, write_parquet
-from tokverify.corpus.document import Columns, Document, Unreadable, WorkUnit
+from tokverify.corpus.document import Column, Columns, Document, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source import SOURCES, arrow, lines
 from tokverify.corpus.source import parquet as parquet_source
 from tokverify.corpus.source.arrow_size import batch_sizes
-from tokverify.corpus.source.source import Column
 from tokverify.errors import MissingLibraryError
 
 TEXTS = ["one", "two\nlines", "", "fünf", "a \U0001f40f", "six"]

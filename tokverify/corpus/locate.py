@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokverify.corpus.document import Columns, CorpusFile
+from tokverify.corpus.document import Column, Columns, CorpusFile, ids_with_list
 from tokverify.corpus.files import UnreadableFileError, file_system, is_url, remote_version
 from tokverify.corpus.source import SOURCES, format_of
-from tokverify.corpus.source.source import Column, ids_with_list
 from tokverify.errors import TokverifyError
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.wording import list_items, quote

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tokverify.corpus.document import Source
 from tokverify.corpus.source.arrow import ARROW
 from tokverify.corpus.source.flat import DATATROVE, DOLMA, MEGATRON
 from tokverify.corpus.source.json_lines import JSON_LINES
 from tokverify.corpus.source.lines import TEXT
 from tokverify.corpus.source.parquet import PARQUET
-from tokverify.corpus.source.source import Source
 
 SOURCES: Mapping[str, Source] = {
     "parquet": PARQUET,

@@ -7,10 +7,19 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
+from tokverify.corpus.document import (
+    Column,
+    Columns,
+    CorpusFile,
+    Document,
+    Reading,
+    Source,
+    Unreadable,
+    WorkUnit,
+    ids_with_list,
+)
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
 from tokverify.corpus.source.arrow_size import batch_sizes
-from tokverify.corpus.source.source import Column, Source, ids_with_list
 from tokverify.errors import MissingLibraryError
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
-from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
+from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Source, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError, explained, open_file, version_of
-from tokverify.corpus.source.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

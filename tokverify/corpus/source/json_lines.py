@@ -12,10 +12,19 @@ from typing import Any
 
 import msgspec
 
-from tokverify.corpus.document import Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
+from tokverify.corpus.document import (
+    Column,
+    Columns,
+    CorpusFile,
+    Document,
+    Reading,
+    Source,
+    Unreadable,
+    WorkUnit,
+    ids_with_list,
+)
 from tokverify.corpus.files import UnreadableFileError
 from tokverify.corpus.source.lines import TOO_LONG, byte_ranges, read_lines
-from tokverify.corpus.source.source import Column, Source, ids_with_list
 
 _MAX_SAMPLED_LINES = 100
 _DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import BinaryIO
 
-from tokverify.corpus.document import TO_END, Columns, CorpusFile, Document, Reading, Unreadable, WorkUnit
+from tokverify.corpus.document import TO_END, Columns, CorpusFile, Document, Reading, Source, Unreadable, WorkUnit
 from tokverify.corpus.files import COMPRESSED, explained, open_stream
-from tokverify.corpus.source.source import Source
 
 MAX_LINE_BYTES = 1 << 26
 TOO_LONG = "a line is longer than 64 MiB"

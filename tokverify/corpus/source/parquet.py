@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokverify.corpus.document import TO_END, Columns, CorpusFile, Reading, Unreadable, WorkUnit
+from tokverify.corpus.document import TO_END, Column, Columns, CorpusFile, Reading, Source, Unreadable, WorkUnit
 from tokverify.corpus.files import UnreadableFileError, explained, open_file
 from tokverify.corpus.source.arrow import (
     BATCH_ROWS,
@@ -19,7 +19,6 @@ from tokverify.corpus.source.arrow import (
     require_arrow,
     require_columns,
 )
-from tokverify.corpus.source.source import Column, Source
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
