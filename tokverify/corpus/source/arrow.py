@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tokverify.corpus.document import (
     Column,
     Columns,
-    CorpusFile,
     Document,
     Reading,
     Source,
@@ -98,12 +97,9 @@ def require_columns(schema: pa.Schema, columns: Columns) -> list[str]:
             raise UnreadableFileError(f"the column {path!r} contains {known[path].type}, not {wanted}")
     if columns.text is not None and columns.ids is not None and known[columns.text].in_lists:
         raise UnreadableFileError(ids_with_list(columns.text))
-    return [_stored_path(schema, known[path]) for path in (columns.text, columns.ids) if path is not None]
-
-
-def _stored_path(schema: pa.Schema, column: Column) -> str:
-    """Return what to read; how a Parquet file names the parts of a list depends on its writer, so all of it."""
-    return _root(schema, column.path) if column.has_text and column.in_lists else column.path
+    chosen = [known[path] for path in (columns.text, columns.ids) if path is not None]
+    # How a Parquet file names the parts of a list depends on its writer, so all of it is read.
+    return [_root(schema, each.path) if each.has_text and each.in_lists else each.path for each in chosen]
 
 
 def _root(schema: pa.Schema, path: str) -> str:
@@ -207,10 +203,6 @@ _MAGIC = b"ARROW1"
 _START = 8
 
 
-def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:  # noqa: ARG001 - a stream cannot be divided
-    yield WorkUnit(file, size=file.size or 0)
-
-
 def _open(file: BinaryIO) -> tuple[pa.Schema, int | None]:
     """Return the schema and, of a file that lists them, how many batches it has; then the stream in it begins."""
     from pyarrow import ipc
@@ -264,4 +256,10 @@ def _columns(path: str) -> Sequence[Column]:
         return list_columns(_open(file)[0])
 
 
-ARROW = Source(suffixes=(".arrow", ".feather", ".ipc"), place="row", units=_units, read=_read, columns=_columns)
+ARROW = Source(
+    suffixes=(".arrow", ".feather", ".ipc"),
+    place="row",
+    units=lambda file, _: [WorkUnit(file, size=file.size or 0)],  # a stream cannot be divided
+    read=_read,
+    columns=_columns,
+)

@@ -43,7 +43,7 @@ class Span(NamedTuple):
     end: int
 
 
-class FlatIndex(Protocol):
+class _FlatIndex(Protocol):
     """Knows the documents of a flat file, given its path and its size in bytes."""
 
     def path_of(self, path: str) -> str:
@@ -56,20 +56,20 @@ class FlatIndex(Protocol):
         """Return the number of bytes of an id, and where the documents from `first` to before `last` are."""
 
 
-class MegatronIndex:
-    """A `.bin` file of Megatron-LM has an `.idx` file beside it; a document consists of one or more sequences."""
+class _MegatronIndex:
+    """A `.bin` file of Megatron-LM has an `.idx` file beside it; a document consists of one or more sequences.
+
+    It states the number of bytes of an id; of the others, the size of the file tells it.
+    """
 
     def path_of(self, path: str) -> str:
-        """Return the path of the index."""
         return _beside(path, ".idx")
 
     def count(self, path: str) -> int:
-        """Count the documents."""
         with explained(), open_file(self.path_of(path)) as file:
             return max(0, self._header(file)[2] - 1)
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:  # noqa: ARG002
-        """Return where documents are; the file states the number of bytes of an id."""
         with explained(), open_file(self.path_of(path)) as file:
             width, sequences, _ = self._header(file)
             sizes = _MEGATRON.size
@@ -97,20 +97,17 @@ class MegatronIndex:
         return _MEGATRON_SIZES[code], sequences, boundaries
 
 
-class DatatroveIndex:
+class _DatatroveIndex:
     """A `.ds` file of datatrove has a `.ds.index` file beside it: the end of each document, in ids."""
 
     def path_of(self, path: str) -> str:
-        """Return the path of the index."""
         return f"{path}.index"
 
     def count(self, path: str) -> int:
-        """Count the documents."""
         with explained(), open_file(self.path_of(path)) as file:
             return file.seek(0, io.SEEK_END) // 8
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:
-        """Return where documents are; the size of the file tells the number of bytes of an id."""
         with explained(), open_file(self.path_of(path)) as file:
             total = int(_read_numbers(file, file.seek(0, io.SEEK_END) // 8 * 8 - 8, 1, "<u8")[0])
             ends = _read_numbers(file, 8 * max(0, first - 1), last - max(0, first - 1), "<u8").tolist()
@@ -119,20 +116,17 @@ class DatatroveIndex:
         return width, [Span(width * a, width * b) for a, b in pairwise(starts)]
 
 
-class DolmaIndex:
+class _DolmaIndex:
     """A `.npy` file of dolma has no header, and a `.csv.gz` file beside it: the start and end of documents, in ids."""
 
     def path_of(self, path: str) -> str:
-        """Return the path of the index."""
         return _beside(path, ".csv.gz")
 
     def count(self, path: str) -> int:
-        """Count the documents."""
         with explained(), open_file(self.path_of(path)) as file:
             return sum(1 for _ in _rows(file))
 
     def spans(self, path: str, size: int, first: int, last: int) -> tuple[int, Sequence[Span]]:
-        """Return where documents are; the size of the file tells the number of bytes of an id."""
         with explained(), open_file(self.path_of(path)) as file:
             rows = _rows(file)
             wanted = [(int(row[0]), int(row[1])) for row in islice(rows, first, last)]
@@ -167,7 +161,7 @@ def _read_numbers(file: BinaryIO, start: int, count: int, kind: str) -> NDArray[
     return np.frombuffer(data, kind)
 
 
-def _units(index: FlatIndex, file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
+def _units(index: _FlatIndex, file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
     """Divide the documents into equal parts; another index makes them other units."""
     count = index.count(file.path)
     with explained():
@@ -179,7 +173,7 @@ def _units(index: FlatIndex, file: CorpusFile, target_bytes: int) -> Iterator[Wo
         yield WorkUnit(file, start, end, size * (end - start) // count)
 
 
-def _read(index: FlatIndex, unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - there are no columns
+def _read(index: _FlatIndex, unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - there are no columns
     with explained(), open_file(unit.file.path) as file:
         width, spans = index.spans(unit.file.path, unit.file.size or 0, unit.start, unit.end)
         for row, span in enumerate(spans, unit.start):
@@ -198,7 +192,7 @@ def _document(file: BinaryIO, row: int, span: Span, width: int) -> Document | Un
     return Document(row, None, array("I", ids.tobytes()))
 
 
-def _source(suffix: str, index: FlatIndex) -> Source:
+def _source(suffix: str, index: _FlatIndex) -> Source:
     return Source(
         suffixes=(suffix,),
         place="document",
@@ -209,6 +203,6 @@ def _source(suffix: str, index: FlatIndex) -> Source:
     )
 
 
-MEGATRON = _source(".bin", MegatronIndex())
-DATATROVE = _source(".ds", DatatroveIndex())
-DOLMA = _source(".npy", DolmaIndex())
+MEGATRON = _source(".bin", _MegatronIndex())
+DATATROVE = _source(".ds", _DatatroveIndex())
+DOLMA = _source(".npy", _DolmaIndex())

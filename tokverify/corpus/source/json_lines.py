@@ -32,10 +32,6 @@ _SURROGATE = re.compile(rb"(\\[^u])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", re.DOTALL)
 """An escaped half of a surrogate pair, or, in the group, another escape, which may be that of a backslash."""
 
 
-def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
-    yield from byte_ranges(file, target_bytes)
-
-
 def _read(unit: WorkUnit, columns: Columns) -> Reading:
     decoder = msgspec.json.Decoder(dict[str, Any])
     for start, line in read_lines(unit):
@@ -207,4 +203,6 @@ def _list_columns(value: Any, path: str, *, in_lists: bool) -> Iterator[Column]:
         yield Column(path, "list", has_text, has_ids, in_lists=True)
 
 
-JSON_LINES = Source(suffixes=(".jsonl", ".ndjson", ".json"), place="byte", units=_units, read=_read, columns=_columns)
+JSON_LINES = Source(
+    suffixes=(".jsonl", ".ndjson", ".json"), place="byte", units=byte_ranges, read=_read, columns=_columns
+)

@@ -7,6 +7,7 @@ whatever the units are, so the documents do not depend on how a file is divided.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import BinaryIO
 
@@ -75,10 +76,6 @@ def _skip_line(file: BinaryIO) -> int:
 _BLOCK_BYTES = 1 << 16
 
 
-def _units(file: CorpusFile, target_bytes: int) -> Iterator[WorkUnit]:
-    yield from byte_ranges(file, target_bytes, _BLOCK_BYTES)
-
-
 def _read(unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - a text has no columns
     for _, block in groupby(read_lines(unit), lambda item: item[0] // _BLOCK_BYTES):
         lines = list(block)
@@ -94,4 +91,6 @@ def _document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
         return Unreadable(start, "the text is not UTF-8")
 
 
-TEXT = Source(suffixes=(".txt", ".text", ".md"), place="byte", units=_units, read=_read)
+TEXT = Source(
+    suffixes=(".txt", ".text", ".md"), place="byte", units=partial(byte_ranges, grain=_BLOCK_BYTES), read=_read
+)
