@@ -12,7 +12,7 @@ from support.paths import ROOT
 from tokverify.corpus.executor import Executor, Processes
 from tokverify.corpus.plan import divide
 from tokverify.corpus.ray_cluster import AUTO, RayCluster
-from tokverify.corpus.result import Tally, merge
+from tokverify.corpus.result import Tally, add
 from tokverify.corpus.schedule import run_units
 from tokverify.errors import TokverifyError
 
@@ -51,7 +51,7 @@ def run(executor: Callable[..., Executor], path: Path, start=start_worker, *, un
     results = []
     with executor(2, start) as opened:
         run_units(opened, list(divide([corpus_file(path)], unit_bytes)), "plan", results.append)
-    return merge(results)
+    return add(*(result.tally for result in results))
 
 
 def test_every_document_is_counted_once(tmp_path: Path, executor: Callable[..., Executor]):

@@ -15,7 +15,7 @@ from support.corpus_worker import start_and_announce, start_impatient_worker, st
 from tokverify.corpus.document import UnitPart
 from tokverify.corpus.executor import TIMED_OUT, Job, Processes
 from tokverify.corpus.plan import divide
-from tokverify.corpus.result import Tally, merge
+from tokverify.corpus.result import Tally, add
 from tokverify.corpus.schedule import run_units
 
 pytestmark = pytest.mark.process
@@ -26,7 +26,7 @@ def run(path, start=start_worker, *, jobs=2, unit_bytes=2_000) -> Tally:
     results = []
     with Processes(jobs, start) as executor:
         run_units(executor, list(divide([corpus_file(path)], unit_bytes)), "plan", results.append)
-    return merge(results)
+    return add(*(result.tally for result in results))
 
 
 def test_the_number_of_processes_and_units_does_not_matter(tmp_path):

@@ -21,7 +21,7 @@ from support.paths import DATA, ROOT, SAMPLE
 from tokverify.commands.tasks.corpus import verify_corpus
 from tokverify.corpus.plan import divide
 from tokverify.corpus.ray_cluster import RayCluster
-from tokverify.corpus.result import Tally, merge
+from tokverify.corpus.result import Tally, add
 from tokverify.corpus.schedule import run_units
 from tokverify.errors import TokverifyError
 from tokverify.report.codec import encode
@@ -102,7 +102,7 @@ def test_a_run_goes_on_without_a_node_that_dies(tmp_path: Path, cluster: Cluster
 
     with RayCluster(cluster.address, partial(start_slowly, announced), 2) as executor:
         run_units(executor, units, "plan", take)
-    tally: Tally = merge(results)
+    tally: Tally = add(*(result.tally for result in results))
     assert len(results) == len(units) > 50
     assert (tally.documents, tally.differing, tally.unreadable) == (300, 200, 0)
 

@@ -10,7 +10,7 @@ from tokverify.corpus import ray_cluster
 from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.executor import Finished, Job
 from tokverify.corpus.ray_cluster import RayCluster
-from tokverify.corpus.result import GroupTally, Tally, merge
+from tokverify.corpus.result import GroupTally, Tally, add
 from tokverify.corpus.schedule import run_units
 from tokverify.errors import TokverifyError
 
@@ -88,7 +88,7 @@ def run(monkeypatch, ray: MadeRay, actors: int) -> Tally:
         run_units(executor, UNITS, "plan", results.append)
     assert len(results) == len(UNITS)
     assert ray.killed == actors
-    return merge(results)
+    return add(*(result.tally for result in results))
 
 
 ALWAYS = float("inf")

@@ -14,7 +14,6 @@ from tokverify.corpus.result import (
     Tally,
     UnitResult,
     add,
-    merge,
 )
 
 PLACES = st.builds(Place, st.sampled_from("ab"), st.integers(-1, 9), st.just("text"))
@@ -49,11 +48,6 @@ def test_the_examples_with_the_smallest_hashes_are_kept(examples):
     total = reduce(add, (Tally(causes={"x": CauseTally(1, (example,))}) for example in examples), Tally())
     kept = total.causes["x"].examples if examples else ()
     assert [example.hash for example in kept] == sorted({example.hash for example in examples})[:EXAMPLES]
-
-
-def test_a_result_that_is_given_twice_counts_once():
-    results = [UnitResult("p", unit, Tally(documents=count), 1.0) for unit, count in (("a", 1), ("b", 2), ("a", 1))]
-    assert merge(results) == merge(results[:2]) == Tally(documents=3)
 
 
 @given(st.lists(documents(), max_size=9))

@@ -7,7 +7,7 @@ import pytest
 from support.corpus_maker import corpus_file
 from tokverify.corpus.document import CorpusFile, WorkUnit
 from tokverify.corpus.plan import Plan, Request, Shard, describe_changes, divide
-from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally, UnitResult, merge
+from tokverify.corpus.result import GroupTally, Place, ReasonTally, Tally, UnitResult, add
 from tokverify.corpus.state import ProgressCounter, StateDirectory
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
@@ -88,7 +88,9 @@ def test_units_with_a_result_are_skipped(state):
     for unit in (UNITS[2], UNITS[4]):
         assert state.store(result(unit), unit.file) == result(unit)
     assert continued(state).missing == [UNITS[0], UNITS[1], UNITS[3], UNITS[5], UNITS[6]]
-    assert continued(state).tally == merge(state.results(PLAN.id, UNITS)) == Tally(documents=2)
+    assert (
+        continued(state).tally == add(*(result.tally for result in state.results(PLAN.id, UNITS))) == Tally(documents=2)
+    )
     assert [found.unit for found in state.results(PLAN.id, UNITS[3:])] == [UNITS[4].id]
     state.remove(UNITS[2].id)
     assert [found.unit for found in state.results(PLAN.id, UNITS)] == [UNITS[4].id]

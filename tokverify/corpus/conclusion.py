@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -159,7 +159,10 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
 
     It depends only on the tally and the two tokenizers, and not on the order or the place of the work.
     """
-    found = _merge_same(_make_examples(tally, comparison))
+    causes = [cause for cause in CorpusCause if cause in tally.causes]
+    found = _merge_same(
+        make_example(example, cause, comparison) for cause in causes for example in tally.causes[cause].examples
+    )
     results = tuple(example.result for example in found)
     is_of_other = comparison.reads_ids and has_ids_of_other_tokenizer(tally)
     undisputed = (id for result in results if result.difference is None for id in result.actual)
@@ -182,10 +185,13 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
         unreadable=tally.unreadable,
         null=tally.null,
         sampled_out=tally.sampled_out,
-        causes=tuple(_count_cause(cause, tally, found) for cause in _causes(tally)),
+        causes=tuple(_count_cause(cause, tally, found) for cause in causes),
         examples=tuple(_describe_example(example) for example in found),
         sources=tuple(_count_group(name, group) for name, group in sorted(tally.sources.items())),
-        scripts=tuple(_count_group(name, group) for name, group in sorted(tally.scripts.items(), key=_most_first)),
+        scripts=tuple(
+            _count_group(name, group)
+            for name, group in sorted(tally.scripts.items(), key=lambda item: (-item[1].documents, item[0]))
+        ),
         unreadable_groups=tuple(
             UnreadableGroup(reason=reason, count=found.count, places=tuple(map(describe_place, found.places)))
             for reason, found in sorted(tally.reasons.items())
@@ -193,15 +199,6 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
         coverage=comparison.coverage.describe(tally.coverage) if tally.coverage else None,
         notes=(*comparison.notes, NOTE) if is_of_other else comparison.notes,
     )
-
-
-def _make_examples(tally: Tally, comparison: Comparison) -> Iterator[FoundExample]:
-    for cause in _causes(tally):
-        yield from (make_example(example, cause, comparison) for example in tally.causes[cause].examples)
-
-
-def _causes(tally: Tally) -> list[CorpusCause]:
-    return [cause for cause in CorpusCause if cause in tally.causes]
 
 
 def _merge_same(examples: Iterable[FoundExample]) -> list[FoundExample]:
@@ -235,10 +232,6 @@ def _describe_example(example: FoundExample) -> CorpusExample:
 
 def _count_group(name: str, group: GroupTally) -> GroupCount:
     return GroupCount(name=name, documents=group.documents, differing=group.differing, unreadable=group.unreadable)
-
-
-def _most_first(item: tuple[str, GroupTally]) -> tuple[int, str]:
-    return -item[1].documents, item[0]
 
 
 def describe_place(place: Place) -> str:

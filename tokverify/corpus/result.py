@@ -127,8 +127,13 @@ class TallySum:
         for name in _COUNTS:
             self.counts[name] += getattr(tally, name)
         for name, add_two in _TABLES.items():
-            _add_values(self.tables[name], getattr(tally, name), add_two)
-        self._coverage = _add_coverage(self._coverage, tally.coverage)
+            total = self.tables[name]
+            for key, value in getattr(tally, name).items():
+                total[key] = add_two(total[key], value) if key in total else value
+        if self._coverage and tally.coverage:
+            self._coverage = add_coverage(self._coverage, tally.coverage)
+        else:
+            self._coverage = self._coverage or tally.coverage
         add_witnesses(self._witnesses, tally.witnesses)
 
     def tally(self) -> Tally:
@@ -146,11 +151,6 @@ class TallySum:
 def add(*tallies: Tally) -> Tally:
     """Add tallies of different documents; associative and commutative, and `Tally()` changes nothing."""
     return TallySum(*tallies).tally()
-
-
-def _add_values(total: dict[str, Any], more: Mapping[str, Any], add_two: Callable[[Any, Any], Any]) -> None:
-    for key, value in more.items():
-        total[key] = add_two(total[key], value) if key in total else value
 
 
 def _add_causes(left: CauseTally, right: CauseTally) -> CauseTally:
@@ -175,10 +175,6 @@ _TABLES: Mapping[str, Callable[[Any, Any], Any]] = {
     "scripts": _add_groups,
 }
 """The tables of a tally, and how to add what two of them say about the same."""
-
-
-def _add_coverage(left: Coverage | None, right: Coverage | None) -> Coverage | None:
-    return add_coverage(left, right) if left and right else left or right
 
 
 def keep_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
@@ -212,8 +208,3 @@ class StoredSum:
     tally: Tally
     seconds: float
     """How long workers were busy with them."""
-
-
-def merge(results: Iterable[UnitResult]) -> Tally:
-    """Add up the results of units; one that is given twice counts once."""
-    return add(*({result.unit: result.tally for result in results}.values()))
