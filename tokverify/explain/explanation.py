@@ -64,7 +64,7 @@ def explain(
     bad_byte = describe_bad_byte(text) if isinstance(text, bytes) else ""
     expected = encoder.encode(text, add_special=add_special, parse_special=parse_special)
     text = to_text(text) if isinstance(text, bytes) else text
-    tokens = tuple(_add_category(encoder, token) for token in _explain_tokens(encoder, trace, len(to_bytes(text))))
+    tokens = tuple(_explain_tokens(encoder, trace, len(to_bytes(text))))
     ids = tuple(explained.token.id for explained in tokens)
     if list(ids) != expected:
         # A wrong trace would be worse than none.
@@ -103,37 +103,34 @@ def explain(
 
 def _explain_tokens(encoder: Encoder, trace: EncoderTrace, length: int) -> Iterator[ExplainedToken]:
     """Yield the tokens of the result; `length` is that of the text in bytes."""
+    category = encoder.settings.family.token_category
+    unknown = encoder.settings.special_ids.get("unk")
+
+    def explained(id: int, span: report.Span, source: str, word: int | None = None) -> ExplainedToken:
+        token = _token(encoder, id)
+        return ExplainedToken(token, span, source, word, category(id, token.piece))
+
     for id in trace.prefix:
-        yield ExplainedToken(_token(encoder, id), (0, 0), "special")
+        yield explained(id, (0, 0), "special")
     words = 0
     for fragment in trace.fragments:
         if isinstance(fragment, Match):
-            yield ExplainedToken(_token(encoder, fragment.id), (fragment.start, fragment.end), "added")
+            yield explained(fragment.id, (fragment.start, fragment.end), "added")
             continue
         for word in fragment.trace.words:
             for taken in word.tokens:
                 start, end = fragment.trace.rewriting.source_span(taken.start, taken.end)
                 span = fragment.start + start, fragment.start + end
-                source = "byte" if taken.spells else _source(encoder, taken.id)
-                yield ExplainedToken(_token(encoder, taken.id), span, source, words)
+                is_unknown = taken.id < 0 or taken.id == unknown
+                yield explained(taken.id, span, "byte" if taken.spells else "unknown" if is_unknown else "model", words)
             words += 1
     for id in trace.suffix:
-        yield ExplainedToken(_token(encoder, id), (length, length), "special")
-
-
-def _add_category(encoder: Encoder, explained: ExplainedToken) -> ExplainedToken:
-    token = explained.token
-    return replace(explained, category=encoder.settings.family.token_category(token.id, token.piece))
+        yield explained(id, (length, length), "special")
 
 
 def _token(encoder: Encoder, id: int) -> Token:
     # subtle: a vocabulary without an unknown token yields -1, which represents no bytes.
     return Token(id, encoder.piece(id), encoder.token_bytes(id) if id >= 0 else b"")
-
-
-def _source(encoder: Encoder, id: int) -> str:
-    is_unknown = id < 0 or id == encoder.settings.special_ids.get("unk")
-    return "unknown" if is_unknown else "model"
 
 
 def _record_fragment(encoder: Encoder, fragment: Match | Stretch, ranks: Ranks) -> Fragment:
@@ -249,7 +246,12 @@ def _record_merging(merging: engine.Merging, encoder: Encoder, ranks: Ranks) -> 
         symbols=merging.symbols,
         symbol_ids=merging.ids,
         merges=tuple(_record_merges(merging, ranks)),
-        byte_fallbacks=tuple(_record_fallback(spelled, encoder) for spelled in merging.spelled),
+        byte_fallbacks=tuple(
+            report.ByteFallback(
+                spelled.symbol, spelled.ids, tuple(None if id is None else encoder.piece(id) for id in spelled.ids)
+            )
+            for spelled in merging.spelled
+        ),
     )
 
 
@@ -276,11 +278,6 @@ def _record_merges(merging: engine.Merging, ranks: Ranks) -> Iterator[report.Mer
 
 def _add_rank(pair: report.Pair, ranks: Ranks) -> report.Pair:
     return replace(pair, reference_rank=ranks.get((pair.left, pair.right)))
-
-
-def _record_fallback(spelled: engine.Spelled, encoder: Encoder) -> report.ByteFallback:
-    pieces = tuple(None if id is None else encoder.piece(id) for id in spelled.ids)
-    return report.ByteFallback(spelled.symbol, spelled.ids, pieces)
 
 
 def record_searches(walks: Iterable[CharsmapWalk]) -> tuple[CharsmapSearch, ...]:

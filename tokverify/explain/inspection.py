@@ -17,7 +17,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Family, Ranking, Settings
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.engine.override import Override, net_overrides
+from tokverify.engine.override import net_overrides
 from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
@@ -113,7 +113,10 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         flags=tuple(_list_flags(spec, settings, reasons)),
         categories=tuple(_summarize_categories(settings)),
         charsmap_entries=None if spec.charsmap is None else Charsmap(spec.charsmap).size,
-        overrides=tuple(map(_record_override, net_overrides(settings.overrides))),
+        overrides=tuple(
+            OverriddenSetting(each.setting, each.declared, each.effective, each.reason, sentence=str(each))
+            for each in net_overrides(settings.overrides)
+        ),
         fingerprint=fingerprint(spec, settings),
     )
 
@@ -127,16 +130,6 @@ def _summarize_categories(settings: Settings) -> Iterator[CategorySummary]:
     for name, members in ids.items():
         if name:
             yield CategorySummary(name, len(members), members[0], members[-1])
-
-
-def _record_override(override: Override) -> OverriddenSetting:
-    return OverriddenSetting(
-        setting=override.setting,
-        declared=override.declared,
-        effective=override.effective,
-        reason=override.reason,
-        sentence=str(override),
-    )
 
 
 def _list_flags(spec: TokenizerSpec, settings: Settings, reasons: Mapping[str, str]) -> Iterator[Flag]:

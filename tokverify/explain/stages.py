@@ -59,21 +59,18 @@ def compare_stages(explained: Explanation, encoder: Encoder, reference: Tokenize
         *_compare_text_stages(explained, encoder.settings.family, reference, difference),
         *_compare_results(explained, encoder, reference, ids),
     ]
+    # If no stage shows a difference, it is the model that differs.
+    first = next((stage.stage for stage in stages if stage.outcome is StageOutcome.DIFFERS), "model")
     return StageDivergence(
         name=reference.name,
         tokens=tuple(expected),
         stages=tuple(stages),
-        first=_first_difference(stages) if difference else None,
+        first=first if difference else None,
         difference=difference,
         differing_tokens=tuple(_differing_indexes(difference) if difference else ()),
         has_merge_ranks=False,
         notes=tuple(_notes(explained, encoder, reference)),
     )
-
-
-def _first_difference(stages: Iterable[StageComparison]) -> str:
-    """Name the first stage that differs: the model, if no stage shows a difference."""
-    return next((stage.stage for stage in stages if stage.outcome is StageOutcome.DIFFERS), "model")
 
 
 def _notes(explained: Explanation, encoder: Encoder, reference: Tokenizer) -> Iterator[str]:
@@ -275,14 +272,19 @@ def explain_exposed(  # noqa: PLR0913 - the optional ones are keywords
     exposed = stages_of(tokenizer, text, parse_special=parse_special)
     stages = TokenizerStages(None, None, exposed) if isinstance(exposed, str) else exposed
     tokens = tokens_for_display(tokenizer, ids)
+    matches = None
+    if stages.matches is not None:
+        matches = tuple(
+            ExposedMatch((each.start, each.end), each.id, tokenizer.piece(each.id)) for each in stages.matches
+        )
     return ExposedExplanation(
         text=text,
         name=tokenizer.name,
         source=source,
         add_special=add_special,
         parse_special=parse_special,
-        matches=_record_matches(tokenizer, stages),
-        stretches=_record_stretches(stages.stretches),
+        matches=matches,
+        stretches=None if stages.stretches is None else tuple(map(_record_stretch, stages.stretches)),
         hidden=stages.hidden,
         tokens=tuple(tokens),
         reference=reference.name if reference else None,
@@ -290,23 +292,8 @@ def explain_exposed(  # noqa: PLR0913 - the optional ones are keywords
     )
 
 
-def _record_matches(tokenizer: Tokenizer, stages: TokenizerStages) -> tuple[ExposedMatch, ...] | None:
-    if stages.matches is None:
-        return None
-    return tuple(
-        ExposedMatch((match.start, match.end), match.id, tokenizer.piece(match.id)) for match in stages.matches
-    )
-
-
-def _record_stretches(stretches: Sequence[StageStretch] | None) -> tuple[ExposedStretch, ...] | None:
-    if stretches is None:
-        return None
-    return tuple(
-        ExposedStretch((each.start, each.end), each.normalized, _to_texts(each.pre_tokens)) for each in stretches
-    )
-
-
-def _to_texts(pre_tokens: Sequence[bytes] | None) -> tuple[str, ...] | None:
-    if pre_tokens is None:
-        return None
-    return tuple(each.decode("utf-8", "surrogateescape") for each in pre_tokens)
+def _record_stretch(stretch: StageStretch) -> ExposedStretch:
+    pre_tokens = None
+    if stretch.pre_tokens is not None:
+        pre_tokens = tuple(each.decode("utf-8", "surrogateescape") for each in stretch.pre_tokens)
+    return ExposedStretch((stretch.start, stretch.end), stretch.normalized, pre_tokens)
