@@ -199,7 +199,10 @@ def check_chat(report: ChatReport, path: str) -> Iterator[str]:
     templates = {template.name for template in report.templates}
     conversations = {conversation.id for conversation in report.conversations}
     for index, conversation in enumerate(report.conversations):
-        yield from _check_conversation(conversation, f"{path}.conversations[{index}]")
+        for number, message in enumerate(conversation.messages):
+            if not isinstance(message.get("role"), str):
+                place = f"{path}.conversations[{index}].messages[{number}]"
+                yield f"{place}: a message needs a `role`, which is a string"
     for index, template in enumerate(report.templates):
         texts = (template.actual, template.expected)
         yield from _check_text_difference(template.difference, texts, f"{path}.templates[{index}].difference")
@@ -210,12 +213,6 @@ def check_chat(report: ChatReport, path: str) -> Iterator[str]:
         place = f"{path}.results[{index}]"
         yield from _check_names(result.template, (result.conversation,), templates, conversations, place)
         yield from _check_result(result, place)
-
-
-def _check_conversation(conversation: Conversation, path: str) -> Iterator[str]:
-    for index, message in enumerate(conversation.messages):
-        if not isinstance(message.get("role"), str):
-            yield f"{path}.messages[{index}]: a message needs a `role`, which is a string"
 
 
 def _check_names(

@@ -54,10 +54,6 @@ _MAX_LINE = 100
 _ENCODER = json.JSONEncoder(allow_nan=False, default=bytes.hex)
 
 
-def _find_no_problem(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401, ARG001 - the type differs by kind
-    return iter(())
-
-
 def _check_comparison(report: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - the type differs by kind
     yield from check_run(report.report, f"{path}.report")
 
@@ -78,7 +74,7 @@ class Kind:
     """The dataclass of the report."""
     summarize: Callable[[Any], Mapping[str, object]]
     """Returns the `summary` of a report: the exit code and whatever else people want to read by script."""
-    check: Callable[[Any, str], Iterator[str]] = _find_no_problem
+    check: Callable[[Any, str], Iterator[str]] = lambda *_: iter(())
     """Yields what is inconsistent in a report that was read, as `path: problem`; takes the report and its path."""
 
 
@@ -123,7 +119,7 @@ def encode(report: object) -> str:
 
 def to_document(report: object) -> dict[str, object]:
     """Return a report as the JSON object that `encode` writes."""
-    name, kind = _kind_of(report)
+    name, kind = next((name, kind) for name, kind in KINDS.items() if kind.type is type(report))
     envelope = {"schema_version": SCHEMA_VERSION, "kind": name, "summary": dict(kind.summarize(report))}
     return envelope | _to_builtins(report)
 
@@ -171,10 +167,6 @@ def decode(document: object, kinds: Collection[str] = KINDS.keys(), file: str = 
     for problem in kind.check(report, "$"):
         _reject(file, *problem.split(": ", 1))
     return SavedReport(name, report)
-
-
-def _kind_of(report: object) -> tuple[str, Kind]:
-    return next((name, kind) for name, kind in KINDS.items() if kind.type is type(report))
 
 
 def _to_builtins(report: object) -> dict[str, object]:
@@ -319,7 +311,7 @@ def _replace_infinite(value: object) -> object:
 
 def _write(value: object, line_break: str) -> str:
     """Write a value; a short one and every list of ids takes one line."""
-    is_ids = _is_ids(value)
+    is_ids = isinstance(value, list | tuple) and all(isinstance(item, int) for item in value)
     if is_ids or _estimate_length(value) <= _MAX_LINE:
         line = _ENCODER.encode(value)
         if is_ids or len(line) <= _MAX_LINE:
@@ -346,7 +338,3 @@ def _estimate_length(value: object) -> int:
         if length > _MAX_LINE + 2:
             break
     return length
-
-
-def _is_ids(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(item, int) for item in value)
