@@ -24,8 +24,7 @@ from tokverify.commands.cli import main
 from tokverify.commands.tasks.diff import diff_tokenizers
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference, servers
-from tokverify.report.consequence import Level, Outcome
-from tokverify.report.diff import diff_exit_code
+from tokverify.report.diff import Level, Outcome, diff_exit_code
 from tokverify.system import http_client
 from tokverify.system.http_pool import CONNECTIONS
 

@@ -10,8 +10,7 @@ from tokverify.compare.diff.compare import add_examples
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation
-from tokverify.report.consequence import Consequence, Level, Outcome, Witness
-from tokverify.report.diff import ChangeReport, Effect, Part, PartChange
+from tokverify.report.diff import ChangeReport, Consequence, Effect, Level, Outcome, Part, PartChange, Witness
 from tokverify.report.fuzz import FuzzReport
 from tokverify.report.run import Side
 

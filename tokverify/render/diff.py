@@ -38,21 +38,23 @@ from tokverify.render.run.cases import case_details, case_sections
 from tokverify.render.run.describe import suites_section
 from tokverify.render.run.issue import DECODING_CHECK, case_issue, case_suites, decoding_issues
 from tokverify.render.run.verdict import verdict as cases_verdict
-from tokverify.report.consequence import Consequence, Outcome
-from tokverify.report.consequence import Level as ConsequenceLevel
 from tokverify.report.diff import (
     ChangeReport,
+    Consequence,
     Effect,
     Example,
+    Fit,
+    Outcome,
     Part,
     PartChange,
     count_kinds,
     diff_exit_code,
     new_side,
     old_side,
+    pairing_exit_code,
 )
+from tokverify.report.diff import Level as ConsequenceLevel
 from tokverify.report.fuzz import Stop
-from tokverify.report.pairing import Fit, pairing_exit_code
 from tokverify.report.run import FAILING, Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, percentage, plural, truncate

@@ -1,14 +1,13 @@
-"""ChangeReport: the result of `tokverify diff`, as data."""
+"""The report of `tokverify diff`: what changed, what that invalidates, and whether two models fit together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from tokverify.report.consequence import Consequence, Level, consequences_exit_code
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
-from tokverify.report.pairing import Pairing, pairing_exit_code
 from tokverify.report.run import Report, Side, compares_nothing, has_failing_case, run_exit_code
 from tokverify.report.run_check import check_run
 
@@ -65,6 +64,126 @@ class Example:
     is_only: bool = False
     """Whether nothing else that ids depend on changed; otherwise, every place where the cases differ has a token that
     changed in each of the parts."""
+
+
+class Level(StrEnum):
+    """What depends on a tokenizer, from the most expensive to replace to the cheapest."""
+
+    VOCABULARY = "vocabulary"
+    """The weights: each id represents the same token."""
+    SPECIAL = "special"
+    """Prompts and stop conditions: special tokens, what is added around a text, and chat templates are the same."""
+    IDS = "ids"
+    """Embeddings and caches: each text gets the same ids."""
+    TEXT = "text"
+    """Round trips: ids decode to the same text, and no text that survived encoding and decoding is damaged."""
+    COST = "cost"
+    """Budgets: each text gets the same number of tokens."""
+
+
+class Outcome(StrEnum):
+    """Whether something that depends on a tokenizer remains valid."""
+
+    VALID = "valid"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+    """It could not be compared."""
+
+
+ACTIONS: Mapping[Level, str] = {
+    Level.VOCABULARY: "retrain the model, or keep the old tokenizer",
+    Level.SPECIAL: "update prompts and stop conditions",
+    Level.IDS: "tokenize stored texts again, embed them again, and clear caches",
+    Level.TEXT: "decode stored ids with the old tokenizer",
+    Level.COST: "nothing, except for budgets and limits",
+}
+"""What has to be done if a level is broken."""
+
+ONLY_ROUND_TRIPS = "stop relying on the round trip of new texts; stored ids decode as before"
+"""What has to be done instead if TEXT is broken although stored ids decode to the same texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A minimal text that proves a consequence: without any of its characters, it would not."""
+
+    text: str
+    add_special: bool
+    parse_special: bool
+    old: str
+    """What the old version makes of it, in words."""
+    new: str
+    """What the new version makes of it, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What a change means for one thing that depends on the tokenizer."""
+
+    level: Level
+    outcome: Outcome
+    reason: str
+    """What was found, or how many texts were compared without finding anything."""
+    action: str = ""
+    """What has to be done; empty if nothing is broken."""
+    witness: Witness | None = None
+    """None if nothing is broken, or if no text shows it."""
+    broken: Count = 0
+    """How many ids, settings or texts prove it."""
+
+
+def consequences_exit_code(consequences: Iterable[Consequence], levels: Sequence[Level]) -> int:
+    """Return 1 if one of `levels` is broken, 2 if one could not be compared, and 0 if all are valid."""
+    outcomes = {consequence.outcome for consequence in consequences if consequence.level in levels}
+    if Outcome.BROKEN in outcomes:
+        return 1
+    return 2 if Outcome.UNKNOWN in outcomes else 0
+
+
+class Use(StrEnum):
+    """What two models are used together for, and by which program, if programs differ."""
+
+    SPECULATIVE = "speculative"
+    """llama.cpp drafts tokens with B and verifies them with A."""
+    SPECULATIVE_VLLM = "speculative-vllm"
+    SPECULATIVE_SGLANG = "speculative-sglang"
+    ADAPTER = "adapter"
+    """An adapter that was trained on A is applied to B."""
+    EMBEDDING = "embedding"
+    """Texts are cut into chunks by the tokens of A, and read by B: an embedder and its reranker."""
+    GRAMMAR = "grammar"
+    """A grammar engine that was built from the vocabulary of B restricts what A generates."""
+
+
+class Fit(StrEnum):
+    """How well two models fit each other."""
+
+    USABLE = "usable"
+    LIMITED = "usable up to an id"
+    """Higher ids exist in only one of the two."""
+    LOSSY = "lossy"
+    """It works, but worse than with a model of the same tokenizer."""
+    UNUSABLE = "unusable"
+    """The program refuses the pair, or the result is wrong."""
+    UNKNOWN = "unknown"
+    """It could not be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Whether two models can be used together for one purpose."""
+
+    use: Use
+    fit: Fit
+    reason: str
+
+
+def pairing_exit_code(pairings: Iterable[Pairing]) -> int:
+    """Return 1 if a pair is unusable or lossy, 2 if one could not be compared, and 0 otherwise."""
+    fits = {pairing.fit for pairing in pairings}
+    if fits & {Fit.UNUSABLE, Fit.LOSSY}:
+        return 1
+    return 2 if Fit.UNKNOWN in fits else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError
-from tokverify.report.consequence import Level, Outcome, Witness
-from tokverify.report.diff import diff_exit_code
+from tokverify.report.diff import Level, Outcome, Witness, diff_exit_code
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 

@@ -11,8 +11,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from support.byte_level_maker import train_byte_level
 from tokverify.commands.tasks.diff import open_version
 from tokverify.compare.diff.compare import compare_versions
-from tokverify.report.consequence import Level, Outcome
-from tokverify.report.diff import diff_exit_code
+from tokverify.report.diff import Level, Outcome, diff_exit_code
 
 END = "<|end|>"
 TEMPLATE = {

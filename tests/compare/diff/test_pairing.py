@@ -13,8 +13,7 @@ from tokverify.compare.diff.compare import compare_versions
 from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
-from tokverify.report.diff import diff_exit_code
-from tokverify.report.pairing import Fit, Use
+from tokverify.report.diff import Fit, Use, diff_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
 
 ENDS = {"<s>": CONTROL, "<e>": CONTROL}

@@ -13,7 +13,7 @@ from support.real_data import SHARED
 from tokverify import select_cases
 from tokverify.commands.tasks.diff import open_version
 from tokverify.compare.diff.compare import compare_versions
-from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Level, Outcome
+from tokverify.report.diff import ACTIONS, ONLY_ROUND_TRIPS, Level, Outcome
 
 Document = dict[str, Any]
 IDS_AND_COST = {Level.IDS, Level.COST}

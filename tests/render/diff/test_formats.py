@@ -14,9 +14,18 @@ from tokverify.render.diff import change_line, consequence_lines, list_issues, s
 from tokverify.render.issue import Level
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
-from tokverify.report.consequence import Consequence, Outcome, Witness
-from tokverify.report.consequence import Level as Affected
-from tokverify.report.diff import ChangeReport, Effect, Part, PartChange, behaves_alike, diff_exit_code
+from tokverify.report.diff import (
+    ChangeReport,
+    Consequence,
+    Effect,
+    Outcome,
+    Part,
+    PartChange,
+    Witness,
+    behaves_alike,
+    diff_exit_code,
+)
+from tokverify.report.diff import Level as Affected
 from tokverify.report.fuzz import Stop
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 

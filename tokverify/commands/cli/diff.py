@@ -16,8 +16,7 @@ from tokverify.commands.cli.options import parse_seconds, report_options, seed_o
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
-from tokverify.report.consequence import Level
-from tokverify.report.pairing import Use
+from tokverify.report.diff import Level, Use
 from tokverify.text.wording import suggest_name
 
 

@@ -17,10 +17,8 @@ from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.opened import OpenedModel, engine_version
 from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
-from tokverify.report.consequence import Level
-from tokverify.report.diff import ChangeReport
+from tokverify.report.diff import ChangeReport, Level, Use
 from tokverify.report.fuzz import FuzzProgress
-from tokverify.report.pairing import Use
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.location import is_stored
 from tokverify.sources.tokenizer_file import read_spec

@@ -17,10 +17,8 @@ from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
 from tokverify.compare.fuzz.trial import TrialOutcome
 from tokverify.errors import EncodeError, GoneError, UnsupportedError
-from tokverify.report.consequence import Level
-from tokverify.report.diff import ChangeReport, Effect, Example, PartChange, new_side, old_side
+from tokverify.report.diff import ChangeReport, Effect, Example, Level, PartChange, Use, new_side, old_side
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress
-from tokverify.report.pairing import Use
 from tokverify.report.run import FAILING, CaseResult, Status
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.sample import Sample

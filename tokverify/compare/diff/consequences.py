@@ -11,8 +11,7 @@ from tokverify.compare.diff.special import SpecialTokens
 from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.report.consequence import ACTIONS, ONLY_ROUND_TRIPS, Consequence, Level, Outcome, Witness
-from tokverify.report.diff import ChangeReport
+from tokverify.report.diff import ACTIONS, ONLY_ROUND_TRIPS, ChangeReport, Consequence, Level, Outcome, Witness
 from tokverify.text.wording import list_items, plural
 from tokverify.texts.sample import Sample
 from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden

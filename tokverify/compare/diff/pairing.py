@@ -13,9 +13,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.report.consequence import Level, Outcome
-from tokverify.report.diff import ChangeReport
-from tokverify.report.pairing import Fit, Pairing, Use
+from tokverify.report.diff import ChangeReport, Fit, Level, Outcome, Pairing, Use
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.vocabulary import compare_vocabularies, to_type
