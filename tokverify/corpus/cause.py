@@ -44,12 +44,7 @@ _SEARCHED = (16, 64, MAX_IDS)
 
 
 class Classifier:
-    """Names the causes of differences between two tokenizers.
-
-    Args:
-        actual: The tokenizer under test.
-        expected: The reference.
-    """
+    """Names the causes of differences between two tokenizers."""
 
     def __init__(self, actual: Tokenizer, expected: Tokenizer) -> None:
         self._sides = Side(actual), Side(expected)
@@ -182,11 +177,7 @@ class _Lookup(dict[int, _Value]):
 
 
 class Side:
-    """Describes lists of ids of one tokenizer.
-
-    Args:
-        tokenizer: The tokenizer.
-    """
+    """Describes lists of ids of one tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer

@@ -300,9 +300,6 @@ class CoverageDescriber:
 
     Finding the merges of all tokens takes longer than everything else at the end of a run, and so `prepare` is called
     with each part of the coverage, while other processes work.
-
-    Args:
-        tokenizer: The tokenizer whose ids were recorded.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

@@ -106,12 +106,7 @@ class _Child:
 
 
 class Processes:
-    """Does jobs in processes on this machine.
-
-    Args:
-        count: How many processes.
-        start: Opens the tokenizers in each of them.
-    """
+    """Does jobs in `count` processes on this machine, in each of which `start` opens the tokenizers."""
 
     def __init__(self, count: int, start: StartWorker) -> None:
         self._count = count

@@ -21,13 +21,7 @@ _ATTEMPTS = 3
 def run_units(
     executor: Executor, units: Iterable[WorkUnit], plan: str, on_result: Callable[[UnitResult], object]
 ) -> None:
-    """Process all units; the result of each is passed on as soon as it is complete.
-
-    Args:
-        executor: Where to do the work.
-        units: The units.
-        plan: The id of the plan.
-        on_result: Called with each result, in the order in which they are completed.
+    """Process the units of a plan, given by its id; the result of each is passed on as soon as it is complete.
 
     Raises:
         TokverifyError: If no worker can be started.

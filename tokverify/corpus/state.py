@@ -195,11 +195,7 @@ _FEWEST_NEW = 1024
 
 
 class ProgressCounter:
-    """Counts the results of some units, each once.
-
-    Args:
-        units: The units that are expected.
-    """
+    """Counts the results of the units that are expected, each once."""
 
     def __init__(self, units: Sequence[WorkUnit]) -> None:
         self._left = {unit.id: unit for unit in units}

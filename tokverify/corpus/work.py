@@ -122,12 +122,7 @@ class Observation:
 
 
 class Observer:
-    """Observes the documents of one file, which must come in order.
-
-    Args:
-        observation: What to observe.
-        file: The file.
-    """
+    """Observes the documents of one file, which must come in order."""
 
     def __init__(self, observation: Observation, file: CorpusFile) -> None:
         place = SOURCES[file.format].place

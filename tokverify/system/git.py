@@ -22,10 +22,7 @@ def find_git_directory(path: Path) -> Path | None:
     """Return the directory of git, or the file `.git`, that a path is or leads into; None if there is none.
 
     A directory may be one by its name, in any spelling and through any link, or by its content, as those of bare
-    repositories and of `git init --separate-git-dir` are.
-
-    Args:
-        path: A path, which need not exist.
+    repositories and of `git init --separate-git-dir` are. The path need not exist.
     """
     for whole in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
         in_work_tree = False

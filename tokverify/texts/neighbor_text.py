@@ -22,12 +22,7 @@ _MAX_LENGTH = 100
 
 
 def neighbor_texts(changed: Sequence[str], pieces: Sequence[str]) -> Iterator[str]:
-    """Yield texts of each changed piece between letters of its script, and of the pieces that begin with it.
-
-    Args:
-        changed: The pieces that changed.
-        pieces: All pieces of the vocabulary.
-    """
+    """Yield texts of each changed piece between letters of its script, and of the `pieces` that begin with it."""
     limit = min(_MAX_PER_PIECE, _MAX_TEXTS // max(1, len(changed)))
     if not limit:
         return
