@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from tokverify.corpus.document import Source
 from tokverify.corpus.source.arrow import ARROW
 from tokverify.corpus.source.flat import DATATROVE, DOLMA, MEGATRON
-from tokverify.corpus.source.json_lines import JSON_LINES
-from tokverify.corpus.source.lines import TEXT
+from tokverify.corpus.source.lines import JSON_LINES, TEXT
 from tokverify.corpus.source.parquet import PARQUET
 
 SOURCES: Mapping[str, Source] = {

@@ -1,22 +1,45 @@
-"""Files of lines: read those in a byte range, so that neighboring ranges together read each line once; and plain text.
+"""Files of lines: read those in a byte range, so that neighboring ranges together read each line once.
 
 A document of plain text is about 64 KiB of lines. It begins with the first line that begins in a block of 64 KiB,
-whatever the units are, so the documents do not depend on how a file is divided.
+whatever the units are, so the documents do not depend on how a file is divided. In JSON Lines, each line is an object,
+one of whose fields is the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import codecs
+import json
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from tokverify.corpus.document import TO_END, Columns, CorpusFile, Document, Reading, Source, Unreadable, WorkUnit
-from tokverify.corpus.files import COMPRESSED, explained, open_stream
+import msgspec
+
+from tokverify.corpus.document import (
+    TO_END,
+    Column,
+    Columns,
+    CorpusFile,
+    Document,
+    Reading,
+    Source,
+    Unreadable,
+    WorkUnit,
+    ids_with_list,
+)
+from tokverify.corpus.files import COMPRESSED, UnreadableFileError, explained, open_stream
 
 MAX_LINE_BYTES = 1 << 26
 TOO_LONG = "a line is longer than 64 MiB"
 """The reason why such a line is not read."""
+_MAX_SAMPLED_LINES = 100
+_DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_SURROGATE = re.compile(rb"(\\[^u])|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", re.DOTALL)
+"""An escaped half of a surrogate pair, or, in the group, another escape, which may be that of a backslash."""
 
 
 def byte_ranges(file: CorpusFile, target_bytes: int, grain: int = 1) -> Iterable[WorkUnit]:
@@ -76,13 +99,13 @@ def _skip_line(file: BinaryIO) -> int:
 _BLOCK_BYTES = 1 << 16
 
 
-def _read(unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - a text has no columns
+def _read_text(unit: WorkUnit, columns: Columns) -> Reading:  # noqa: ARG001 - a text has no columns
     for _, block in groupby(read_lines(unit), lambda item: item[0] // _BLOCK_BYTES):
         lines = list(block)
-        yield _document(lines[0][0], [line for _, line in lines])
+        yield _text_document(lines[0][0], [line for _, line in lines])
 
 
-def _document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
+def _text_document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
     if None in lines:
         return Unreadable(start, TOO_LONG)
     try:
@@ -92,5 +115,181 @@ def _document(start: int, lines: list[bytes | None]) -> Document | Unreadable:
 
 
 TEXT = Source(
-    suffixes=(".txt", ".text", ".md"), place="byte", units=partial(byte_ranges, grain=_BLOCK_BYTES), read=_read
+    suffixes=(".txt", ".text", ".md"), place="byte", units=partial(byte_ranges, grain=_BLOCK_BYTES), read=_read_text
+)
+
+
+def _read_objects(unit: WorkUnit, columns: Columns) -> Reading:
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    for start, line in read_lines(unit):
+        if line is None:
+            yield Unreadable(start, TOO_LONG)
+        elif not line.isspace():
+            yield from _documents(decoder, start, line, columns)
+
+
+def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns) -> Reading:
+    if row == 0:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    fields: dict[str, Any] | None
+    try:
+        fields = decoder.decode(line)
+    except _DECODE_ERRORS:
+        fields = _decode_leniently(line)
+    if fields is None:
+        yield Unreadable(row, _explain(decoder, line))
+        return
+    try:
+        texts = [None] if columns.text is None else texts_at(fields, columns.text)
+        ids = None if columns.ids is None else ids_at(fields, columns.ids)
+    except UnfitError as error:
+        yield Unreadable(row, str(error), is_null=error.is_null)
+        return
+    if ids is not None and len(texts) != 1:
+        yield Unreadable(row, ids_with_list(columns.text))
+        return
+    for text in texts:
+        yield Document(row, text, ids)
+
+
+def _decode_leniently(line: bytes) -> dict[str, Any] | None:
+    """Decode a line with numbers that JSON does not allow, such as NaN and 1e999, as Python's own library writes them.
+
+    None if it is not an object, or contains text that is not valid.
+    """
+    try:
+        fields = json.loads(line)
+        json.dumps(fields, ensure_ascii=False).encode()  # fails if there is half a surrogate pair
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
+    """Say why a line cannot be decoded."""
+    try:
+        decoder.decode(_SURROGATE.sub(rb"\1", line))
+    except _DECODE_ERRORS:
+        return "the line is not a JSON object"
+    return "the line contains a lone surrogate, which is not valid text"
+
+
+def _columns(path: str) -> Sequence[Column]:
+    """List the fields of the first lines that are objects."""
+    found: dict[str, Column] = {}
+    for number, (_, line) in enumerate(read_lines(WorkUnit(CorpusFile(path, "json_lines", None, "")))):
+        if number == _MAX_SAMPLED_LINES:
+            break
+        try:
+            fields = msgspec.json.decode((line or b"").removeprefix(codecs.BOM_UTF8), type=dict[str, Any])
+        except _DECODE_ERRORS:
+            continue
+        for column in list_fields(fields):
+            if column.path not in found or column.has_text or column.has_ids:
+                found[column.path] = column
+    if not found:
+        raise UnreadableFileError("none of the first lines is a JSON object")
+    return list(found.values())
+
+
+class UnfitError(Exception):
+    """An object lacks a field, or has another type of value there."""
+
+    is_null = False
+    """Whether it is null, or in something that is null."""
+
+
+class NullError(UnfitError):
+    """A field, or something around it, is null."""
+
+    is_null = True
+
+
+def texts_at(fields: dict[str, Any], path: str) -> list[str]:
+    """Return the text at a path; if lists are on the way, each text in them, without null and missing fields.
+
+    Raises:
+        UnfitError: If there is no such field, or something else is there.
+    """
+    values = list(_values(fields, path, path))
+    for value in values:
+        if not isinstance(value, str):
+            raise UnfitError(f"{path!r} is not text")
+    return values
+
+
+def _values(value: Any, rest: str, path: str, *, in_list: bool = False) -> Iterator[Any]:  # noqa: ANN401 - any JSON
+    """Yield what is at the `rest` of a path."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item, rest, path, in_list=True)
+    elif value is None:
+        if not in_list:
+            raise NullError(f"{path!r} is null")
+    elif not rest:
+        yield value
+    elif found := _enter(value, rest):
+        yield from _values(*found, path, in_list=in_list)
+    elif not in_list or not isinstance(value, dict):
+        raise _missing(path)
+
+
+def _enter(value: Any, rest: str) -> tuple[Any, str] | None:  # noqa: ANN401 - any JSON
+    """Go into the field that begins a path, and return what is left of it; a name that contains dots is found, too."""
+    if not isinstance(value, dict):
+        return None
+    if rest in value:
+        return value[rest], ""
+    first, _, others = rest.partition(".")
+    return (value[first], others) if others and first in value else None
+
+
+def _missing(path: str) -> UnfitError:
+    return UnfitError(f"there is no field {path!r}")
+
+
+def ids_at(fields: dict[str, Any], path: str) -> array[int]:
+    """Return the ids at a path.
+
+    Raises:
+        UnfitError: If there is no such field, or something else is there.
+    """
+    value: Any = fields
+    rest = path
+    while rest:
+        found = _enter(value, rest)
+        if found is None:
+            raise _missing(path)
+        value, rest = found
+        if value is None:
+            raise NullError(f"{path!r} is null")
+    if isinstance(value, list):
+        with suppress(TypeError, OverflowError):
+            return array("I", value)
+    raise UnfitError(f"{path!r} is not a list of ids")
+
+
+def list_fields(fields: dict[str, Any]) -> Iterator[Column]:
+    """Yield the fields of an object, at any depth; the same one for each item of a list."""
+    for name, value in fields.items():
+        yield from _list_columns(value, name, in_lists=False)
+
+
+def _list_columns(value: Any, path: str, *, in_lists: bool) -> Iterator[Column]:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _list_columns(inner, f"{path}.{name}", in_lists=in_lists)
+    elif not isinstance(value, list):
+        yield Column(path, type(value).__name__, isinstance(value, str), has_ids=False, in_lists=in_lists)
+    elif any(isinstance(item, (dict, list)) for item in value):
+        for item in value:
+            yield from _list_columns(item, path, in_lists=True)
+    else:
+        has_text = any(isinstance(item, str) for item in value)
+        has_ids = not in_lists and all(type(item) is int for item in value)
+        yield Column(path, "list", has_text, has_ids, in_lists=True)
+
+
+JSON_LINES = Source(
+    suffixes=(".jsonl", ".ndjson", ".json"), place="byte", units=byte_ranges, read=_read_objects, columns=_columns
 )
