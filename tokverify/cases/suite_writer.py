@@ -130,9 +130,8 @@ class _Editor:
         # subtle: a text in `|` ends with its last newline.
         at = end if self._text[end - 1] == "\n" else self._text.find("\n", end) + 1
         line = f"{self._padding(mapping)}{entry}"
-        return _Edit(at, at, line + self._newline) if at else self._append(line)
-
-    def _append(self, line: str) -> _Edit:
+        if at:
+            return _Edit(at, at, line + self._newline)
         return _Edit(len(self._text), len(self._text), self._newline + line)
 
 

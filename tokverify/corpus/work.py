@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tokverify.corpus.check import Checked, Checker, Found
 from tokverify.corpus.coverage import CoverageRecorder
@@ -90,10 +90,8 @@ class Recorder:
         group = GroupTally(*(self._counts[name] for name in ("documents", "differing", "unreadable")))
         differing = self._differing_scripts
         scripts = {script: GroupTally(count, differing[script]) for script, count in sorted(self._scripts.items())}
-        counted = Tally(sources={self._file.path: group}, scripts=scripts)
-        for name, count in self._counts.items():
-            counted = replace(counted, **{name: count})  # type: ignore[arg-type]  # only counts
-        return add(self._sum.tally(), counted)
+        counts: dict[str, Any] = dict(self._counts)
+        return add(self._sum.tally(), Tally(**counts, sources={self._file.path: group}, scripts=scripts))
 
 
 def _count_bytes(texts: Sequence[str]) -> int:

@@ -159,13 +159,9 @@ def _merge_equal(blocks: Iterator[Block]) -> Iterator[Block]:
 def _character_start(text: bytes, offset: int) -> int:
     """Step back from inside a UTF-8 character to its first byte."""
     start = offset
-    while start > max(0, offset - _MAX_UTF8_BYTES + 1) and _continues_character(text[start : start + 1]):
+    while start > max(0, offset - _MAX_UTF8_BYTES + 1) and b"\x80" <= text[start : start + 1] < b"\xc0":
         start -= 1
     return start
-
-
-def _continues_character(byte: bytes) -> bool:
-    return b"\x80" <= byte < b"\xc0"
 
 
 def _head(text: bytes, start: int) -> str:
