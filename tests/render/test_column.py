@@ -4,13 +4,12 @@ import pytest
 from rich.measure import Measurement
 from rich.text import Text
 
-from tokverify.render.column import Columns, fit
-from tokverify.render.layout import draw
+from tokverify.render.layout import Columns, draw, fit
 from tokverify.render.options import RenderOptions
 
 
 def drawn(width: int, *columns: tuple[str, str], rows: list[list[str]]) -> list[str]:
-    made = Columns(columns)
+    made = Columns(*columns)
     for row in rows:
         made.add_row(*map(Text, row))
     return draw([made], RenderOptions(width=width)).removesuffix("\n").split("\n")
@@ -86,7 +85,7 @@ CELLS = [
 @pytest.mark.parametrize("width", [20, 40, 200])
 def test_rows_that_are_drawn_without_a_table_look_as_those_with_one(monkeypatch, width: int):
     def draw_all() -> str:
-        columns = Columns([("left", "left"), ("right", "right"), ("", "left")])
+        columns = Columns(("left", "left"), ("right", "right"), ("", "left"))
         for index, cell in enumerate(CELLS):
             columns.add_row(cell, CELLS[index - 1], CELLS[index - 2])
         return draw([columns], RenderOptions(width=width))
@@ -105,7 +104,7 @@ def test_rows_that_fit_need_no_table(monkeypatch):
         return original(self, listed, *arguments, **options)
 
     monkeypatch.setattr(Columns, "_table", count)
-    columns = Columns([("name", "left"), ("count", "right")])
+    columns = Columns(("name", "left"), ("count", "right"))
     for index in range(100):
         columns.add_row(f"case-{index}", str(index))
     assert len(draw([columns], RenderOptions(width=80)).splitlines()) == 101

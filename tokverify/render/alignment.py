@@ -11,8 +11,7 @@ from operator import attrgetter
 from rich.console import JustifyMethod
 from rich.text import Text
 
-from tokverify.render.column import Columns
-from tokverify.render.layout import ACTUAL, DIM, EXPECTED, exact, table
+from tokverify.render.layout import ACTUAL, DIM, EXPECTED, Columns, exact
 from tokverify.report.difference import NO_TOKEN, Block, Difference
 from tokverify.text.visible import visible
 from tokverify.text.wording import plural
@@ -131,7 +130,7 @@ def alignment_table(difference: Difference, other: str, *, fold: bool) -> Column
     ):
         columns += [("id", "right"), (f"{name}: {plural(count, 'token')}", "left")]
         columns += [("stands for", "left")] if with_bytes else []
-    drawn = table(*columns)
+    drawn = Columns(*columns)
     for row in rows(difference, fold=fold):
         if isinstance(row, Fold):
             drawn.add_row(Text(), Text(), Text(f"... {row.what} ...", DIM))

@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tokverify.render.alignment import alignment_table
-from tokverify.render.column import Columns
 from tokverify.render.document import (
     Alignment,
     Block,
@@ -32,7 +31,7 @@ from tokverify.render.document import (
     spans,
     verdict_style,
 )
-from tokverify.render.layout import DIM, LABEL, Pasteable, bulleted, draw, labeled, table, words
+from tokverify.render.layout import DIM, LABEL, Columns, Pasteable, bulleted, draw, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.text.wording import list_items, plural
 
@@ -128,7 +127,7 @@ def _draw_names(block: Names, indent: int) -> Iterator[RenderableType]:
 
 
 def _draw_rows(block: Table, indent: int) -> Iterator[RenderableType]:
-    shown: Columns = table(*((column.heading, "right" if column.is_number else "left") for column in block.columns))
+    shown = Columns(*((column.heading, "right" if column.is_number else "left") for column in block.columns))
     for row in block.rows:
         shown.add_row(*map(to_text, row))
     yield _shift(shown, indent)

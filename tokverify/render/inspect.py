@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
-from tokverify.render.layout import DIM, bulleted, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.layout import DIM, Columns, bulleted, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.inspect import CategorySummary, Inspection, TokenDetails, TokenList, TokenRun
 from tokverify.text.visible import visible
@@ -38,7 +38,7 @@ def render_tokens(listed: TokenList, options: RenderOptions) -> str:
     """Draw a list of tokens, one per line, and their number."""
     tokens = listed.tokens
     has_categories = any(token.category for token in tokens)
-    shown = table(*_columns(has_categories=has_categories))
+    shown = Columns(*_columns(has_categories=has_categories))
     for token in tokens[:_MAX_TOKENS]:
         bytes = token.token_bytes
         shown.add_row(
@@ -130,7 +130,7 @@ def _sizes(inspection: Inspection) -> Iterator[str]:
 
 
 def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
-    shown = table(("type", "left"), ("ids", "left"), ("tokens", "right"), ("pieces", "left"))
+    shown = Columns(("type", "left"), ("ids", "left"), ("tokens", "right"), ("pieces", "left"))
     for summary in inspection.types:
         runs = summary.runs if verbose or len(summary.runs) <= _MAX_RUNS + 1 else summary.runs[:_MAX_RUNS]
         if len(summary.runs) > 1:
@@ -146,7 +146,7 @@ def _types(inspection: Inspection, *, verbose: bool) -> RenderableType:
 
 
 def _categories(categories: Sequence[CategorySummary]) -> RenderableType:
-    shown = table(("category", "left"), ("ids", "left"), ("tokens", "right"))
+    shown = Columns(("category", "left"), ("ids", "left"), ("tokens", "right"))
     for category in categories:
         shown.add_row(Text(category.name), f"{category.first}-{category.last}", f"{category.count:,}")
     return shown
@@ -175,7 +175,7 @@ def _draw_run_piece(piece: str, run: TokenRun) -> Text:
 
 
 def _special(inspection: Inspection) -> RenderableType:
-    shown = table(("role", "left"), ("id", "right"), ("piece", "left"), ("", "left"))
+    shown = Columns(("role", "left"), ("id", "right"), ("piece", "left"), ("", "left"))
     for token in inspection.special:
         origin = Text("declared") if token.declared else words(_fold(token.reason) or "found by its text", "yellow")
         piece = _draw_piece(token.piece) if token.id < inspection.tokens else Text("(no such token)", "bold red")
@@ -193,7 +193,7 @@ def _draw_piece(piece: str) -> Text:
 
 
 def _flags(inspection: Inspection) -> RenderableType:
-    shown = table(("flag", "left"), ("declared", "left"), ("effective", "left"), ("", "left"))
+    shown = Columns(("flag", "left"), ("declared", "left"), ("effective", "left"), ("", "left"))
     for flag in inspection.flags:
         differs = flag.effective is not None and bool(flag.declared) != flag.effective
         shown.add_row(

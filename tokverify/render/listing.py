@@ -8,8 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from tokverify.render.column import GAP
-from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.layout import DIM, GAP, Columns, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.run import Case
 from tokverify.text.wording import plural
@@ -23,7 +22,7 @@ _INDENT = 2
 
 def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
     """List tokens one per line, followed by their ids, ready to be copied."""
-    shown = table(("id", "right"), ("piece", "left"), ("stands for", "left"))
+    shown = Columns(("id", "right"), ("piece", "left"), ("stands for", "left"))
     for token in tokens:
         piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
         shown.add_row(str(token.id), piece, exact(token.token_bytes))
@@ -56,7 +55,7 @@ def _least_width(rows: Sequence[Row]) -> int:
 
 
 def _beside(rows: Sequence[Row]) -> RenderableType:
-    shown = table(("case", "left"), ("tags", "left"), ("text", "left"))
+    shown = Columns(("case", "left"), ("tags", "left"), ("text", "left"))
     for row in rows:
         shown.add_row(*row)
     return shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tokverify.render.column import GAP
 from tokverify.render.document import (
     Bullets,
     Column,
@@ -27,6 +26,7 @@ from tokverify.render.document import (
     shorten,
 )
 from tokverify.render.issue import Check, CiReport, Level, issue_of
+from tokverify.render.layout import GAP
 from tokverify.render.options import RenderOptions
 from tokverify.report.stats import (
     LONG_TOKEN,

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.explain.part import add_rows, indent, title
-from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.layout import DIM, Columns, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain import DecodedToken, DecodingExplanation, TokenMerge
 from tokverify.text.wording import plural
@@ -35,7 +35,7 @@ def _sections(explained: DecodingExplanation, *, full: bool) -> Iterator[Rendera
 
 def _draw_tokens(explained: DecodingExplanation, full: bool) -> RenderableType:
     columns = ("piece", "type", "represents", "bytes", "how", "adds", "")
-    drawn = table(("id", "right"), *((column, "left") for column in columns))
+    drawn = Columns(("id", "right"), *((column, "left") for column in columns))
     add_rows(drawn, explained.tokens, "tokens", None if full else _MAX_ROWS, _draw_token)
     return drawn
 
@@ -59,7 +59,7 @@ def _draw_merges(tokens: Sequence[DecodedToken], full: bool) -> Iterator[Rendera
     merges = {merge.id: merge for decoded in tokens for merge in decoded.merges}
     if not merges:
         return
-    drawn = table(("id", "right"), ("=", "left"), ("bytes", "left"))
+    drawn = Columns(("id", "right"), ("=", "left"), ("bytes", "left"))
     add_rows(drawn, list(merges.values()), "merges", None if full else _MAX_ROWS, _draw_merge)
     summary = "each token that a merge builds represents the bytes of two others, down to single bytes"
     yield Group(title(2, "merges", summary), indent(drawn))

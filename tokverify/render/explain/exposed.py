@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tokverify.render.alignment import alignment_table
 from tokverify.render.explain.part import add_rows, indent, join, title
-from tokverify.render.layout import DIM, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.layout import DIM, Columns, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain import ExposedExplanation
 from tokverify.text.wording import encode_options, plural
@@ -65,7 +65,7 @@ def _join(parts: Sequence[str], *, full: bool) -> Text:
 
 
 def _result(explained: ExposedExplanation, *, full: bool) -> RenderableType:
-    drawn = table(("id", "right"), ("piece", "left"), ("stands for", "left"))
+    drawn = Columns(("id", "right"), ("piece", "left"), ("stands for", "left"))
     add_rows(drawn, explained.tokens, "tokens", None if full else _MAX_ROWS, _draw_token)
     ids = Text(str([token.id for token in explained.tokens]), overflow="fold")
     return Group(title(4, "result", plural(len(explained.tokens), "token")), indent(drawn), indent(ids))

@@ -12,7 +12,6 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
 
 from tokverify.render.alignment import Fold
-from tokverify.render.column import Columns
 from tokverify.render.explain.part import (
     Detail,
     WordGroup,
@@ -28,7 +27,7 @@ from tokverify.render.explain.part import (
     spread,
     word_heading,
 )
-from tokverify.render.layout import DIM, exact, table
+from tokverify.render.layout import DIM, Columns, exact
 from tokverify.report.explain import (
     Attempt,
     Candidate,
@@ -179,7 +178,7 @@ def _draw_attempts_of(group: WordGroup, full: bool) -> RenderableType:
     heading = word_heading(group)
     if not any(attempt.missing for attempt in attempts) and len(attempts) == 1:
         return heading
-    drawn = table(("takes", "left"), ("longer, but not a piece", "left"))
+    drawn = Columns(("takes", "left"), ("longer, but not a piece", "left"))
     limit = _MAX_ROWS_FULL if full else _MAX_ROWS
     add_rows(drawn, attempts, "pieces", limit, partial(_draw_attempt, full=full), indent=0)
     parts: list[RenderableType] = [heading, indent(drawn, 2)]
@@ -221,7 +220,7 @@ def _start_table(by_score: bool) -> Columns:
     else:
         columns = ("", "from", "best piece", "id", "to", "cost", "cost to the end", "preferred to")
     left = {"", "best piece", "preferred to"}
-    return table(*((column, "left" if column in left else "right") for column in columns))
+    return Columns(*((column, "left" if column in left else "right") for column in columns))
 
 
 def _draw_position(row: LatticeRow, *, by_score: bool, full: bool) -> list[RenderableType]:
@@ -323,7 +322,7 @@ def _draw_lattice(lattice: Lattice, before: Sequence[LatticeEntry]) -> Iterator[
 
 def _draw_trials(step: LatticeStep) -> RenderableType:
     numbers = ("id", "to", "score", "sum")
-    drawn = table(("piece", "left"), *((column, "right") for column in numbers), ("", "left"))
+    drawn = Columns(("piece", "left"), *((column, "right") for column in numbers), ("", "left"))
     for trial in step.trials:
         weight, total = format_weight(trial.weight), format_weight(trial.total)
         outcome = Text("becomes the entry", "bold") if trial.is_best else Text("not greater", DIM)
@@ -383,7 +382,7 @@ def _draw_merging(merging: Merging, detail: Detail) -> Iterator[RenderableType]:
 def _draw_table(merging: Merging, detail: Detail) -> RenderableType:
     has_symbols = any(merge.symbols for merge in merging.merges)
     shows_ids = detail.steps and has_symbols
-    drawn = table(*_columns(merging, detail, has_symbols=has_symbols, shows_ids=shows_ids))
+    drawn = Columns(*_columns(merging, detail, has_symbols=has_symbols, shows_ids=shows_ids))
     if has_symbols:
         before = [Text(), *([Text()] if detail.reference_ranks else []), Text()]
         drawn.add_row(*before, join_pieces(merging.symbols), *_draw_ids(merging.symbol_ids, shows_ids))

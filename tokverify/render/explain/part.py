@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokverify.render.alignment import Fold
-from tokverify.render.column import Columns
-from tokverify.render.layout import DIM, exact, exact_or_folded
+from tokverify.render.layout import DIM, Columns, exact, exact_or_folded
 from tokverify.report.explain import Stretch, Word
 from tokverify.text.wording import plural
 

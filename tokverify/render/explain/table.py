@@ -10,10 +10,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tokverify.render.alignment import Fold, alignment_table
-from tokverify.render.column import Columns
 from tokverify.render.explain.model import legends, model_sections
 from tokverify.render.explain.part import add_rows, fold_middle, indent, join, join_pieces, note, title
-from tokverify.render.layout import ACTUAL, DIM, EXPECTED, draw, exact, exact_or_folded, labeled, table, words
+from tokverify.render.layout import ACTUAL, DIM, EXPECTED, Columns, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
 from tokverify.report.explain import (
     AddedTokenMatch,
@@ -91,7 +90,7 @@ def _added_tokens(explained: Explanation, full: bool) -> RenderableType:
     if not matches:
         return title(1, "added tokens", f"no match ({searched} searched for)")
     summary = f"{plural(len(matches), 'match', 'matches')} ({searched} searched for), split off before all other stages"
-    drawn = table(("id", "right"), ("token", "left"), ("type", "left"), ("bytes", "left"))
+    drawn = Columns(("id", "right"), ("token", "left"), ("type", "left"), ("bytes", "left"))
     ordered = sorted(matches, key=lambda match: (match.id, match.span))
     for same in group_values((match.id, match) for match in ordered).values():
         drawn.add_row(*_draw_matches(same))
@@ -157,7 +156,7 @@ def _normalization(explained: Explanation, full: bool) -> RenderableType:
     changes = Counter((change.before, change.after) for stretch in stretches for change in stretch.changes)
     if not changes:
         return title(2, "normalization", "changes nothing")
-    drawn = table(("", "left"), ("", "left"), ("", "right"), ("", "left"))
+    drawn = Columns(("", "left"), ("", "left"), ("", "right"), ("", "left"))
     add_rows(drawn, changes.most_common(), "changes", None if full else _MAX_ROWS, _draw_change, indent=0)
     normalized = [exact_or_folded(stretch.normalized, fold=True) for stretch in stretches if stretch.changes]
     summary = plural(sum(changes.values()), "change")
@@ -203,7 +202,7 @@ def _draw_patterns(pre_tokens: Sequence[PreToken], full: bool) -> RenderableType
     by_match: dict[PatternMatch | None, dict[str, None]] = {}
     for pre_token in pre_tokens:
         by_match.setdefault(pre_token.made_by, {})[pre_token.text] = None
-    drawn = table(("pattern", "right"), ("alternative", "left"), ("produced", "left"))
+    drawn = Columns(("pattern", "right"), ("alternative", "left"), ("produced", "left"))
     for match in sorted(by_match, key=_pattern_order):
         parts = [exact(part) for part in by_match[match]]
         drawn.add_row(*_draw_pattern(match), _draw_produced(parts, len(parts) if full else _MAX_PRE_TOKENS))
@@ -249,7 +248,7 @@ def _draw_affix(tokens: Sequence[Token], side: str) -> Text:
 def _result(explained: Explanation, full: bool, steps: bool) -> RenderableType:
     tokens = explained.tokens
     columns = ("piece", "stands for", *(["byte values"] if steps else []), "bytes", "")
-    drawn = table(("id", "right"), *((column, "left") for column in columns))
+    drawn = Columns(("id", "right"), *((column, "left") for column in columns))
     add_rows(drawn, tokens, "tokens", None if full else _MAX_ROWS, partial(_draw_token, steps=steps))
     ids = Text(str(list(explained.ids)), overflow="fold")
     return Group(title(6, "result", plural(len(tokens), "token")), *([indent(drawn), indent(ids)] if tokens else []))
@@ -283,7 +282,7 @@ def _reference_section(reference: StageDivergence, *, full: bool) -> RenderableT
 
 
 def _draw_stages(reference: StageDivergence) -> RenderableType:
-    drawn = table(("stage", "left"), ("", "left"), ("actual", "left"), ("expected", "left"))
+    drawn = Columns(("stage", "left"), ("", "left"), ("actual", "left"), ("expected", "left"))
     for stage in reference.stages:
         drawn.add_row(*_draw_stage(stage, is_first=stage.stage == reference.first))
     return drawn
@@ -313,7 +312,7 @@ def _draw_searches(stretches: Sequence[Stretch], *, full: bool) -> Iterator[Rend
     if not searches:
         return
     columns = ("node", "label", "base")
-    drawn = table(("at byte", "left"), ("byte", "left"), *((column, "right") for column in columns), ("", "left"))
+    drawn = Columns(("at byte", "left"), ("byte", "left"), *((column, "right") for column in columns), ("", "left"))
     for item in fold_middle(searches, "searches", None if full else _MAX_SEARCHES):
         if isinstance(item, Fold):
             drawn.add_row(note(item))
