@@ -41,11 +41,6 @@ class TextLine:
     """`ACTUAL`, `EXPECTED` or `BOTH`."""
     parts: tuple[Part, ...]
 
-    @property
-    def is_marked(self) -> bool:
-        """Whether only some of its parts differ, so that marking them helps."""
-        return len({part.changed for part in self.parts}) > 1
-
 
 class _Stretch(NamedTuple):
     """A part of both texts."""
@@ -105,6 +100,7 @@ def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, 
     from rich.cells import cell_len
 
     shown, carets, used = "", "", 0
+    is_marked = len({part.changed for part in line.parts}) > 1
     for part in line.parts:
         for character in part.shown:
             cells = cell_len(character)
@@ -112,7 +108,7 @@ def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, 
                 yield shown, carets.rstrip()
                 shown, carets, used = "", "", 0
             shown += character
-            carets += ("^" if part.changed and line.is_marked else " ") * cells
+            carets += ("^" if part.changed and is_marked else " ") * cells
             used += cells
     yield shown, carets.rstrip()
 
