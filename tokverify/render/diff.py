@@ -8,7 +8,6 @@ from functools import partial
 from xml.etree.ElementTree import Element
 
 from tokverify.render.document import (
-    Block,
     Bullets,
     Column,
     Details,
@@ -119,7 +118,9 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
     yield from _consequence_sections(report)
     yield Section([Only("html", [Heading("Parts")])])
     for part in report.parts:
-        yield Section([_describe_part(part, verbose=verbose)])
+        limits = {format: None if verbose else limit for format, limit in _MAX_CHANGES.items()}
+        tables = [Only(format, [_list_changes(part, limit)]) for format, limit in limits.items()]
+        yield Section([Details(Span(summarize_part(part), Style.STRONG), tables)])
     if not report.parts:
         yield Section([Only("html", [Paragraph("No part differs.")])])
     if report.effect:
@@ -142,11 +143,6 @@ def _side_lines(role: str, side: Side) -> Iterator[Line]:
     yield role, [message(side.source, Style.STRONG), message(f"  encoded by {encoder}", Style.DIM)]
     if side.fingerprint:
         yield "", Span(f"fingerprint {side.fingerprint}", Style.DIM)
-
-
-def _describe_part(part: Part, *, verbose: bool) -> Block:
-    tables = [Only(format, [_list_changes(part, None if verbose else limit)]) for format, limit in _MAX_CHANGES.items()]
-    return Details(Span(summarize_part(part), Style.STRONG), tables)
 
 
 def _tabulate_effect(effect: Effect) -> Table:
@@ -224,18 +220,16 @@ def _consequence_sections(report: ChangeReport) -> Iterator[Section]:
     if not report.consequences:
         return
     columns = [Column("level"), Column("depends on it"), Column(""), Column("action")]
-    rows = [_describe_row(each) for each in report.consequences]
+    rows: list[list[Inline]] = [
+        [str(each.level), _WHAT[each.level], message(each.outcome, _STYLES[each.outcome]), message(each.action)]
+        for each in report.consequences
+    ]
     yield Section([Table(columns, rows)], "What the change invalidates")
     yield Section([Only("html", [Heading("Why")])])
     evidence: list[Line] = []
     for each in report.consequences:
         evidence += label_lines(str(each.level), [message(each.reason), *_describe_witness(each)])
     yield Section([Fields(evidence)])
-
-
-def _describe_row(consequence: Consequence) -> list[Inline]:
-    outcome = message(consequence.outcome, _STYLES[consequence.outcome])
-    return [str(consequence.level), _WHAT[consequence.level], outcome, message(consequence.action)]
 
 
 def _describe_witness(consequence: Consequence) -> Iterator[Inline]:

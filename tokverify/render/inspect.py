@@ -30,7 +30,9 @@ def render(inspection: Inspection, options: RenderOptions) -> str:
         _flags(inspection),
     ]
     if inspection.overrides:
-        sections.append(_overrides(inspection))
+        title = Text(f"{overrides_title(len(inspection.overrides))}:", "yellow")
+        lines = bulleted(words(_fold(override.sentence)) for override in inspection.overrides)
+        sections.append(Group(title, lines))
     return draw(sections, options)
 
 
@@ -216,8 +218,3 @@ def _value(text: str) -> str:
 
 def _format_flag(value: bool | None) -> str:
     return "-" if value is None else str(value).lower()
-
-
-def _overrides(inspection: Inspection) -> RenderableType:
-    lines = bulleted(words(_fold(override.sentence)) for override in inspection.overrides)
-    return Group(Text(f"{overrides_title(len(inspection.overrides))}:", "yellow"), lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.render.case_text import describe_divergence
-from tokverify.render.document import Document, Fields, Inline, Item, Items, Line, Section, Style, message
+from tokverify.render.document import Document, Fields, Item, Items, Line, Section, Style, message
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.verdict import difference_line
@@ -96,15 +96,22 @@ def _sections(diff: ReportDiff) -> Iterator[Section]:
     ]
     sides = [*_side_lines("actual", diff.actual), *_side_lines("expected", diff.expected)]
     yield Section([Fields([*sides, *versions])])
-    lines = list(_difference_lines(diff))
+    lines: list[Line] = [
+        (str(change.kind), message(difference_line(change.difference), _DIFFERENCES[change.kind][1]))
+        for change in diff.differences
+    ]
+    lines += [("not compared", message(reason, Style.WARNING)) for reason in diff.not_compared]
     if lines:
         yield Section([Fields(lines)], "Differences between the tokenizers")
     for kind in CaseChangeKind:
         changes = changes_of(diff, kind)
         if changes:
-            items = Items([Item(list(_change_lines(change))) for change in changes], numbered=False)
+            items = [
+                Item([message(each.case, Style.STRONG), *(message(text, Style.DIM) for text in _change_texts(each))])
+                for each in changes
+            ]
             _, heading, style = _CASES[kind]
-            yield Section([items], heading, style)
+            yield Section([Items(items, numbered=False)], heading, style)
 
 
 def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
@@ -115,12 +122,6 @@ def _side_lines(role: str, change: SideChange) -> Iterator[Line]:
         yield "", message(f"now: {_name(change.new)}, {_identity(change.new)}")
 
 
-def _difference_lines(diff: ReportDiff) -> Iterator[Line]:
-    for change in diff.differences:
-        yield str(change.kind), message(difference_line(change.difference), _DIFFERENCES[change.kind][1])
-    yield from (("not compared", message(reason, Style.WARNING)) for reason in diff.not_compared)
-
-
 def _name(side: Side) -> str:
     return side.name if side.name == side.source else f"{side.name}, {side.source}"
 
@@ -129,11 +130,6 @@ def _identity(side: Side) -> str:
     if side.fingerprint:
         return f"fingerprint {side.fingerprint}"
     return f"sha256 {side.sha256}" if side.sha256 else side.source
-
-
-def _change_lines(change: CaseChange) -> Iterator[Inline]:
-    yield message(change.case, Style.STRONG)
-    yield from (message(text, Style.DIM) for text in _change_texts(change))
 
 
 def _change_texts(change: CaseChange) -> Iterator[str]:

@@ -259,13 +259,9 @@ def _draw_path(path: Sequence[Candidate], by_score: bool, full: bool) -> Text:
     """Show the pieces in the order in which they are found: from the end for scores, from the start for costs."""
     steps = sorted(path, key=lambda step: step.span[0], reverse=by_score)
     label, arrow = ("path from the end: ", " ← ") if by_score else ("path from the start: ", " → ")
-    drawn = join(list(map(_draw_step, steps)), "steps", None if full else _MAX_STEPS, Text(arrow))
+    pieces = [Text.assemble(exact(step.piece, "bold"), (f" {step.span[0]}-{step.span[1]}", DIM)) for step in steps]
+    drawn = join(pieces, "steps", None if full else _MAX_STEPS, Text(arrow))
     return Text.assemble((label, DIM), drawn, overflow="fold")
-
-
-def _draw_step(step: Candidate) -> Text:
-    start, end = step.span
-    return Text.assemble(exact(step.piece, "bold"), (f" {start}-{end}", DIM))
 
 
 _LEGEND = (

@@ -44,7 +44,9 @@ def case_sections(report: Report, *, verbose: bool, heading: str = "failing case
     """Yield the sections on single cases; `heading` is what `markdown` calls those that fail."""
     matching = [result for result in report.results if result.status is Status.MATCH]
     if verbose and matching:
-        yield _matches_section(matching)
+        columns = [Column("match"), Column("tokens", is_number=True), Column("text")]
+        rows = [(message(each.case.name), f"{len(each.actual):,}", exact(each.case.text)) for each in matching]
+        yield Section([Table(columns, rows)])
     failing = [result for result in report.results if result.fails]
     most = len(report.results) if verbose else _MAX_CAUSES if heading == "cause" else _MAX_DRAWN
     yield from _failing_sections(failing, heading, most, verbose=verbose)
@@ -130,31 +132,22 @@ def _name_characters(text: str) -> str:
     return ", ".join(code_points(text[:_MAX_CODE_POINTS])) or "end of the text"
 
 
-def _matches_section(matching: Iterable[CaseResult]) -> Section:
-    columns = [Column("match"), Column("tokens", is_number=True), Column("text")]
-    rows = [(message(result.case.name), f"{len(result.actual):,}", exact(result.case.text)) for result in matching]
-    return Section([Table(columns, rows)])
-
-
 def _decoding_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     """Show what each side makes of the same ids."""
     decoded = [result for result in report.results if result.decode_difference]
     if not decoded:
         return
     count = len(decoded) if verbose else min(len(decoded), _MAX_DECODED)
+    fails = any(difference.aspect is Aspect.DECODING for difference in failing_differences(report))
+    effect = "" if fails else "; this does not change the verdict"
     title: list[str | Span] = [
         message("DECODING ", Style.WARNING),
-        f"the two sides decode the ids of {plural(len(decoded), 'case')} differently{_decoding_effect(report)}",
+        f"the two sides decode the ids of {plural(len(decoded), 'case')} differently{effect}",
     ]
     lines = [line for result in decoded[:count] for line in _decoding_lines(result, verbose)]
     if count < len(decoded):
         lines.append(("", message(f"... {len(decoded) - count:,} more, shown with -v ...", Style.DIM)))
     yield Section([Details(title, [Fields(lines)])])
-
-
-def _decoding_effect(report: Report) -> str:
-    fails = any(difference.aspect is Aspect.DECODING for difference in failing_differences(report))
-    return "" if fails else "; this does not change the verdict"
 
 
 def _decoding_lines(result: CaseResult, verbose: bool) -> Iterator[Line]:
