@@ -133,22 +133,18 @@ class HttpPool:
 
 
 def _parse(response: Response) -> Any:  # noqa: ANN401 - JSON
-    content, reason = _parse_answer(response.data)
+    content = None
+    try:
+        content = parse_json(response.data, max_memory=MAX_RESPONSE_MEMORY)
+        reason = "the response is null" if content is None else "the response does not say why"
+    except JsonError:
+        reason = "the response is not JSON"
     if response.status == HTTPStatus.OK and content is not None:
         return content
     message = _error_message(content)
     problem = summary(ValueError(message))[:_MAX_QUOTED] if message else reason
     advice = f"{shown(response.url)}: HTTP {response.status}: {_ADVICE.get(response.status, problem)}"
     raise GoneError(advice) if response.status in _GONE else RefusedError(advice, response.status)
-
-
-def _parse_answer(data: bytes) -> tuple[Any, str]:
-    """Return the content of an answer, None if there is none, and what to say if it does not explain a refusal."""
-    try:
-        content = parse_json(data, max_memory=MAX_RESPONSE_MEMORY)
-    except JsonError:
-        return None, "the response is not JSON"
-    return content, "the response is null" if content is None else "the response does not say why"
 
 
 def _error_message(content: object) -> object:

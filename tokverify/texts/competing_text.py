@@ -354,11 +354,8 @@ def _close_divisions(ours: Scores, theirs: Scores | None) -> list[tuple[str, str
         return [one.two for one in nsmallest(_MOST, _Divisions(ours, frozenset()).find())]
     moved = frozenset(piece for piece, score in theirs.items() if ours.get(piece) != score)
     found = _Divisions(theirs, moved).find()
-    return [one.two for one in nsmallest(_MOST, (one for one in found if _is_flipped(one, ours, theirs)))]
-
-
-def _is_flipped(one: _Division, ours: Scores, theirs: Scores) -> bool:
-    return one.prefers_other(ours) != one.prefers_other(theirs)
+    flipped = (one for one in found if one.prefers_other(ours) != one.prefers_other(theirs))
+    return [one.two for one in nsmallest(_MOST, flipped)]
 
 
 class _Divisions:

@@ -38,16 +38,12 @@ class Vocabulary:
 
     texts: Sequence[str]
     """The texts that its tokens represent, except for tokens that are not whole characters."""
-
     stored: Sequence[str] = ()
     """Pieces that differ from the text they represent, such as `▁the`."""
-
     added: Sequence[str] = ()
     """The texts of its added tokens."""
-
     corpus: Sequence[str] = ()
     """Texts to mutate."""
-
     one_sided: Sequence[str] = ()
     """The texts of added tokens that only one of two tokenizers has, or treats as control tokens, and of pieces that
     only one has."""
@@ -121,14 +117,10 @@ def _disputed_texts(actual: Tokenizer, expected: Tokenizer) -> set[str]:
     for listed in (_listed_added_texts, _listed_control_texts):
         ours, theirs = listed(actual), listed(expected)
         if ours is not None and theirs is not None:
-            disputed |= _in_one_only(ours, theirs)
+            # Libraries list spaces as `▁` or as such.
+            one_only = set(map(unescape_spaces, ours)) ^ set(map(unescape_spaces, theirs))
+            disputed.update(text for text in (*ours, *theirs) if unescape_spaces(text) in one_only)
     return disputed
-
-
-def _in_one_only(texts: Collection[str], others: Collection[str]) -> set[str]:
-    """Return the texts in one of two collections; libraries list spaces as `▁` or as such."""
-    one_only = set(map(unescape_spaces, texts)) ^ set(map(unescape_spaces, others))
-    return {text for text in (*texts, *others) if unescape_spaces(text) in one_only}
 
 
 def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:

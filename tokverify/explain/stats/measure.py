@@ -23,13 +23,10 @@ _LISTED = 5
 _TRAILING = re.compile(r"[ \t]\r?$", re.MULTILINE)
 _ORDINARY = (Attribute.NORMAL | Attribute.USER_DEFINED).value
 _EXCLUDED = {
-    name: attribute.value
-    for name, attribute in (
-        ("control", Attribute.CONTROL),
-        ("byte", Attribute.BYTE),
-        ("unused", Attribute.UNUSED),
-        ("unknown", Attribute.UNKNOWN),
-    )
+    "control": Attribute.CONTROL.value,
+    "byte": Attribute.BYTE.value,
+    "unused": Attribute.UNUSED.value,
+    "unknown": Attribute.UNKNOWN.value,
 }
 
 
@@ -245,7 +242,6 @@ class StatsSubject:
     name: str
     source: str
     tokenizer: Tokenizer
-
     attributes: Sequence[int] | None = None
     """The attributes of each token; None if they are not known."""
     unknown: frozenset[int] = frozenset()
@@ -274,7 +270,6 @@ class OrdinaryTokens:
     """The tokens that ordinary text can use."""
 
     ids: frozenset[int]
-
     excluded: Mapping[str, int]
     """Kind of token -> number of tokens that ordinary text cannot use."""
 

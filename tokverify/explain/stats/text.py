@@ -57,14 +57,10 @@ _SUFFIXES = {
     "XML": ("xml",),
     "YAML": ("yaml", "yml"),
 }
-_CODE_BY_SUFFIX: dict[str, str] = {}
+_CODE_BY_SUFFIX = {f".{suffix}": language for language, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _LONG_NUMBERS = range(1000, 1_000_000, 997)
 _INDENTATIONS = range(1, 17)
 _PROMPT, _ANSWER = "The quick brown fox jumps over the lazy", "dog"
-
-
-for _language, _suffixes in _SUFFIXES.items():
-    _CODE_BY_SUFFIX |= {f".{suffix}": _language for suffix in _suffixes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +68,9 @@ class SampleText:
     """A text, or a piece of one."""
 
     kind: TextKind
-
     name: str
     """The language or script."""
     content: str
-
     spaced: bool = True
     """Whether there are spaces between words."""
 
