@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.contradiction import blames_space, drop_blamed, explain_blame
 from tokverify.compare.opened import Opened
+from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.references.location import EXPECT
@@ -23,7 +24,7 @@ from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
 from tokverify.report.run import CaseResult, Report, Status, failing_differences, has_failing_case
-from tokverify.report.tokenizer_difference import Aspect, Origin
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument, quote_reference
@@ -32,6 +33,7 @@ from tokverify.texts.target_text import is_generated
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
 _BREAKS_IDS = Repair(remark="not a repair: it would change ids that are right now")
+_NO_CHANGE = "no change was found that a GGUF file can express and that removes it"
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")
@@ -88,9 +90,16 @@ def find_repair(
     except TokverifyError as error:
         return replace(report, diagnosis=found.diagnosis if found else None, undiagnosed=str(error))
     if found is None and plan.change is None:
-        return replace(report, undiagnosed="no change was found that a GGUF file can express and that removes it")
+        return replace(report, undiagnosed=_explain_doubt(failing, facts) or _NO_CHANGE)
     diagnosis = _add_plan(found.diagnosis if found else Diagnosis((), 0, 0), plan, report)
     return _add_commands(replace(report, diagnosis=diagnosis), is_planned=True)
+
+
+def _explain_doubt(failing: Iterable[TokenizerDifference], facts: Opened) -> str:
+    """Say that the files of the reference contradict each other about a role that differs, so that none is repaired."""
+    subjects = {f"{ROLES_BY_KEY[key]} token" for each in failing for key in each.keys if key in ROLES_BY_KEY}
+    doubts = [each.sentence for each in facts.contradictions if each.subject in subjects]
+    return f"the files of the reference contradict each other: {doubts[0]}; correct the wrong one" if doubts else ""
 
 
 def _with_other_prefix(encoder: Encoder) -> Encoder:

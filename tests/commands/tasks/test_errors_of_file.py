@@ -120,3 +120,15 @@ def test_a_charsmap_that_replaces_characters_otherwise_fails_a_run_and_is_repair
     fixed = fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", path, CASES)
     assert fix_exit_code(fixed) == 0
     assert read_spec(tmp_path / "fixed.gguf").charsmap == right.charsmap
+
+
+def test_a_role_about_which_the_reference_contradicts_itself_is_not_repaired_and_it_says_so(tmp_path: Path):
+    model, reference = write(tmp_path, eos=261)
+    for name, text in (("tokenizer_config.json", "<|im_start|>"), ("special_tokens_map.json", "<|endoftext|>")):
+        (tmp_path / name).write_text(json.dumps({"eos_token": text}))
+    report = verify_model(model, reference, CASES, diagnose=True)
+    assert any("eos is 261" in difference.message for difference in failing_differences(report))
+    assert report.undiagnosed == (
+        'the files of the reference contradict each other: tokenizer_config.json has eos_token "<|im_start|>", but '
+        'special_tokens_map.json "<|endoftext|>"; correct the wrong one'
+    )
