@@ -1,4 +1,4 @@
-"""What a measure costs."""
+"""What a measure costs, and when one is better than another."""
 
 import pytest
 
@@ -10,7 +10,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, NATIVE, PYTHON, available_engine
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.repair.budget import Budget
-from tokverify.repair.fix.measure import Measuring
+from tokverify.repair.fix.measure import CASES, DECODING, DECODING_TEXTS, TEXTS, Measure, Measuring
+from tokverify.report.fix import FINDINGS, UNCONFIRMED
 from tokverify.sources.gguf.declaration import Declaration
 
 
@@ -35,3 +36,18 @@ def test_the_python_engine_costs_more(monkeypatch):
         monkeypatch.setenv(ENGINE, engine)
         costs.append(cost("ab", "a" * 1000))
     assert costs[0] < costs[1]
+
+
+@pytest.mark.parametrize(
+    ("cases", "decoding", "improves"),
+    [(-2, 0, True), (-2, 2, True), (-2, 3, False), (0, -1, True), (0, 1, False), (1, -9, False)],
+)
+def test_what_decodes_differently_may_be_as_many_texts_more_as_match_at_last(cases: int, decoding: int, improves: bool):
+    counts = dict.fromkeys((CASES, TEXTS, DECODING, DECODING_TEXTS), 9)
+    none = {FINDINGS: 0, UNCONFIRMED: 0}
+
+    def measure(changes: dict[str, int]) -> Measure:
+        compared = {name: count + changes.get(name, 0) for name, count in counts.items()}
+        return Measure(compared, lambda: none, frozenset({DECODING, DECODING_TEXTS, FINDINGS}), (), None)
+
+    assert measure({CASES: cases, DECODING_TEXTS: decoding}).improves(measure({})) is improves

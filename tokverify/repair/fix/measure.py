@@ -131,6 +131,10 @@ class Measure:
         # A repair that a rule calls an error is never made, whatever else it achieves.
         if max(required) > 0 or changes[FINDINGS] > 0:
             return False
+        # A text whose ids agree at last may decode differently, where the reference decodes in its own way.
+        matched = max(0, -changes[CASES] - changes[TEXTS])
+        for name in (DECODING, DECODING_TEXTS):
+            changes[name] = changes[name] if changes[name] > matched else min(0, changes[name])
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
 
