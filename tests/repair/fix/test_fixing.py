@@ -1,5 +1,6 @@
 """Plan repairs of tokenizers small enough to see every fault at a glance."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -621,6 +622,19 @@ def test_placeholders_get_the_texts_and_types_that_a_tokenizer_json_lists():
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
     fixed = plan.change.transform(wrong)
     assert (fixed.tokens, fixed.types) == (right.tokens, right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_an_id_without_a_token_in_the_reference_is_nothing_left_to_repair():
+    right = ended(bpe_spec(["a b"], {"<x>": CONTROL, "<gone>": CONTROL, "<y>": CONTROL}))
+    document = json.loads(build(right, resolve(right)).to_str())
+    document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] != "<gone>"]
+    document["model"]["vocab"].pop("<gone>", None)
+    facts = Opened(from_json(json.dumps(document).encode(), source="tokenizer.json").tokenizer)
+    hole = right.tokens.index("<gone>")
+    wrong = replace(right, tokens=[*right.tokens[:hole], "", "<z>"])
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, CASES)
+    assert list(plan.change.transform(wrong).tokens) == [*right.tokens[:hole], "", "<y>"]
     assert fix_exit_code(written(plan)) == 0
 
 

@@ -289,8 +289,9 @@ class Measuring:
         minor = _roles_of(compared) - _roles_of(differences) - invalid
         # Where `run` does not fail, such as for what a converter does on purpose, there is nothing to repair.
         accepted = _ids_of(compared, Aspect.TYPES) - _ids_of(differences, Aspect.TYPES)
+        accepted_bytes = _ids_of(compared, *_OF_BYTES, Aspect.PADDING) - _ids_of(differences, *_OF_BYTES)
         counts = {
-            BYTES: len({*self._differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)}),
+            BYTES: len({*self._differing_bytes(encoder), *_ids_of(differences, *_OF_BYTES)} - accepted_bytes),
             TYPES: len({*self.token_list.differing_types(encoder), *_ids_of(differences, Aspect.TYPES)} - accepted),
             ROLES: len({*self.token_list.differing_roles(encoder), *_roles_of(differences), *invalid} - minor),
             MINOR_ROLES: len(minor),
