@@ -23,6 +23,7 @@ MERGES = tuple(f". {letter}" for letter in "abcdefghij")
 QWEN = bpe_spec(MERGES, pre="qwen2")
 PATTERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s+"
 SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": False}
 CASES = [Case(id="sign", suite="made", text=".a", add_special=False)]
 
 
@@ -61,6 +62,23 @@ def test_a_reference_that_splits_its_own_tokens_is_at_fault(tmp_path, pre_tokeni
     assert report.undiagnosed.endswith("leave the model as it is")
     with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
+
+
+@pytest.mark.parametrize("pre_tokenizer", [METASPACE, None])
+def test_a_byte_level_vocabulary_without_its_stage_is_at_fault(tmp_path, pre_tokenizer):
+    # As transformers 5 saves DeepSeek's, whose tokenizer_config.json names LlamaTokenizer.
+    merges = tuple(f"Ġ {letter}" for letter in "abcdefghijklmnopqrst")
+    spec = bpe_spec(merges, pre="qwen2")
+    write_gguf(tmp_path / "model.gguf", spec)
+    document = bpe_json(spec, merges=merges, pre_tokenizer=pre_tokenizer)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    cases = [Case(id="space", suite="made", text="x a", add_special=False)]
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", cases, diagnose=True)
+    (found,) = (each for each in report.differences if each.aspect is Aspect.SPLITTING)
+    assert found.origin is Origin.REFERENCE
+    assert "its vocabulary is byte-level and its pre-tokenizer" in found.message
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", cases)
 
 
 def test_no_limit_hides_that_a_reference_splits_its_own_tokens(tmp_path):

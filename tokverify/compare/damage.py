@@ -6,11 +6,15 @@ are put to the same test, and the reference is blamed only if the model passes i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.text.sequence import thin_out
@@ -31,6 +35,7 @@ _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
 
 With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
 """
+_SPELLED_SPACE = spell_bytes(b" ")
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
@@ -42,10 +47,10 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
 
     A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
     texts are encoded alone. If they do so on one side only, the other one splits texts in another way. Only a
-    tokenizer.json that splits texts as GPT-2 does is put to this test: elsewhere, a space before each text, or types of
-    tokens, have the same effect, and they are faults of either side.
+    tokenizer.json with a vocabulary like that of GPT-2 is put to this test: elsewhere, a space before each text, or
+    types of tokens, have the same effect, and they are faults of either side.
     """
-    if facts.tokenizer is None or not _splits_into_words(facts):
+    if facts.tokenizer is None or not (_splits_into_words(facts) or _loses_bytes(facts)):
         return
     texts = _texts_of_tokens(actual, facts.tokenizer, facts)
     ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
@@ -70,14 +75,31 @@ def _splits_into_words(facts: Opened) -> bool:
     return bool(byte_level) and not any(stage.get("add_prefix_space") for stage in byte_level)
 
 
+def _loses_bytes(facts: Opened) -> bool:
+    """Whether a tokenizer.json has a byte-level vocabulary, and no stage that spells texts in its alphabet."""
+    document = facts.document
+    if document is None or document.model_type != "BPE":
+        return False
+    if any(stage["type"] == "ByteLevel" for stage in (*document.normalizer, *document.pre_tokenizer)):
+        return False
+    vocab = document.model["vocab"]
+    sample = list(islice(vocab, 0, None, 1 + len(vocab) // _MOST))
+    beginning = Counter(piece[:1] for piece in sample)
+    return beginning[_SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
+
+
 def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened) -> dict[int, str]:
     """Return the texts of a sample of the tokens that the two sides share, those of one character left out."""
     added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
+    # A reference without that stage does not know either which bytes its pieces spell.
+    is_spelled = _loses_bytes(facts)
     found: dict[int, str] = {}
     for id in thin_out(range(min(actual.vocab_size, expected.vocab_size)), _MOST):
         data = actual.token_bytes(id)
         text = from_utf8(data)
-        if text and len(text) > 1 and id not in added and (is_hidden or expected.token_bytes(id) == data):
+        is_shared = is_hidden or expected.token_bytes(id) == data
+        is_shared = is_shared or (is_spelled and expected.piece(id) == actual.piece(id))
+        if text and len(text) > 1 and id not in added and is_shared:
             found[id] = text
     return found
 
@@ -91,6 +113,12 @@ def _explain_splits(facts: Opened) -> str:
     """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     types = [stage["type"] for stage in stages]
+    if _loses_bytes(facts):
+        names = ", ".join(types) or "nothing"
+        return (
+            f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves"
+            " if tokenizer_config.json names LlamaTokenizer"
+        )
     if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
         return ""
     if "Split" in types:
