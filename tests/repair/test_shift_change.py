@@ -92,3 +92,19 @@ def test_the_ids_of_special_tokens_move_only_if_they_are_the_references_then(mov
     (change,) = shifts(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
     assert change.sentence.endswith(ending)
     assert change.transform(wrong).special_ids == right.special_ids
+
+
+def test_an_id_written_by_heart_stays_at_the_special_token_that_is_restored():
+    # As converters write RWKV's BOS and EOS, which the vocabulary's file does not contain.
+    right = spm_spec(dict.fromkeys(LETTERS, -1.0), special_ids={"bos": 1, "eos": 1, "eot": 260})
+    wrong = replace(
+        right,
+        tokens=[right.tokens[0], *right.tokens[2:]],
+        types=[right.types[0], *right.types[2:]],
+        scores=[right.scores[0], *right.scores[2:]],
+        special_ids={"bos": 1, "eos": 1, "eot": 259},
+    )
+    wrong = replace(wrong, types=[2, 1, *wrong.types[2:]])
+    reference = Bare(Encoder(right))
+    first = next(shifts(Evidence(wrong, Encoder(wrong), Opened(reference), ())))
+    assert first.transform(wrong).special_ids == right.special_ids

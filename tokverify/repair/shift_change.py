@@ -23,6 +23,7 @@ _MOST = 16
 """The most tokens that an insertion or a deletion is expected to consist of."""
 _LEAST_MOVED = 8
 """Fewer tokens may seem to be moved by accident."""
+_SPECIAL = frozenset([TokenType.CONTROL.value, TokenType.UNKNOWN.value])
 _AGREEMENT = 0.9
 """The share of the moved tokens that must agree with the reference afterwards."""
 
@@ -123,14 +124,24 @@ def _undo(fill: _Fill, shift: Shift, *, moves_roles: bool) -> TokenizerChange:
 
 
 def _undo_in(spec: TokenizerSpec, fill: _Fill, shift: Shift, *, moves_roles: bool) -> TokenizerSpec:
-    ids = {role: shift.move_id(id) for role, id in spec.special_ids.items()} if moves_roles else spec.special_ids
+    types = None if spec.types is None else shift.undo(spec.types, fill.type)
+    ids = dict(spec.special_ids)
+    for role, id in spec.special_ids.items() if moves_roles else ():
+        moved = shift.move_id(id)
+        # A converter may have written the id by heart, before which the token was lost.
+        is_kept = role not in fill.evidence.facts.special_ids and _is_special(types, id) > _is_special(types, moved)
+        ids[role] = id if is_kept else moved
     return replace(
         spec,
         tokens=shift.undo(spec.tokens, fill.text),
-        types=None if spec.types is None else shift.undo(spec.types, fill.type),
+        types=types,
         scores=None if spec.scores is None else shift.undo(spec.scores, fill.score),
         special_ids={role: id for role, id in ids.items() if id < shift.size},
     )
+
+
+def _is_special(types: Sequence[int] | None, id: int) -> bool:
+    return types is not None and id < len(types) and types[id] in _SPECIAL
 
 
 @dataclass(frozen=True, slots=True)
