@@ -1,14 +1,18 @@
 """References whose vocabulary is a file of its own."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tokenizers import CharBPETokenizer, SentencePieceBPETokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
 from tokverify import convert_tokenizer, load_model, verify_model
 from tokverify.cases.loading import load_cases
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
 from tokverify.sources.location import VOCABULARIES
@@ -80,16 +84,69 @@ def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
         ("vocab.json", b"[1]", "vocab.json: not a JSON object"),
         ("vocab.json", b"{", "vocab.json: cannot be read as JSON"),
         ("vocab.json", b'{"a": "b"}', "vocab.json: not a vocabulary that tokenizers can read"),
-        ("vocab.json", b'{"a": 0}', r"merges.txt: cannot be read \(No such file or directory\)"),
         ("vocab.txt", b"\xff", "vocab.txt: not a vocabulary that tokenizers can read"),
         ("vocab.txt", b"", "vocab.txt: "),
+        ("vocab.txt", b"the\t9\nof\t5\n[UNK]\n", "not a vocabulary of BERT.*: 2 of 3 lines have a tab"),
     ],
 )
 def test_files_that_are_no_vocabulary_give_one_line(tmp_path, name, content, message):
+    (tmp_path / "merges.txt").write_text("")
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BrokenFileError, match=message) as caught:
         open_reference(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+def test_a_vocab_json_without_merges_is_refused_by_this_reason(tmp_path):
+    (tmp_path / "vocab.json").write_text('{"a": 0}')
+    for read in (open_reference, read_spec):
+        with pytest.raises(BrokenFileError, match=r"vocab\.json: BPE needs a merges\.txt beside it, and there is none"):
+            read(tmp_path / "vocab.json")
+
+
+def write_bpe(folder: Path, pieces: Sequence[str], merges: Sequence[str] = ()) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "vocab.json").write_text(json.dumps({piece: id for id, piece in enumerate(pieces)}))
+    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges]) + "\n")
+    return folder / "vocab.json"
+
+
+CHARACTER_LEVEL = {
+    "2 pieces end in `</w>` and 0 begin with `Ġ`": (["<unk>", "h", "i", "i</w>", "hi</w>"], ["h i</w>"]),
+    "2 pieces begin with `▁` and 0 begin with `Ġ`": (["<unk>", "h", "i", "▁h", "▁hi", "▁"], ["▁ h", "▁h i"]),
+    "2 of 4 single characters stand for no byte": (["a", "b", "안", "녕", "안녕"], ["안 녕"]),
+}
+
+
+@pytest.mark.parametrize("sign", CHARACTER_LEVEL)
+def test_pieces_of_characters_are_not_read_as_byte_level_bpe(tmp_path, sign):
+    path = write_bpe(tmp_path, *CHARACTER_LEVEL[sign])
+    for read in (open_reference, read_spec):
+        with pytest.raises(UnsupportedError, match=f"{re.escape(sign)}, so this is not byte-level BPE.*tokenizer.json"):
+            read(path)
+
+
+@pytest.mark.parametrize("library", [CharBPETokenizer, SentencePieceBPETokenizer])
+def test_what_the_classes_of_character_level_bpe_save_is_refused(tmp_path, library):
+    tokenizer = library()
+    tokenizer.train_from_iterator(["Hello there, hello world!", "It is the end of the world."] * 9, show_progress=False)
+    tokenizer.save_model(str(tmp_path))
+    with pytest.raises(UnsupportedError, match="not byte-level BPE"):
+        open_reference(tmp_path)
+
+
+def test_added_tokens_do_not_make_a_vocabulary_one_of_characters(tmp_path):
+    tokens = ["<｜end▁of▁sentence｜>", "▁", "</w>", "中"]
+    assert open_reference(write_bpe(tmp_path / "all", [*byte_pieces(), *tokens]))
+    path = write_bpe(tmp_path / "some", ["a", "b", "Ġ", "▁a", "中"])
+    (path.parent / "added_tokens.json").write_text('{"▁a": 3, "中": 4}')
+    assert open_reference(path)
+
+
+def test_a_class_says_how_texts_are_split_whatever_the_pieces_are(tmp_path):
+    path = write_bpe(tmp_path, ["a", "안", "녕"])
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
+    assert encode(open_reference(path).tokenizer, "a안") == [0]
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ tokenization_qwen2.py and tokenization_roberta.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import (
     added_tokens,
@@ -42,6 +44,7 @@ _ASSUMED = {
 }
 _BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
+_BYTES = 256
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -69,10 +72,12 @@ def build_document(path: Path) -> bytes:
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
             "name its tokenizer.json"
         )
-    with raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True):
-        tokenizer = _make_wordpiece(path, config) if path.name == "vocab.txt" else _make_bpe(path, config, name)
-    _add_tokens(tokenizer, path, config, name)
-    if path.name == "vocab.json":
+    if path.name == "vocab.txt":
+        tokenizer = _make_wordpiece(path, config)
+        _add_tokens(tokenizer, path, config, name)
+    else:
+        tokenizer = _make_bpe(path, config, name)
+        _add_tokens(tokenizer, path, config, name)
         _add_around(tokenizer, config, name)
     return tokenizer.to_str().encode()
 
@@ -81,14 +86,12 @@ def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = _read_vocabulary(path)
-    # subtle: the library aborts the process if it cannot reserve memory for all ids up to the highest.
-    if any(type(id) is int and id >= MAX_TOKENS for id in vocabulary.values()):
-        raise UnsupportedError(f"{path}: an id of more than {MAX_TOKENS:,}, the limit")
-    lines = read_file(path.with_name("merges.txt")).decode().splitlines()
-    merges = [
-        (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
-    ]
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+    merges = _read_merges(path)
+    # A class says how texts are split, whatever the pieces are.
+    if not name:
+        _require_byte_level(path, vocabulary.keys() - _declared_texts(path, config))
+    with _reading(path):
+        tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     has_prefix = config.get("add_prefix_space") is True
     if name == "Qwen2Tokenizer":
         tokenizer.normalizer = normalizers.NFC()
@@ -101,14 +104,70 @@ def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
     return tokenizer
 
 
+def _reading(path: Path) -> AbstractContextManager[None]:
+    return raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True)
+
+
+def _read_merges(path: Path) -> list[tuple[str, str]]:
+    file = path.with_name("merges.txt")
+    if not file.is_file():
+        raise BrokenFileError(
+            f"{path}: BPE needs a merges.txt beside it, and there is none; copy it there, or name a tokenizer.json"
+        )
+    with _reading(path):
+        lines = read_file(file).decode().splitlines()
+    return [
+        (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
+    ]
+
+
+def _declared_texts(path: Path, config: Mapping[str, Any]) -> set[str]:
+    """Return the texts of tokens that are matched before the model runs, so they may contain any characters."""
+    added = {token_text(entry) or "" for entry in added_tokens(path).values()}
+    return {*added, *read_extra_tokens(path), *_special_entries(path, config, "")}
+
+
+def _require_byte_level(path: Path, pieces: Collection[str]) -> None:
+    """Raise an error if something shows that pieces consist of characters, not of bytes."""
+    if sign := _count_marks(pieces) or _count_foreign_characters(pieces):
+        raise UnsupportedError(
+            f"{path}: {sign}, so this is not byte-level BPE, and the files do not say how texts are split; "
+            "name a tokenizer.json, saved by the library that made them"
+        )
+
+
+def _count_marks(pieces: Collection[str]) -> str:
+    """Say how many pieces have the mark of a word that character-level BPE uses, if more than that of byte-level BPE.
+
+    A mark that is a piece by itself shows nothing: it may be an added token.
+    """
+    spaces = sum(piece.startswith("Ġ") for piece in pieces)
+    ends = sum(piece.endswith("</w>") for piece in pieces if piece != "</w>")
+    beginnings = sum(piece.startswith("▁") for piece in pieces if piece != "▁")
+    for count, mark in ((ends, "end in `</w>`"), (beginnings, "begin with `▁`")):
+        if count > spaces:
+            return f"{count:,} pieces {mark} and {spaces:,} begin with `Ġ`"
+    return ""
+
+
+def _count_foreign_characters(pieces: Collection[str]) -> str:
+    """Say how many single characters are none of the 256 that stand for a byte, if these are more than a few.
+
+    In a vocabulary with all 256, others can only be added tokens.
+    """
+    single = {piece for piece in pieces if len(piece) == 1}
+    foreign = single.difference(byte_pieces())
+    if len(single) - len(foreign) == _BYTES or len(foreign) * 10 < len(single):
+        return ""
+    return f"{len(foreign):,} of {len(single):,} single characters stand for no byte"
+
+
 def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-    pieces = read_file(path).decode().splitlines()
-    if not pieces:
-        raise BrokenFileError("the file is empty")
-    ids = {piece: id for id, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
+    ids = {piece: id for id, piece in enumerate(_read_pieces(path))}
+    with _reading(path):
+        tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=config.get("do_lower_case") is not False,
         strip_accents=accents if isinstance(accents := config.get("strip_accents"), bool) else None,
@@ -122,6 +181,22 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     if cls in ids and sep in ids:
         tokenizer.post_processor = processors.BertProcessing((sep, ids[sep]), (cls, ids[cls]))
     return tokenizer
+
+
+def _read_pieces(path: Path) -> list[str]:
+    """Read one piece per line."""
+    with _reading(path):
+        pieces = read_file(path).decode().splitlines()
+    if not pieces:
+        raise BrokenFileError(f"{path}: the file is empty")
+    # Pieces of BERT contain no whitespace, as words are split there first.
+    columns = sum("\t" in piece for piece in pieces)
+    if columns * 2 > len(pieces):
+        raise BrokenFileError(
+            f"{path}: not a vocabulary of BERT, which has one piece per line: {columns:,} of {len(pieces):,} lines "
+            "have a tab, as in a list of words with their counts or scores; name the tokenizer.json or tokenizer.model"
+        )
+    return pieces
 
 
 def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], name: str) -> None:
@@ -186,4 +261,7 @@ def _read_vocabulary(path: Path) -> dict[str, Any]:
         raise BrokenFileError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(content, dict):
         raise BrokenFileError(f"{path}: not a JSON object")
+    # subtle: the library aborts the process if it cannot reserve memory for all ids up to the highest.
+    if any(type(id) is int and id >= MAX_TOKENS for id in content.values()):
+        raise UnsupportedError(f"{path}: an id of more than {MAX_TOKENS:,}, the limit")
     return content
