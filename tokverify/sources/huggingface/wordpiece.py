@@ -85,7 +85,8 @@ def _splitter(document: Document) -> Callable[[str], list[str]]:
 
 
 def _convert_piece(piece: str, type: int) -> str:
-    if type in {TokenType.CONTROL, TokenType.UNUSED, TokenType.USER_DEFINED}:
+    # subtle: an empty piece begins no word; as `▁`, llama.cpp would find it before what only continues a word.
+    if type in {TokenType.CONTROL, TokenType.UNUSED, TokenType.USER_DEFINED} or not piece:
         return piece
     continued = piece.removeprefix(_CONTINUATION)
     return continued if continued != piece else ESCAPED_SPACE + piece

@@ -1,0 +1,46 @@
+"""Pieces with an empty text, such as WordPiece's `##`, to which llama.cpp gives a name."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.limits import assert_different, verify
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
+from tokverify.sources.tokenizer_file import read_spec
+
+TEXTS = ("fox", "foxes", "fo##es", "## fox", "xes", "[EMPTY_7] fox[EMPTY_7]", "[EMPTY_9]")
+PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fox", "##es", "##", "x")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join(PIECES) + "\n")
+    return path
+
+
+def test_the_name_of_an_empty_piece_is_a_limit_of_llama_cpp(path):
+    report = verify(read_spec(path), path, TEXTS)
+    assert report.verdict is Verdict.EQUAL
+    [found] = [each for each in report.differences if each.aspect is Aspect.BYTES]
+    assert (found.origin, found.severity, list(found.ids)) == (Origin.RUNTIME, WARNING, [7])
+    assert '"[EMPTY_7]": 7 "##"' in found.message
+
+
+def test_an_empty_piece_for_another_token_is_an_error(path):
+    spec = read_spec(path)
+    assert_different(verify(replace(spec, tokens=[*spec.tokens[:-1], ""]), path, TEXTS))
+    assert_different(
+        verify(replace(spec, tokens=["" if piece == "es" else piece for piece in spec.tokens]), path, TEXTS)
+    )
+
+
+def test_an_empty_line_of_a_vocabulary_begins_no_word(path):
+    path.write_text("\n".join((*PIECES, "")) + "\n")
+    spec = read_spec(path)
+    assert spec.tokens[-1] == ""
+    # With `▁`, llama.cpp would find a beginning for `es`.
+    assert verify(spec, path, (*TEXTS, "es")).verdict is Verdict.EQUAL
+    assert_different(verify(replace(spec, tokens=[*spec.tokens[:-1], "▁"]), path, ["es"]))
