@@ -6,11 +6,15 @@ import pytest
 
 from support.locations import request
 from support.spec_maker import CONTROL, bpe_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import CAVEAT, load, rebuild
 from tokverify.references.reference import FoundReference
+from tokverify.report.tokenizer_difference import Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -125,6 +129,20 @@ def test_provenance():
     assert isinstance(found, FoundReference)
     assert (found.source, found.tokenizer.name, found.caveat) == ("rebuilt", "rebuilt", CAVEAT)
     assert found.tokenizer.special_ids["bos"] == 6
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        replace(GPT2, tokens=[*GPT2.tokens, "dummy7"], types=[*GPT2.types, TokenType.UNUSED]),
+        replace(SPM, tokens=[*SPM.tokens, "dummy7"], types=[*SPM.types, TokenType.UNUSED], scores=[*SPM.scores, 0]),
+    ],
+)
+def test_unused_tokens_are_unused_on_both_sides_whatever_they_are_called(spec):
+    found = rebuild(spec, resolve(spec))
+    assert found.tokenizer.token_types()[-1] is TokenType.UNUSED
+    report = verify_tokenizers(Encoder(spec), found.tokenizer, [Case(id="1", suite="s", text="ab")])
+    assert (report.verdict, report.differences) == (Verdict.EQUAL, ())
 
 
 def test_tied_scores_are_a_caveat():

@@ -59,6 +59,7 @@ class HuggingFaceTokenizer:
         document: The content of the tokenizer.json, if the tokenizer was made from one.
         model_pieces: The pieces of its model, if they could be read natively.
         path: The file that it was read from, if any.
+        unused_ids: The tokens that the file from which it was rebuilt types UNUSED, which the library does not know.
     """
 
     parses_special = True
@@ -75,6 +76,7 @@ class HuggingFaceTokenizer:
         document: bytes | None = None,
         model_pieces: JoinedStrings | None = None,
         path: Path | None = None,
+        unused_ids: Collection[int] = (),
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -89,6 +91,7 @@ class HuggingFaceTokenizer:
         self._tokenizer = tokenizer
         self._document = document
         self._model_pieces = model_pieces
+        self._unused_ids = unused_ids
         self._around: tuple[Sequence[int], Sequence[int]] | None = None
 
     def with_around(self, before: Sequence[int], after: Sequence[int]) -> HuggingFaceTokenizer:
@@ -113,8 +116,10 @@ class HuggingFaceTokenizer:
         return self._document
 
     def token_types(self) -> TokenTypes:
-        """Return CONTROL for special added tokens, USER_DEFINED for other added tokens."""
+        """Return CONTROL for special added tokens, USER_DEFINED for other added tokens, and which ones are unused."""
         types = bytearray(self.vocab_size)
+        for id in self._unused_ids:
+            types[id] = TokenType.UNUSED
         for id, token in self._tokenizer.get_added_tokens_decoder().items():
             types[id] = TokenType.CONTROL if token.special else TokenType.USER_DEFINED
         return TokenTypes(bytes(types))

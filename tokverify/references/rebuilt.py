@@ -18,7 +18,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.original_pattern import ORIGINALS
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
         tokenizer = build(spec, settings)
     except UnsupportedError as error:
         raise UnsupportedError(f"rebuilt: {error}; name a reference file instead") from error
+    unused = ids_of_type(spec.types, TokenType.UNUSED)
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, name="rebuilt", special_ids=dict(settings.special_ids)),
+        HuggingFaceTokenizer(tokenizer, name="rebuilt", special_ids=dict(settings.special_ids), unused_ids=unused),
         source="rebuilt",
         caveat=CAVEAT + _caveat_of_ties(spec, settings),
         versions={"tokenizers": tokenizers.__version__},

@@ -18,6 +18,7 @@ STRONG = re.compile(f"{_PIPED}|{_NAMED}")
 
 PLACEHOLDER = re.compile(
     r"<unused_?[0-9]+>|\[unused_?[0-9]+\]|<\|?(?:reserved|RESERVED)[\w ]*\|?>|<\|?extra_?[\w ]*\|?>|<s_?[0-9]+>"
+    r"|\[UNUSED_TOKEN_[0-9]+\]"
 )
 """Texts that fill up a vocabulary during training."""
 

@@ -20,7 +20,9 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
+from tokverify.references.rebuilt import rebuild
 from tokverify.repair.search import diagnose
 from tokverify.report.finding import ERROR
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
@@ -500,6 +502,16 @@ def test_bytes_without_pieces_are_a_limit_unless_merges_are_lost(tmp_path: Path)
     texts = ("aéb", "ab aéb<x>")
     assert_limit(verify(spec, path, texts), "TL020")
     assert_different(verify(replace(spec, merges=[]), path, texts))
+
+
+def test_bytes_without_pieces_are_a_limit_for_a_rebuilt_reference_unless_merges_are_lost():
+    missing = to_byte_level("é")
+    spec = replace(bpe_spec(["a b"]), pre="gpt-2")
+    spec = replace(spec, tokens=[f"<{id}>" if token in missing else token for id, token in enumerate(spec.tokens)])
+    rebuilt = rebuild(spec, resolve(spec)).tokenizer
+    cases = [Case(id=text, suite="s", text=text) for text in ("aéb", "ab aéb")]
+    assert_limit(verify_tokenizers(Encoder(spec), rebuilt, cases), "TL020")
+    assert_different(verify_tokenizers(Encoder(replace(spec, merges=[])), rebuilt, cases))
 
 
 def test_a_limit_that_only_a_normalized_text_meets_explains_it_together_with_the_normalizer(tmp_path: Path):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
+from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import byte_pieces, to_byte_level
 from tokverify.engine.deviation import Deviation
+from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.text.visible import visible
+
+_OPTIONS = ("unk_token", "byte_fallback", "fuse_unk")
 
 
 @limit(code="TL020", name="missing-byte", origin=Origin.RUNTIME, severity=WARNING)
@@ -31,15 +36,15 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A piece of the reference that the file lacks; and a text whose bytes all have pieces.
     """
-    document, family = sides.facts.document, sides.settings.family
-    if not family.is_bpe or sides.settings.escape_whitespaces or document is None:
+    model, family = _model_of(sides.facts), sides.settings.family
+    if not family.is_bpe or sides.settings.escape_whitespaces or model is None:
         return
-    if document.model.get("byte_fallback") or document.model.get("fuse_unk"):
+    if model.get("byte_fallback") or model.get("fuse_unk"):
         return
-    missing = set(byte_pieces()).difference(document.model["vocab"])
+    missing = set(byte_pieces()).difference(model["vocab"])
     if not missing or not missing.isdisjoint(sides.settings.ids):
         return
-    unknown = document.model.get("unk_token")
+    unknown = model.get("unk_token")
     if unknown is None:
         reason = "llama.cpp keeps bytes that no piece stands for until pieces are merged"
         sentence = "dropping bytes that no piece stands for before merging"
@@ -54,3 +59,13 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
         deviation=Deviation(missing=unknown or ""),
         applies=lambda target: not missing.isdisjoint(to_byte_level(target.text)),
     )
+
+
+def _model_of(facts: Opened) -> Mapping[str, Any] | None:
+    """Return the model of a tokenizer.json, or as much of it as the library tells of one that it did not read."""
+    if facts.document:
+        return facts.document.model
+    if not isinstance(facts.tokenizer, HuggingFaceTokenizer):
+        return None
+    model = facts.tokenizer.library.model
+    return {"vocab": facts.pieces, **{option: getattr(model, option, None) for option in _OPTIONS}}
