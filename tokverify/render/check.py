@@ -35,7 +35,9 @@ from tokverify.render.run.issue import suites_of as run_suites
 from tokverify.render.run.issue import to_ci_report as run_issues
 from tokverify.render.run.verdict import effect, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
+from tokverify.report.audit import AuditReport, fails_audit
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
+from tokverify.report.finding import Finding
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural
@@ -104,12 +106,20 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
 
 
 def _list_causes(report: CheckReport) -> Iterator[Item]:
-    """Repeat the most likely cause for each model that fails, with its repair."""
+    """Repeat the most likely cause for each model that fails, with its repair; what the audit found, if none ran."""
     for model in report.models:
         diagnosis = model.run.diagnosis if model.run and part_exit_code(model, Part.RUN) else None
         if diagnosis and diagnosis.explanations:
             first = diagnosis.explanations[0]
             yield Item([message(f"{model.name}: {effect(first, diagnosis)}")], first.repair.commands)
+        elif part_exit_code(model, Part.RUN) and model.run is None and model.audit:
+            for finding in _failing_findings(model.audit)[:_NAMED]:
+                text = f"{model.name}: {finding.code} {finding.name}: {finding.message}"
+                yield Item([message(text)], finding.remedy.commands)
+
+
+def _failing_findings(report: AuditReport) -> list[Finding]:
+    return [finding for finding in report.findings if fails_audit(finding.severity, report)]
 
 
 def _has_news(model: ModelCheck, part: Part) -> bool:
@@ -204,11 +214,14 @@ def _outcome(report: CheckReport) -> str:
 
 
 def _failing_models(failing: Sequence[ModelCheck], code: int) -> str:
-    """Count and name the models with an exit code; empty if there are none."""
-    concerned = [model for model in failing if model_exit_code(model) == code]
-    parts = [[str(part) for part in model.parts if part_exit_code(model, part)] for model in concerned]
-    names = "; ".join(f"{model.name}: {', '.join(own) or NOTHING}" for model, own in zip(concerned, parts, strict=True))
-    return f"{len(concerned):,} {_WORDS[code]} ({names})" if concerned else ""
+    """Count and name the models of which a part has an exit code, with these parts; empty if there are none."""
+    parts = [[str(part) for part in model.parts if part_exit_code(model, part) == code] for model in failing]
+    named = [
+        f"{model.name}: {', '.join(own) or NOTHING}"
+        for model, own in zip(failing, parts, strict=True)
+        if own or (model_exit_code(model) == code and not model.results)
+    ]
+    return f"{len(named):,} {_WORDS[code]} ({'; '.join(named)})" if named else ""
 
 
 def _reservations(report: CheckReport) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.commands.tasks.report import to_json
 from tokverify.report.check import CheckReport
 from tokverify.report.codec import read
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import write_gguf
 
 FEW = ["--cases", "own.yaml"]
 SPACES = ["--cases", "spaces.yaml"]
@@ -78,6 +81,17 @@ def test_models_that_fail_and_models_that_could_not_be_checked_are_told_apart():
     result = invoke("check", "-q")
     failing = "1 fails (bad: run, audit), 1 could not be checked (absent: run, audit, chat)"
     assert (result.exit_code, result.stdout) == (2, f"2 models: {failing}\n")
+
+
+def test_the_end_of_the_output_names_what_the_audit_found_of_a_file_that_cannot_be_run():
+    spec = read_spec("sample.gguf")
+    write_gguf("bad.gguf", replace(spec, scores=[*(spec.scores or ()), 0.0]))
+    result = invoke("check", "bad.gguf", "-r", "sample.tokenizer.model", "--only", "run", "--only", "audit")
+    assert result.exit_code == 2
+    end = " ".join(result.stdout.partition("CAUSES")[2].split())
+    assert "bad: TV100 refused-file: the file contradicts itself: bad.gguf: tokenizer.ggml.scores: " in end
+    assert "tokverify fix bad.gguf -r sample.tokenizer.model -o bad-fixed.gguf" in end
+    assert end.endswith("1 model: 1 fails (bad: audit), 1 could not be checked (bad: run)")
 
 
 def test_the_verdict_says_what_was_not_compared():

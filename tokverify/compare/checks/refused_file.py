@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.errors import BrokenFileError
@@ -28,12 +29,14 @@ def refused_file(subject: Subject) -> Iterator[Finding]:
         vocabulary. Contradicting itself: more scores than tokens.
 
     How to repair:
-        Convert the model again, with a newer converter or after correcting the tokenizer's files.
+        If the file contradicts itself: `tokverify fix MODEL -r REFERENCE -o FIXED`. Otherwise convert the model again,
+        with a newer converter or after correcting the tokenizer's files.
 
     Threads:
         ggml-org/llama.cpp#25739, ggml-org/llama.cpp#5669, ggml-org/llama.cpp#9692
     """
     if isinstance(subject.resolved, BrokenFileError):
         # subtle: much of what the reader refuses llama.cpp loads, with a warning at most.
-        problem = "the file contradicts itself" if subject.declaration.refusal else "llama.cpp refuses the tokenizer"
-        yield Finding(ERROR, f"{problem}: {truncate(str(subject.resolved))}")
+        is_contradictory = subject.declaration.refusal is not None
+        problem = "the file contradicts itself" if is_contradictory else "llama.cpp refuses the tokenizer"
+        yield Finding(ERROR, f"{problem}: {truncate(str(subject.resolved))}", repair=FIX if is_contradictory else "")

@@ -164,12 +164,13 @@ class _Fields:
         self._lenient = lenient
 
     def refuse(self, key: str, problem: str) -> None:
-        self.refusals.append(self.broken(key, problem))
+        # What is collected is read by `fix`, which knows what it should be.
+        self.refusals.append(self.broken(key, problem, "try tokverify fix, or convert the model again"))
         if not self._lenient:
             raise self.refusals[0]
 
-    def broken(self, key: str, problem: str) -> BrokenFileError:
-        return BrokenFileError(f"{self.path}: {key}: {problem}; convert the model again")
+    def broken(self, key: str, problem: str, advice: str = "convert the model again") -> BrokenFileError:
+        return BrokenFileError(f"{self.path}: {key}: {problem}; {advice}")
 
     def string(self, key: str) -> str | None:
         return cast("str | None", self._get(key, "STRING"))
