@@ -110,6 +110,27 @@ def test_nothing_is_found_in_a_good_template():
     assert [result.actual_ids == result.expected_ids != () for result in report.results] == [True] * 3
 
 
+CRASHES = GOOD.replace("{{ m.content }}", "{{ 'a' if 'x' in m.content else '' }}{{ m.content }}")
+RENDERS = CRASHES.replace("if 'x'", "if m.content and 'x'")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "severity", "message"),
+    [
+        (CRASHES, RENDERS, "ERROR", "the reference's template renders it"),
+        (CRASHES, CRASHES, "INFO", "so does the reference's template"),
+        (CRASHES, None, "INFO", "fails on the conversation"),
+        (RENDERS, CRASHES, "INFO", "on which the reference's template fails"),
+        (RENDERS, CRASHES.replace("{{ 'a' if", "{{ raise_exception('no') if not m.content }}{{ 'a' if"), "ERROR", "no"),
+    ],
+)
+def test_a_tool_call_without_a_content_is_tried(ours, theirs, severity, message):
+    findings = found(encoder(ours), reference(theirs) if theirs else None, load_conversations())
+    [failing] = [f for f in findings if f[1] == "failing" and "tool-call-only" in f[2]]
+    assert failing[0] == severity
+    assert message in failing[3]
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
