@@ -514,6 +514,15 @@ def test_bytes_without_pieces_are_a_limit_for_a_rebuilt_reference_unless_merges_
     assert_different(verify_tokenizers(Encoder(replace(spec, merges=[])), rebuilt, cases))
 
 
+def test_a_byte_that_other_pieces_contain_may_be_lost_which_a_rebuilt_reference_does_not_know():
+    missing = to_byte_level("é")
+    spec = replace(bpe_spec(["a b"]), pre="gpt-2")
+    tokens = [f"<{id}>" if token in missing else token for id, token in enumerate(spec.tokens)]
+    spec = replace(spec, tokens=[*tokens, missing], types=[*(spec.types or ()), NORMAL])
+    rebuilt = rebuild(spec, resolve(spec)).tokenizer
+    assert_different(verify_tokenizers(Encoder(spec), rebuilt, [Case(id="1", suite="s", text="aéb")]))
+
+
 def test_a_limit_that_only_a_normalized_text_meets_explains_it_together_with_the_normalizer(tmp_path: Path):
     # Nothing is split differently before `x` becomes `1`.
     spec = bpe_spec(["1 1", "11 1"], {}, pre="llama-bpe")

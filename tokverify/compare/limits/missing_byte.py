@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tokverify.compare.limits.limit import Counterfactual, limit
@@ -34,7 +34,8 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
         Only texts with characters that the vocabulary cannot represent are affected; they lose these in llama.cpp.
 
     What it does not explain:
-        A piece of the reference that the file lacks; and a text whose bytes all have pieces.
+        A piece of the reference that the file lacks; a text whose bytes all have pieces; and, if the reference is
+        rebuilt from the file, a byte that other pieces contain.
     """
     model, family = _model_of(sides.facts), sides.settings.family
     if not family.is_bpe or sides.settings.escape_whitespaces or model is None:
@@ -44,6 +45,7 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     missing = set(byte_pieces()).difference(model["vocab"])
     if not missing or not missing.isdisjoint(sides.settings.ids):
         return
+    doubtful = _doubtful_bytes(sides, missing)
     unknown = model.get("unk_token")
     if unknown is None:
         reason = "llama.cpp keeps bytes that no piece stands for until pieces are merged"
@@ -57,8 +59,23 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
         reason=reason,
         sentence=sentence,
         deviation=Deviation(missing=unknown or ""),
-        applies=lambda target: not missing.isdisjoint(to_byte_level(target.text)),
+        applies=lambda target: _lacks(to_byte_level(target.text), missing, doubtful),
     )
+
+
+def _lacks(text: str, missing: Collection[str], doubtful: Collection[str]) -> bool:
+    found = set(text).intersection(missing)
+    return bool(found) and found.isdisjoint(doubtful)
+
+
+def _doubtful_bytes(sides: Sides, missing: Collection[str]) -> frozenset[str]:
+    """Return the missing bytes that the file may have lost, of which a reference that is rebuilt from it knows nothing.
+
+    A byte that pieces contain had a piece when they were merged.
+    """
+    if sides.facts.document:
+        return frozenset()
+    return frozenset(missing).intersection("".join(sides.settings.pieces))
 
 
 def _model_of(facts: Opened) -> Mapping[str, Any] | None:
