@@ -122,7 +122,9 @@ CHARACTER_LEVEL = {
 def test_pieces_of_characters_are_not_read_as_byte_level_bpe(tmp_path, sign):
     path = write_bpe(tmp_path, *CHARACTER_LEVEL[sign])
     for read in (open_reference, read_spec):
-        with pytest.raises(UnsupportedError, match=f"{re.escape(sign)}, so this is not byte-level BPE.*tokenizer.json"):
+        with pytest.raises(
+            UnsupportedError, match=f"{re.escape(sign)}, so this is not GPT-2's byte-level BPE.*tokenizer.json"
+        ):
             read(path)
 
 
@@ -131,8 +133,14 @@ def test_what_the_classes_of_character_level_bpe_save_is_refused(tmp_path, libra
     tokenizer = library()
     tokenizer.train_from_iterator(["Hello there, hello world!", "It is the end of the world."] * 9, show_progress=False)
     tokenizer.save_model(str(tmp_path))
-    with pytest.raises(UnsupportedError, match="not byte-level BPE"):
+    with pytest.raises(UnsupportedError, match="not GPT-2's byte-level BPE"):
         open_reference(tmp_path)
+
+
+def test_bytes_with_ends_of_words_are_clips_and_not_gpt_2s(tmp_path):
+    path = write_bpe(tmp_path, [*byte_pieces(), "a</w>", "cat</w>", "dog</w>", "Ġx"])
+    with pytest.raises(UnsupportedError, match="3 pieces end in `</w>` and 2 begin with `Ġ`"):
+        open_reference(path)
 
 
 def test_added_tokens_do_not_make_a_vocabulary_one_of_characters(tmp_path):

@@ -128,10 +128,10 @@ def _declared_texts(path: Path, config: Mapping[str, Any]) -> set[str]:
 
 
 def _require_byte_level(path: Path, pieces: Collection[str]) -> None:
-    """Raise an error if something shows that pieces consist of characters, not of bytes."""
+    """Raise an error if something shows that pieces are not GPT-2's: of characters, or with ends of words as CLIP's."""
     if sign := _count_marks(pieces) or _count_foreign_characters(pieces):
         raise UnsupportedError(
-            f"{path}: {sign}, so this is not byte-level BPE, and the files do not say how texts are split; "
+            f"{path}: {sign}, so this is not GPT-2's byte-level BPE, and the files do not say how texts are split; "
             "name a tokenizer.json, saved by the library that made them"
         )
 
