@@ -46,16 +46,16 @@ def find_piece_differences(
     types = actual.token_types() if isinstance(actual, Encoder) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
-    ended: list[PieceDifference] = []
+    renamed: list[PieceDifference] = []
     for piece in vocabulary.pieces:
         if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
-        is_ended = "\0" in (piece.expected or "") and piece.id < len(declared) and declared[piece.id] == piece.expected
-        (ended if is_ended else by_aspect[_aspect_of(piece, types)]).append(piece)
-    if ended:
-        cut = _describe(Aspect.BYTES, ended)
-        message = f"{cut.message} (the file declares what the reference does, and llama.cpp ends a piece at a NUL)"
-        yield replace(cut, severity=WARNING, origin=Origin.RUNTIME, message=message)
+        is_renamed = _is_renamed(piece, declared, expected)
+        (renamed if is_renamed else by_aspect[_aspect_of(piece, types)]).append(piece)
+    if renamed:
+        found = _describe(Aspect.BYTES, renamed)
+        reason = "the file declares what the reference does, and llama.cpp ends a piece at a NUL and names an empty one"
+        yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
     for aspect, pieces in by_aspect.items():
         if pieces:
             found = _describe(aspect, pieces)
@@ -70,6 +70,19 @@ def find_piece_differences(
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def _is_renamed(piece: PieceDifference, declared: Sequence[str], expected: Tokenizer | None) -> bool:
+    """Whether both sides declare the same, and llama.cpp reads something else.
+
+    It ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]` or the
+    like (`init_tokenizer` and `load` in its `src/llama-vocab.cpp`). Neither side encodes a text to that: llama.cpp
+    splits the name at the brackets, and the library looks for nothing nowhere.
+    """
+    if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
+        return False
+    is_empty = not declared[piece.id] and not expected.token_bytes(piece.id)
+    return is_empty or ("\0" in piece.expected and declared[piece.id] == piece.expected)
 
 
 def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, blame_reference, contradictions_of
 from tokverify.compare.digest import make_difference
-from tokverify.compare.empty_piece import find_token_differences
 from tokverify.compare.normalized_match import find_normalized_matches
+from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
@@ -52,7 +52,7 @@ def compare_tokenizers(
     ]
     if vocabulary:
         steps = [
-            partial(find_token_differences, vocabulary, actual, expected),
+            partial(find_piece_differences, vocabulary, actual, expected),
             partial(find_type_differences, actual, expected, contradicted),
             partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),

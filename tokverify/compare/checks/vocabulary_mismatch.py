@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.empty_piece import find_token_differences
+from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.repair import ROLES_BY_KEY, set_special_id
 from tokverify.compare.role_difference import find_role_differences
 from tokverify.compare.rule import rule, to_finding
@@ -43,7 +43,7 @@ def vocabulary_mismatch(subject: Subject) -> Iterator[Finding]:
     vocabulary = compare_vocabularies(*subject.sides)
     if vocabulary is None:
         raise NotEvaluatedError(why_hidden(subject.expected))
-    yield from map(to_finding, find_token_differences(vocabulary, *subject.sides))
+    yield from map(to_finding, find_piece_differences(vocabulary, *subject.sides))
     for difference in find_role_differences(*subject.sides, vocabulary.special_ids):
         role = ROLES_BY_KEY[difference.keys[0]]
         id = None if subject.is_contradicted(f"{role} token") else subject.expected.special_ids.get(role)
