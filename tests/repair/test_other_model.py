@@ -146,3 +146,26 @@ def test_markers_that_only_the_file_has_show_another_version(ours, theirs, templ
     found = find_other_model(replace(spec, chat_template=template), Opened(Encoder(reference)))
     assert bool(found) is expected
     assert (f'it lacks 256 "{ours}", which is a marker here' in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "template", "theirs", "expected"),
+    [
+        ("<think>", TokenType.USER_DEFINED, "<think>x", "x", True),
+        ("<|turn|>", CONTROL, "<|turn|>x", None, True),
+        ("<|turn|>", CONTROL, "x", "x", False),
+        ("[PAD258]", CONTROL, "[PAD258]x", "x", False),
+        # These may be plain text.
+        ("<think>", TokenType.USER_DEFINED, "<think>x", "<think>x", False),
+        ("<think>", TokenType.USER_DEFINED, "<think>x", None, False),
+        ("<think>", TokenType.NORMAL, "<think>x", "x", False),
+    ],
+)
+def test_a_token_after_the_last_one_that_only_our_chat_template_writes_shows_another_version(
+    text: str, type: TokenType, template: str, theirs: str | None, expected: bool
+):
+    spec = bpe_spec((), {"<|other|>": CONTROL, text: int(type)}, chat_template=template)
+    reference = bpe_spec((), {"<|other|>": CONTROL}, chat_template=theirs)
+    assert bool(find_other_model(spec, Opened(Encoder(reference)))) is expected
+    # Bytes alone do not tell which texts are tokens.
+    assert not find_other_model(spec, Opened(Bare(Encoder(reference))))

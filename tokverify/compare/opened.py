@@ -242,6 +242,19 @@ class Opened:
         """How many tokens the reference declares or, if it declares nothing, has bytes for."""
         return len(self.spec.tokens if self.spec else self.token_bytes)
 
+    @cached_property
+    def chat_template(self) -> str | None:
+        """The default chat template; None if there is none, or it cannot be read."""
+        from tokverify.sources.config import chat_templates
+
+        declared = self.spec.chat_template if self.spec else None
+        if declared is not None or self.path is None:
+            return declared
+        try:
+            return chat_templates(self.path).get("default")
+        except TokverifyError:
+            return None
+
     @property
     def _configured_size(self) -> int:
         """One more than the highest id that a tokenizer_config.json declares."""

@@ -34,6 +34,7 @@ _SOME = 0.5
 """The share of the tokens that a fault leaves, whatever else it does."""
 _ORDERED = 0.5
 """If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
+_ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 _STEP = 16
 """At most so many ids are lost between neighboring tokens of a block."""
 _ADDED = 0.01
@@ -54,7 +55,7 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     """
     if is_of_other_model(spec, facts):
         reason = "nearly all of its tokens differ from those with the same ids here"
-    elif ids := _lost_markers(spec, facts.spec.tokens if facts.spec else ()):
+    elif ids := _lost_markers(spec, facts):
         are = "is a marker" if len(ids) == 1 else "are markers"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
     else:
@@ -65,21 +66,44 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     )
 
 
-def _lost_markers(spec: TokenizerSpec, reference: Sequence[str]) -> list[int]:
+def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the markers that the reference has nowhere, if something speaks for them.
 
-    That is a filler in their place, our template, or the name that another model has for the same end.
+    That is a filler in their place, our template, or the name that another model has for the same end. A token after
+    the last one of the reference may also have been added by mistake, so only our template speaks for it.
     """
-    known, used, here = set(reference), read_template(spec.chat_template or "").strong, set(spec.tokens)
-    return [
+    reference = facts.spec.tokens if facts.spec else ()
+    known, used, here = set(reference), _written_tokens(spec, facts), set(spec.tokens)
+    lost = [
         id
         for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False))
         if ours != theirs
-        and is_marker(ours)
-        and not is_filler(ours)
         and ours not in known
-        and (is_filler(theirs) or (is_marker(theirs) and (ours in used or _are_ends(ours, theirs, here))))
+        and (
+            (ours in used and (is_marker(theirs) or is_filler(theirs)))
+            or (is_marker(ours) and not is_filler(ours) and (is_filler(theirs) or _are_ends(ours, theirs, here)))
+        )
     ]
+    if reference and facts.lists_all_tokens:
+        lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in used - known]
+    return lost
+
+
+def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
+    """Return the tokens of the file, other than words, that its chat template writes on purpose.
+
+    Texts such as `<think>` may be plain text: they are no evidence if the reference's template writes them, too, or if
+    nothing shows what it writes.
+    """
+    markers, theirs = read_template(spec.chat_template or ""), read_template(facts.chat_template or "")
+    weak = set(markers.weak) - {*theirs.strong, *theirs.weak} if facts.chat_template else set[str]()
+    written = {*markers.strong, *weak}
+    types = types_of(spec)
+    return frozenset(
+        text
+        for id, text in enumerate(spec.tokens)
+        if text in written and not is_filler(text) and (is_marker(text) or types[id] in _ADDED_TYPES)
+    )
 
 
 def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:

@@ -222,7 +222,7 @@ class Candidates:
         if measure.compared[TYPES] and measure.encoder:
             yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
         if measure.compared[TEMPLATE]:
-            yield _set_template(self._measuring.token_list.template)
+            yield _set_template(self._facts.chat_template)
 
     def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
         """Yield what a diagnosis of the cases names; with `generated`, also of the generated ones."""

@@ -16,7 +16,6 @@ from tokverify.errors import TokverifyError
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
-from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.token_text import is_padded
@@ -47,17 +46,6 @@ class TokenList:
         types = converted_types(declared, declared.types, self._facts)
         return _resolve(replace(declared, types=types))
 
-    @cached_property
-    def template(self) -> str | None:
-        """The reference's default chat template."""
-        declared = self._facts.spec.chat_template if self._facts.spec else None
-        if declared is not None or self._facts.path is None:
-            return declared
-        try:
-            return chat_templates(self._facts.path).get("default")
-        except TokverifyError:
-            return None
-
     @property
     def not_compared(self) -> tuple[str, ...]:
         """What the reference does not tell."""
@@ -65,7 +53,7 @@ class TokenList:
             "bytes of tokens": bool(self._facts.token_bytes),
             "types of tokens": self.settings is not None or self._facts.types is not None,
             "ids of special tokens": bool(self._roles),
-            "chat template": self.template is not None,
+            "chat template": self._facts.chat_template is not None,
         }
         return tuple(name for name, is_known in known.items() if not is_known)
 
@@ -73,7 +61,7 @@ class TokenList:
         """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
         if key in _ROLE_OF_KEY:
             return self.settings is not None or _ROLE_OF_KEY[key] in self._roles
-        return key != CHAT_TEMPLATE or self.template is not None
+        return key != CHAT_TEMPLATE or self._facts.chat_template is not None
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:
@@ -143,7 +131,7 @@ class TokenList:
 
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the chat template differs in more than whitespace."""
-        return self.template is not None and _words(spec.chat_template) != _words(self.template)
+        return self._facts.chat_template is not None and _words(spec.chat_template) != _words(self._facts.chat_template)
 
 
 def _resolve(spec: TokenizerSpec | None) -> Settings | None:
