@@ -12,7 +12,8 @@ from tokverify.texts.token_text import STRONG, is_marker
 
 _LOOSE = r"</?[A-Za-z][\w-]{0,40}>|\[/?[A-Z][A-Z_]{1,30}\]"
 
-_ANY = re.compile(f"{STRONG.pattern}|{_LOOSE}")
+ANY = re.compile(f"{STRONG.pattern}|{_LOOSE}")
+"""What may be a special token."""
 _END = re.compile(r"(?i)end|eot|eos|eom|return|call|^</s>$|^<turn\|>$")
 _NO_END = re.compile(
     r"(?i)header|role|think|tool|vision|image|audio|video|file|system|user|assistant|channel|endoftext"
@@ -61,16 +62,21 @@ class TemplateMarkers:
         return count
 
 
+def looks_like_end(text: str) -> bool:
+    """Check whether a special token is named like the end of a turn."""
+    return _END.search(text) is not None and _NO_END.search(text) is None
+
+
 def read_template(template: str) -> TemplateMarkers:
     """Find the markers in a template."""
     template = _remove_comments(template[:_MAX_TEMPLATE])
-    markers = list(dict.fromkeys(_ANY.findall(template)))
+    markers = list(dict.fromkeys(ANY.findall(template)))
     strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(
         template=template,
         strong=strong,
         weak=tuple(text for text in markers if not is_marker(text)),
-        turn_ends=tuple(text for text in strong if _END.search(text) and not _NO_END.search(text)),
+        turn_ends=tuple(text for text in strong if looks_like_end(text)),
     )
 
 

@@ -85,6 +85,11 @@ class Opened:
         return self.tokenizer.vocab_size if self.tokenizer else 0
 
     @property
+    def is_rebuilt(self) -> bool:
+        """Whether the tokenizer is rebuilt from the data of the file that it is compared with."""
+        return False
+
+    @property
     def parses_special(self) -> bool:
         """Whether the reference can recognize its control tokens in a text."""
         return self.tokenizer is not None and self.tokenizer.parses_special
@@ -393,6 +398,11 @@ class OpenedReference(Opened):
     def source(self) -> str:
         """Where it comes from, as its adapter says."""
         return self.found.source
+
+    @property
+    def is_rebuilt(self) -> bool:
+        """Whether the tokenizer is rebuilt from the data of the file that it is compared with."""
+        return self.found.is_rebuilt
 
     @property
     def description(self) -> Side:

@@ -48,6 +48,11 @@ def set_special_id(role: str, id: int | None = None) -> str:
     return new_metadata("--special-token-by-id", name, "ID" if id is None else str(id))
 
 
+def remove_special_id(role: str) -> str:
+    """Return the command that leaves a role without a token."""
+    return new_metadata("--remove-metadata", _KEYS[role])
+
+
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
     """Describe how to set a flag: in the file if it is declared there, or else when running llama.cpp."""
     if not declared:

@@ -14,10 +14,11 @@ from tokverify.texts.token_text import is_marker
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
-_TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>")
+TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>")
+"""The tokens with which the templates of common models begin each message."""
 _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): BEGINNING,
-    _TURN_BEGINNINGS: BEGINNING,
+    TURN_BEGINNINGS: BEGINNING,
     ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
     ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
     ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
@@ -52,7 +53,7 @@ def natural_id(ids: Mapping[str, int], role: str) -> int | None:
         role: Such as `eos`.
     """
     # What begins a turn is no BOS, although it may not end anything either.
-    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in _TURN_BEGINNINGS]
+    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in TURN_BEGINNINGS]
     found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
     return found[0] if len(found) == 1 else None
 

@@ -14,12 +14,12 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import truncate
 from tokverify.texts.mode import Modes
-from tokverify.tokenizer import Declaring, Tokenizer
+from tokverify.tokenizer import Declaring, EndListing, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.compare.limits.explaining import Explainer
     from tokverify.compare.marker import TemplateMarkers
-    from tokverify.compare.opened import OpenedReference
+    from tokverify.compare.opened import Opened, OpenedReference
     from tokverify.engine.encoder import Encoder
     from tokverify.sources.gguf.declaration import Declaration
     from tokverify.sources.huggingface.document import Document
@@ -43,6 +43,8 @@ class Subject:
     """The name of our side, for reports."""
     opened: Encoder | None = None
     """Our side, if it is already open."""
+    told: Opened | None = None
+    """What is known about a reference, for rules that do not compare with one."""
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -100,6 +102,19 @@ class Subject:
         if self.spec.chat_template is None:
             raise NotEvaluatedError("the file contains no chat template")
         return read_template(self.spec.chat_template)
+
+    @property
+    def template(self) -> str | None:
+        """The chat template of the file or, if it has none, of its reference."""
+        facts = self.given or self.told
+        return self.spec.chat_template or (facts.chat_template if facts else None)
+
+    @property
+    def named_ends(self) -> frozenset[int]:
+        """The tokens of which the reference says that they end a generation."""
+        facts = self.given or self.told
+        tokenizer = facts.tokenizer if facts and not facts.is_rebuilt else None
+        return tokenizer.generation_ends().ids if isinstance(tokenizer, EndListing) else frozenset()
 
     @property
     def reference(self) -> OpenedReference:

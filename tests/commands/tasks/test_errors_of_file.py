@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from support.rule_maker import bpe_json, good_bpe
+from support.rule_maker import CHATML, bpe_json, good_bpe
 from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.cli import main
@@ -45,6 +45,35 @@ def test_a_role_that_the_reference_does_not_know_must_not_have_an_ordinary_token
     fixed = fix_model(model, None, reference, CASES)
     assert fix_exit_code(fixed) == 1
     assert [f"tokenizer.ggml.{role}_token_id, 257" in error for error in fixed.errors] == [True]
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["in the file", "beside the reference"])
+@pytest.mark.parametrize("role", ["eot", "eom"])
+def test_a_token_that_begins_a_turn_must_not_end_one(tmp_path: Path, role: str, is_beside: bool):
+    model, reference = write(tmp_path, **{role: 260})
+    if is_beside:
+        spec = good_bpe(chat_template=None)
+        write_gguf(model, replace(spec, special_ids={**spec.special_ids, role: 260}))
+        (tmp_path / "chat_template.jinja").write_text(CHATML)
+    report = verify_model(model, reference, CASES, diagnose=True)
+    (found,) = failing_differences(report)
+    assert (found.code, found.ids, report.exit_code) == ("TV106", (260,), 1)
+    assert report.diagnosis.explanations[0].is_repair
+    checked = CliRunner().invoke(main, ["check", str(model), "-r", str(reference)])
+    assert (checked.exit_code, "TV121" in checked.stdout) == (1, False)
+    fixed = fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
+    assert (fix_exit_code(fixed), fixed.errors) == (0, ())
+    assert 260 not in open_model(tmp_path / "fixed.gguf").encoder.settings.eog_ids
+
+
+def test_what_ends_a_generation_in_the_reference_is_no_error(tmp_path: Path):
+    model, reference = write(tmp_path, eom=260)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [260, 261]}))
+    report = verify_model(model, reference, CASES)
+    assert [each.code for each in failing_differences(report)] == []
+    fixed = fix_model(model, None, reference, CASES)
+    assert (fixed.repair, fixed.errors) == (None, ())
 
 
 def test_an_intact_file_has_no_such_errors(tmp_path: Path):

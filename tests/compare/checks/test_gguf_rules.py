@@ -191,6 +191,13 @@ TRIGGERS = [
         'eos is 0 "<pad>", which is already the token of pad',
     ),
     ("TV121", replace(T5, special_ids={"eos": 1, "unk": 0}), ERROR, 'unk is 0 "<pad>"'),
+    (
+        "TV121",
+        replace(BPE, special_ids={"eos": 261, "eot": 260}, chat_template=None),
+        ERROR,
+        'eot is 260 "<|im_start|>", which begins a turn',
+    ),
+    ("TV106", replace(BPE, special_ids={"eos": 261, "eot": 260}), ERROR, "which stands before or inside an answer"),
     ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 2, "pad": 2}), INFO, 'pad is 2 "</s>"'),
     ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED if converted from Qwen/"),
     ("TV122", qwen(CONTROL, CONTROL), WARNING, "typed CONTROL, but USER_DEFINED"),

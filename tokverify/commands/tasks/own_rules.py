@@ -13,6 +13,7 @@ from tokverify.compare.charsmap_difference import find_replaced_otherwise
 from tokverify.compare.digest import make_difference
 from tokverify.compare.tokenizer_comparison import sort_by_severity
 from tokverify.engine.attribute import ORDINARY
+from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
@@ -48,12 +49,8 @@ def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference |
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report
-    settings, rows = model.encoder.settings, model.declaration.embedding_rows
-    # The rules take longer to import than most files to compare.
-    is_ordinary = any(settings.attributes[id] & ORDINARY for id in settings.special_ids.values())
-    is_valid = len(model.spec.valid_special_ids) == len(model.spec.special_ids)
     has_other_charsmap = reference is not None and find_replaced_otherwise(model.encoder, reference.tokenizer)
-    if is_valid and not is_ordinary and rows in {None, len(settings.pieces)} and not has_other_charsmap:
+    if not has_other_charsmap and not _is_suspicious(model):
         return report
     codes = _ROLES_AND_SIZES | (_CHARSMAP if has_other_charsmap else frozenset())
     shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
@@ -64,6 +61,17 @@ def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference |
         if finding.severity is ERROR and known.isdisjoint([*finding.ids, *finding.keys])
     ]
     return _with_findings(report, found) if found else report
+
+
+def _is_suspicious(model: OpenedModel) -> bool:
+    """Whether the rules may find an error, as they take longer to import than most files to compare."""
+    settings, roles = model.encoder.settings, model.encoder.special_ids
+    # llama.cpp knows all other ends by their texts.
+    ends = [settings.pieces[id] in EOG_TEXTS for role, id in roles.items() if role in {"eot", "eom"}]
+    is_ordinary = any(settings.attributes[id] & ORDINARY for id in roles.values())
+    is_valid = len(model.spec.valid_special_ids) == len(model.spec.special_ids)
+    has_all_rows = model.declaration.embedding_rows in {None, len(settings.pieces)}
+    return is_ordinary or not (is_valid and has_all_rows and all(ends))
 
 
 def _apply(model: OpenedModel, reference: OpenedReference | None, codes: Iterable[str]) -> tuple[Finding, ...]:

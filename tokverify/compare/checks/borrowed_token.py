@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tokverify.compare.inner_end import find_inner_ends
 from tokverify.compare.repair import key_of, set_special_id
-from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, is_conventional, natural_id
+from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, TURN_BEGINNINGS, is_conventional, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
@@ -37,17 +38,21 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#9609, ggml-org/llama.cpp#6745, neomjs/neo#14015
     """
     settings = subject.settings
+    # TV106 reports these.
+    inner = find_inner_ends(settings, subject.template)
     for role, id in settings.special_ids.items():
         roles = ROLES_BY_NAME.get(settings.pieces[id])
         is_borrowed = roles and role not in roles and not role.startswith("fim_")
-        if roles and is_borrowed and not is_conventional(settings, role):
+        if roles and is_borrowed and role not in inner and not is_conventional(settings, role):
             yield _report(subject, role, id, roles)
 
 
 def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> Finding:
     settings = subject.settings
     others = [other for other, its in settings.special_ids.items() if its == id and other != role]
-    message = f"{role} is {id} {quote(settings.pieces[id])}, which is {_describe_owner(natural, others)}"
+    piece = settings.pieces[id]
+    means = "begins a turn" if piece in TURN_BEGINNINGS else f"is {_describe_owner(natural, others)}"
+    message = f"{role} is {id} {quote(piece)}, which {means}"
     if _is_shared_by_reference(subject, role, id):
         return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))
     severity = _severity(settings, role, natural)

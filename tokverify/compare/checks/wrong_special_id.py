@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.repair import key_of, set_special_id
+from tokverify.compare.inner_end import find_inner_ends, find_turn_end
+from tokverify.compare.repair import key_of, remove_special_id, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
 from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, is_special, natural_id
 from tokverify.compare.rule import rule
@@ -30,7 +31,9 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
         the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
         a special token. That includes the tokens of infilling, some of which end a generation. An EOS token that is
-        reserved or padding is a warning.
+        reserved or padding is a warning. EOT and EOM must not be tokens that the chat template (of the file, or beside
+        its reference) writes next to a role, such as `<|end_header_id|>`, or that are parts of an answer of gpt-oss,
+        unless the reference ends a generation there as well.
 
     Why it is bad:
         Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
@@ -59,6 +62,23 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
             message = f"{key_of(role)}, {id}, is {quote(subject.settings.pieces[id])}, which {NEVER_WRITTEN}"
             repair = set_special_id(role, _suggest(subject, role))
             yield Finding(WARNING, message, (id,), (key_of(role),), repair)
+    yield from _check_inner_ends(subject)
+
+
+def _check_inner_ends(subject: Subject) -> Iterator[Finding]:
+    """Report EOT and EOM that stand before or inside an answer, unless the reference ends generations there, too."""
+    template, settings = subject.template, subject.settings
+    for role, id in find_inner_ends(settings, template).items():
+        if id in subject.named_ends or not is_special(settings, id):
+            continue
+        end = find_turn_end(settings, template, id)
+        # subtle: llama.cpp finds another token for a role without a key by its text.
+        repair = remove_special_id(role) if end is None else set_special_id(role, end)
+        message = (
+            f"{key_of(role)}, {id}, is {quote(settings.pieces[id])}, which stands before or inside an answer:"
+            " a generation ends wherever the model writes it"
+        )
+        yield Finding(ERROR, message, (id,), (key_of(role),), repair)
 
 
 def _report_outside(subject: Subject, role: str, id: int) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
+from tokverify.compare.inner_end import find_inner_ends, find_turn_end
 from tokverify.compare.marker import read_template
 from tokverify.compare.opened import Opened
 from tokverify.compare.role_name import ROLES_BY_NAME, suggest_end
@@ -12,7 +13,7 @@ from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.setting_change import assign_role
+from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
@@ -29,6 +30,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder, facts)
+        yield from _inner_ends(encoder, facts)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
 
@@ -66,6 +68,14 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
 
 def _has_other_role(text: str) -> bool:
     return "eos" not in ROLES_BY_NAME.get(text, ("eos",))
+
+
+def _inner_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
+    """Take the roles EOT and EOM from tokens that stand before or inside an answer, so that the turn's end has them."""
+    template = encoder.spec.chat_template or facts.chat_template
+    for role, id in find_inner_ends(encoder.settings, template).items():
+        end = find_turn_end(encoder.settings, template, id)
+        yield unassign_role(role) if end is None else assign_role(encoder.spec, role, end, confirmed=False)
 
 
 def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:

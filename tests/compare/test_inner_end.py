@@ -1,0 +1,73 @@
+"""What a chat template proves to be no end of a turn."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from support.rule_maker import CHATML
+from support.spec_maker import CONTROL, bpe_spec
+from tokverify.compare.inner_end import find_inner_ends, find_turn_end
+from tokverify.engine.settings import resolve
+
+LLAMA = (
+    "{% for message in messages %}{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'"
+    " + message['content'] | trim + '<|eot_id|>' %}{{ content }}{% endfor %}"
+)
+QWEN = CHATML + (
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- if x %}{{- '<think>\\n\\n</think>\\n\\n' }}"
+)
+HARMONY = "{{- '<|start|>assistant<|channel|>final<|inner|>' + message.content + '<|done|>' }}"
+GLM = (
+    "{% for m in messages %}{% if m.role == 'user' %}{{ '<|user|>' + m.content }}{% elif m.role == 'assistant' %}"
+    "{{ '<|assistant|>' + m.content }}{% else %}<|observation|>{{ m.content }}{% endif %}{% endfor %}<|assistant|>"
+)
+IN_LINE = "{{ '<|user|>' if message.role == 'user' else '<|bot|>' }}{{ message.content }}"
+DEFAULT = "<|system|>You are a helpful assistant<|sep|>{{ message.content }}<|sep|>"
+
+
+@pytest.mark.parametrize(
+    ("text", "template", "expected"),
+    [
+        ("<|end_header_id|>", LLAMA, True),
+        ("<|start_header_id|>", LLAMA, True),
+        ("<|eot_id|>", LLAMA, False),
+        ("<|im_start|>", CHATML, True),
+        ("<think>", QWEN, True),
+        ("</think>", QWEN, True),
+        ("<|inner|>", HARMONY, True),
+        ("<|channel|>", "", True),  # llama.cpp knows it as a part of an answer
+        ("<|done|>", HARMONY, False),
+        # These models end an answer with the marker of the next message.
+        ("<|user|>", GLM, False),
+        ("<|observation|>", GLM, False),
+        ("<|user|>", IN_LINE, False),
+        ("<|sep|>", DEFAULT, False),
+        ("<|my_end|>", "{{ '<|im_start|>assistant<|my_end|>' }}", False),
+        ("<|sep|>", "{{ '<|im_start|>assistant' }}{% else %}{{ '<|sep|>' }}", False),
+        ("<|sep|>", "{{ '<|im_start|>assistant\\n<|im_end|>\\n<|sep|>' }}", False),
+        ("<|sep|>", "{{ '<|sep|>", False),
+        ("<think>", None, False),
+    ],
+)
+@pytest.mark.parametrize("role", ["eot", "eom"])
+def test_a_token_in_the_header_of_a_message_is_no_end(role: str, text: str, template: str | None, expected: bool):
+    settings = resolve(bpe_spec((), {text: CONTROL}, special_ids={role: 256}))
+    assert find_inner_ends(settings, template) == ({role: 256} if expected else {})
+
+
+def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
+    spec = bpe_spec((), {"<think>": CONTROL, "<|end_turn|>": CONTROL, "<|im_end|>": CONTROL}, special_ids={"eot": 256})
+    template = "{{ '<think>' + message.content + '<|end_turn|>' }}"
+    assert find_turn_end(resolve(spec), template, 256) == 257
+    assert find_turn_end(resolve(replace(spec, special_ids={"eot": 256, "eos": 257})), template, 256) is None
+    assert find_turn_end(resolve(spec), CHATML, 256) is None
+
+
+@pytest.mark.parametrize("part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>assistant"])
+def test_a_hostile_template_takes_no_time(part: str):
+    settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
+    started = time.monotonic()
+    find_inner_ends(settings, part * 50_000)
+    find_inner_ends(settings, "{{ " + part * 50_000)
+    assert time.monotonic() - started < 10
