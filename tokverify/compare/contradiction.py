@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.finding import ERROR
-from tokverify.report.run import CaseResult, Report
+from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import (
     ROLES,
@@ -36,13 +37,16 @@ from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
+from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
-from tokverify.tokenizer import Declaring, FileReading, Tokenizer, pieces_of
+from tokverify.tokenizer import Declaring, DocumentHolding, FileReading, Tokenizer, pieces_of
 
 ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
 SPACE_PREFIX = "space_prefix"
 """What a contradiction about the space before a text is about."""
+VOCABULARY = "vocabulary"
+"""What a contradiction about the ids of tokens is about."""
 _CONFIG = "tokenizer_config.json"
 _BLAME = "; the reference is at fault, as its files contradict each other: "
 _LOOP = re.compile(r"\{%[-+]?\s*for\b")
@@ -51,6 +55,7 @@ _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer"
 
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
+_OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -68,6 +73,8 @@ class Contradiction:
     """For a token around a text, or a space: whether the other place says that it is added."""
     text: str | None = None
     """The token that it says so of, if that is known."""
+    texts: tuple[str, ...] = ()
+    """For a vocabulary: the tokens that have the `ids` in the other place."""
 
 
 def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
@@ -86,6 +93,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
         *_check_roles(tokenizer, path, config),
         *_check_end(tokenizer, path, config),
         *_check_added_tokens(tokenizer, path),
+        *_check_added_ids(tokenizer, path),
     ]
 
 
@@ -210,6 +218,95 @@ def _check_added_tokens(tokenizer: Tokenizer, path: Path) -> Iterator[Contradict
         yield Contradiction(ADDED_TOKENS, sentence, tuple(differing))
 
 
+def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
+    """Find added tokens that have other ids in tokenizer_config.json.
+
+    The library numbers added tokens anew from the first one that is missing in a tokenizer.json.
+    """
+    if not isinstance(tokenizer, DocumentHolding):
+        return
+    texts, pieces = {id: str(token_text(entry)) for id, entry in added_tokens(path).items()}, pieces_of(tokenizer)
+    known = set(pieces)
+    # Tokens without an id in a tokenizer.json are added to it.
+    differing = [
+        id for id, text in texts.items() if (pieces[id] not in {"", text} if id < len(pieces) else text in known)
+    ]
+    if differing:
+        yield _contradict_ids(differing, texts, _CONFIG, pieces)
+
+
+def _contradict_ids(ids: Sequence[int], texts: Mapping[int, str], place: str, pieces: Sequence[str]) -> Contradiction:
+    first = ids[0]
+    here = quote(pieces[first]) if first < len(pieces) else "none"
+    which = "" if len(ids) == 1 else "the first of them "
+    sentence = (
+        f"{plural(len(ids), 'id')} of {place} {'has' if len(ids) == 1 else 'have'} another token in tokenizer.json,"
+        f" {which}{first}: {quote(texts[first])} there, {here} here"
+    )
+    return Contradiction(VOCABULARY, sentence, tuple(ids), texts=tuple(texts[id] for id in ids))
+
+
+def model_beside(path: Path) -> Path | None:
+    """Return the sentencepiece model from which a tokenizer.json was made, if there is one beside it."""
+    if not path.name.endswith("tokenizer.json"):
+        return None
+    model = path.with_name(path.name.removesuffix(".json") + ".model")
+    return model if model.is_file() else None
+
+
+def _check_pieces(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
+    """Find pieces of the sentencepiece model beside a tokenizer.json that have other ids in it.
+
+    Pieces that stand for nothing are often renamed in a tokenizer.json, and so are those that the configuration names.
+    An id without a token in a tokenizer.json is one that it left out.
+    """
+    model = model_beside(path)
+    if model is None or not isinstance(tokenizer, DocumentHolding):
+        return
+    theirs, pieces, named = _read_pieces(model, model.stat().st_mtime_ns), pieces_of(tokenizer), added_tokens(path)
+    differing = [
+        id
+        for id, (piece, text) in enumerate(zip(pieces, theirs, strict=False))
+        if piece not in {"", text}
+        and not is_filler(text)
+        and piece.replace("▁", " ") != text.replace("▁", " ")
+        and token_text(named.get(id)) != piece
+    ]
+    if differing:
+        yield _contradict_ids(differing, {id: theirs[id] for id in differing}, model.name, pieces)
+
+
+# `fix` compares with the same reference many times.
+@lru_cache(maxsize=1)
+def _read_pieces(model: Path, changed: int) -> Sequence[str]:  # noqa: ARG001 - to read it again if it has changed
+    from tokverify.sources.sentencepiece.reader import read_spec
+
+    return read_spec(model).tokens
+
+
+def find_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> Contradiction | None:
+    """Return where a tokenizer.json has other tokens than a file beside it with which the model agrees.
+
+    Args:
+        pieces: The tokens of the model.
+        expected: The reference.
+    """
+    path = expected.path if isinstance(expected, FileReading) else None
+    if path is None or expected is None:
+        return None
+    try:
+        found = [*_check_added_ids(expected, path), *_check_pieces(expected, path)]
+    except TokverifyError:
+        return None
+    return next((each for each in found if _agrees_about_ids(pieces, each)), None)
+
+
+def _agrees_about_ids(pieces: Sequence[str], contradiction: Contradiction) -> bool:
+    ids = zip(contradiction.ids, contradiction.texts, strict=True)
+    same = sum(id < len(pieces) and pieces[id] == text for id, text in ids)
+    return same >= NEARLY_ALL * len(contradiction.ids)
+
+
 def blame_reference(
     differences: Iterable[TokenizerDifference],
     contradictions: Sequence[Contradiction],
@@ -219,9 +316,15 @@ def blame_reference(
     """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
     around = compare_around(contradictions, actual, expected)
     blamed = {tuple(dict.fromkeys([*ours, *theirs])): blame for ours, theirs, blame in around if blame}
+    differences = list(differences)
+    # A sentencepiece model takes long to read.
+    is_other = any(each.aspect in _OF_VOCABULARIES for each in differences)
+    vocabulary = find_wrong_vocabulary(pieces_of(actual), expected) if is_other else None
     found: list[TokenizerDifference] = []
     for difference in differences:
-        if difference.aspect is Aspect.AFFIXES:
+        if vocabulary and difference.ids and set(difference.ids) <= set(vocabulary.ids):
+            contradiction: Contradiction | None = vocabulary
+        elif difference.aspect is Aspect.AFFIXES:
             contradiction = blamed.get(difference.ids)
         elif difference.aspect is Aspect.SPECIAL_IDS:
             contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
@@ -352,6 +455,12 @@ def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
     while end > start and ids[end - 1] in around:
         end -= 1
     return ids[start:end]
+
+
+def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> str:
+    """Say that a tokenizer.json has other tokens than a file beside it that the model agrees with; empty if not."""
+    found = find_wrong_vocabulary(pieces, expected)
+    return f"{_BLAME.removeprefix('; ')}{found.sentence}; name another reference with -r" if found else ""
 
 
 def explain_blame(differences: Iterable[TokenizerDifference]) -> str:

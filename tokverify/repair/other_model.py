@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokverify.compare.contradiction import explain_wrong_vocabulary
 from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
@@ -23,6 +24,7 @@ from tokverify.texts.token_text import is_filler, is_marker
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
+    from tokverify.sources.gguf.declaration import Declaration
 
 _MARKS = "▁Ġ# "
 """How families mark tokens that begin or continue a word."""
@@ -45,6 +47,12 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
     differing = sum(ours != theirs for ours, theirs in zip(spec.tokens, reference, strict=False))
     return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
+
+
+def doubt_reference(declaration: Declaration, facts: Opened) -> str:
+    """Say why nothing that a reference declares would repair a file, and what to do; empty if something may."""
+    spec = declaration.spec
+    return explain_wrong_vocabulary(spec.tokens, facts.tokenizer) or find_other_model(spec, facts)
 
 
 def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:

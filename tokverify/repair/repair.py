@@ -19,7 +19,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import Plan, make_plan
 from tokverify.repair.fix.measure import CHARSMAP, Measure
-from tokverify.repair.other_model import find_other_model
+from tokverify.repair.other_model import doubt_reference
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation, Repair
 from tokverify.report.fix import FINDINGS
@@ -54,8 +54,7 @@ def find_repair(
         facts: What is known about the reference.
         encodings: How many texts a diagnosis may encode, approximately.
     """
-    spec = declaration.spec
-    if doubt := find_other_model(spec, facts):
+    if doubt := doubt_reference(declaration, facts):
         return replace(report, undiagnosed=doubt)
     other, results = encoder, drop_blamed(report)
     corrected = correct_around(facts, encoder) if any(result.fails for result in results) else None

@@ -20,7 +20,7 @@ from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.measure import AROUND
 from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
-from tokverify.repair.other_model import find_other_model
+from tokverify.repair.other_model import doubt_reference
 from tokverify.report.fix import FixReport
 from tokverify.sources.stores.location import find_model, locate
 from tokverify.system.output_file import check_new_file
@@ -67,8 +67,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
             f"{path}: not repaired: no tokenizer was found to compare it with, and one that is rebuilt from its own"
             " data cannot show what is wrong in it; name a reference with -r"
         )
-    if other := find_other_model(opened.spec, found):
-        raise TokverifyError(f"{path}: {other}")
+    if doubt := doubt_reference(opened.declaration, found):
+        raise TokverifyError(f"{path}: not repaired: {doubt}")
     encodings = THOROUGH if thorough else ENCODINGS
     encoder = _open_encoder(opened)
     corrected = correct_around(found, encoder) if encoder else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.contradiction import adds_space, find_contradictions
+from tokverify.compare.contradiction import adds_space, find_contradictions, model_beside
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import TokverifyError
@@ -27,8 +27,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     What it does:
         Compares tokenizer.json with the files beside it. With tokenizer_config.json: the tokens around a text (its
         flags, and the BOS that the chat template writes), the space before a text (`add_prefix_space` of Llama's class,
-        and `legacy` beside a sentencepiece model), special tokens, flags of added tokens, lowercasing, and where a text
-        is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
+        and `legacy` beside a sentencepiece model), special tokens, ids and flags of added tokens, lowercasing, and
+        where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
         special tokens, and the end of a generation. With a sentencepiece model: the space before a text, and the
         pieces.
 
@@ -49,7 +49,7 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     Threads:
         embeddings-benchmark/mteb#5237, lablup/mlxcel#1594, ggml-org/llama.cpp#8228, vllm-project/vllm#11184
     """
-    model = _model_beside(subject)
+    model = model_beside(subject.path)
     if not subject.config and model is None:
         raise NotEvaluatedError(
             "there is neither a tokenizer_config.json nor a sentencepiece model beside the reference"
@@ -122,14 +122,6 @@ def _check_dropout(subject: Subject) -> Iterator[Finding]:
     if dropout := subject.document.model.get("dropout"):
         message = f"tokenizer.json has dropout {dropout}, with which programs that load it encode each text at random"
         yield Finding(WARNING, f"{message}; it is for training, and tokverify turns it off")
-
-
-def _model_beside(subject: Subject) -> Path | None:
-    name = subject.path.name
-    if not name.endswith("tokenizer.json"):
-        return None
-    path = subject.path.with_name(name.removesuffix(".json") + ".model")
-    return path if path.is_file() else None
 
 
 def _check_pieces(subject: Subject, path: Path) -> Iterator[Finding]:

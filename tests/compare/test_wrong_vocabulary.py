@@ -1,0 +1,107 @@
+"""A tokenizer.json in which tokens have other ids than in a file beside it is no standard for such a model."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.rule_maker import bpe_json, findings, good_bpe
+from support.sentencepiece_maker import train_model
+from tokverify.case import Case
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.contradiction import find_wrong_vocabulary
+from tokverify.compare.convert.json_writer import write_json
+from tokverify.compare.opened import OpenedReference
+from tokverify.compare.subject import Subject
+from tokverify.errors import TokverifyError
+from tokverify.references import open_reference as find_reference
+from tokverify.report.run import failing_differences
+from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.sentencepiece.reader import read_spec
+from tokverify.spec import TokenizerSpec
+
+CASES = [Case(id="1", suite="made", text="ab<|im_end|>", parse_special=True)]
+ADDED = ("<|im_start|>", "<|im_end|>", "<think>")
+
+
+def write_bpe(folder: Path) -> tuple[Path, Path]:
+    """Write a file, and a tokenizer.json that lost an added token, so that the library numbers the others anew."""
+    model, document = folder / "model.gguf", bpe_json(good_bpe())
+    document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] != "<|im_start|>"]
+    write_gguf(model, good_bpe())
+    (folder / "ref").mkdir()
+    (folder / "ref" / "tokenizer.json").write_text(json.dumps(document))
+    added = {str(id): {"content": text} for id, text in enumerate(ADDED, 260)}
+    config = {"added_tokens_decoder": added, "eos_token": "<|im_end|>"}
+    (folder / "ref" / "tokenizer_config.json").write_text(json.dumps(config))
+    return model, folder / "ref"
+
+
+def write_spm(folder: Path) -> tuple[Path, Path]:
+    """Write a sentencepiece model, a file that was made from it, and a tokenizer.json with other first tokens."""
+    (folder / "ref").mkdir()
+    source = folder / "ref" / "tokenizer.model"
+    source.write_bytes(train_model(model_type="bpe", byte_fallback=True, vocab_size=320))
+    spec = read_spec(source)
+    model = folder / "model.gguf"
+    write_gguf(model, spec)
+    write_json(folder / "ref" / "tokenizer.json", exchanged(spec))
+    return model, folder / "ref"
+
+
+def exchanged(spec: TokenizerSpec) -> TokenizerSpec:
+    """Return a tokenizer in which BOS and EOS have each other's ids."""
+    bos, eos = spec.special_ids["bos"], spec.special_ids["eos"]
+    tokens = list(spec.tokens)
+    tokens[bos], tokens[eos] = tokens[eos], tokens[bos]
+    return replace(spec, tokens=tokens, special_ids={**spec.special_ids, "bos": eos, "eos": bos})
+
+
+@pytest.mark.parametrize(("write", "place"), [(write_bpe, "tokenizer_config.json"), (write_spm, "tokenizer.model")])
+def test_the_reference_is_at_fault_and_nothing_is_repaired(tmp_path: Path, write, place: str):
+    model, reference = write(tmp_path)
+    report = verify_model(model, reference, CASES, diagnose=True)
+    failing = failing_differences(report)
+    assert failing
+    assert {each.origin for each in failing} == {Origin.REFERENCE}
+    assert place in report.undiagnosed
+    assert report.diagnosis is None
+    with pytest.raises(TokverifyError, match=f"the reference is at fault, .* of {place} have another token"):
+        fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
+
+
+def test_the_places_are_quoted(tmp_path: Path):
+    _, reference = write_bpe(tmp_path)
+    found = find_wrong_vocabulary(good_bpe().tokens, find_reference(reference / "tokenizer.json").tokenizer)
+    assert found is not None
+    assert found.ids == (260, 261, 262)
+    assert found.sentence == (
+        "3 ids of tokenizer_config.json have another token in tokenizer.json, the first of them 260:"
+        ' "<|im_start|>" there, "<|im_end|>" here'
+    )
+    subject = Subject(Declaration(spec=good_bpe()), OpenedReference(find_reference(reference / "tokenizer.json")))
+    assert found.sentence in [each.message for each in findings("TV208", subject)]
+
+
+def test_a_model_that_agrees_with_the_tokenizer_json_is_right(tmp_path: Path):
+    _, reference = write_bpe(tmp_path)
+    tokens = [text for text in good_bpe().tokens if text != "<|im_start|>"]
+    assert find_wrong_vocabulary(tokens, find_reference(reference / "tokenizer.json").tokenizer) is None
+
+
+def test_what_was_renamed_on_purpose_does_not_count(tmp_path: Path):
+    """Gemma's tokenizer.json has `<start_of_turn>` where its sentencepiece model has `<unused99>`."""
+    (tmp_path / "ref").mkdir()
+    source = tmp_path / "ref" / "tokenizer.model"
+    texts = ["<unused1>", "<old>"]
+    source.write_bytes(train_model(model_type="bpe", byte_fallback=True, vocab_size=320, user_defined_symbols=texts))
+    spec = read_spec(source)
+    renamed = [{"<unused1>": "<start_of_turn>", "<old>": "<new>"}.get(token, token) for token in spec.tokens]
+    write_json(tmp_path / "ref" / "tokenizer.json", replace(spec, tokens=renamed))
+    config = {"added_tokens_decoder": {str(renamed.index("<new>")): {"content": "<new>"}}}
+    (tmp_path / "ref" / "tokenizer_config.json").write_text(json.dumps(config))
+    assert find_wrong_vocabulary(spec.tokens, find_reference(tmp_path / "ref" / "tokenizer.json").tokenizer) is None
