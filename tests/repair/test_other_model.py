@@ -12,8 +12,8 @@ from support.mutation_trial import intact
 from support.spec_maker import CONTROL, bpe_spec, spec_of
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.other_model import find_other_model, is_of_other_model
-from tokverify.sources.gguf.declaration import read_spec
+from tokverify.repair.other_model import doubt_reference, find_other_model, is_of_other_model
+from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 
 
@@ -169,3 +169,28 @@ def test_a_token_after_the_last_one_that_only_our_chat_template_writes_shows_ano
     assert bool(find_other_model(spec, Opened(Encoder(reference)))) is expected
     # Bytes alone do not tell which texts are tokens.
     assert not find_other_model(spec, Opened(Bare(Encoder(reference))))
+
+
+@pytest.mark.parametrize(
+    ("inserted", "appended", "rows", "expected"),
+    [
+        (["<|new|>"], [], 260, True),
+        (["<|new|>"], [], None, False),
+        # The model has room for the token that it lacks.
+        (["<|new|>"], [], 261, False),
+        # It moves no other token.
+        ([], ["<|image|>"], 260, False),
+        ([], ["[PAD260]"], 260, False),
+    ],
+)
+def test_a_reference_that_moves_tokens_beyond_the_embeddings_is_another_version(
+    inserted: list[str], appended: list[str], rows: int | None, expected: bool
+):
+    added = ["<|a|>", "<|b|>", "<|c|>", "<|d|>"]
+    spec = bpe_spec((), dict.fromkeys(added, CONTROL))
+    reference = bpe_spec((), dict.fromkeys([*inserted, *added, *appended], CONTROL))
+    facts = Opened(Encoder(reference))
+    found = doubt_reference(Declaration(spec=spec, embedding_rows=rows), facts)
+    sentence = 'it has 260 "<|d|>", which has another id in the model, and the model has only 260 embeddings'
+    assert (sentence in found) is expected
+    assert bool(found) is expected

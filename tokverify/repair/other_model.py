@@ -52,20 +52,31 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
 def doubt_reference(declaration: Declaration, facts: Opened) -> str:
     """Say why nothing that a reference declares would repair a file, and what to do; empty if something may."""
     spec = declaration.spec
-    return explain_wrong_vocabulary(spec.tokens, facts.tokenizer) or find_other_model(spec, facts)
+    return explain_wrong_vocabulary(spec.tokens, facts.tokenizer) or find_other_model(
+        spec, facts, declaration.embedding_rows
+    )
 
 
-def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
+def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None) -> str:
     """Say why a reference belongs to another model, or to another version of it, and what to do; empty if it does not.
 
     What the file itself says speaks for it: no fault writes markers in place of tokens that stand for nothing, or those
-    that its chat template uses.
+    that its chat template uses. Nor does one remove the embedding of a token.
+
+    Args:
+        spec: What the file declares.
+        facts: What is known about the reference.
+        rows: The number of embeddings; None if it is not known.
     """
     if is_of_other_model(spec, facts):
         reason = "nearly all of its tokens differ from those with the same ids here"
     elif ids := _lost_markers(spec, facts):
         are = "is a marker" if len(ids) == 1 else "are markers"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
+    elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
+        shown = list_tokens(ids, facts.spec.tokens if facts.spec else ())
+        have = "has another id" if len(ids) == 1 else "have other ids"
+        reason = f"it has {shown}, which {have} in the model, and the model has only {rows:,} embeddings"
     else:
         return ""
     return (
@@ -95,6 +106,17 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     if reference and facts.lists_all_tokens:
         lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in used - known]
     return lost
+
+
+def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
+    """Return the tokens of the reference, beyond the embeddings of the model, that the model has at other ids.
+
+    So the reference has tokens before them for which the model was not trained. Those that the model lacks prove
+    nothing: one that was added to the reference only, for padding or images, moves no other.
+    """
+    reference, known = (facts.spec.tokens if facts.spec else ()), set(spec.tokens)
+    beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
+    return [id for id in beyond if reference[id] in known and not is_filler(reference[id])]
 
 
 def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
