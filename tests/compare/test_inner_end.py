@@ -1,6 +1,5 @@
 """What a chat template proves to be no end of a turn."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -64,10 +63,8 @@ def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
     assert find_turn_end(resolve(spec), CHATML, 256) is None
 
 
-@pytest.mark.parametrize("part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>assistant"])
-def test_a_hostile_template_takes_no_time(part: str):
+@pytest.mark.parametrize("part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>x"])
+def test_a_hostile_template_proves_nothing(part: str):
     settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
-    started = time.monotonic()
-    find_inner_ends(settings, part * 50_000)
-    find_inner_ends(settings, "{{ " + part * 50_000)
-    assert time.monotonic() - started < 10
+    assert find_inner_ends(settings, part * 50_000) == {}
+    assert find_inner_ends(settings, "{{ " + part * 50_000) == {}

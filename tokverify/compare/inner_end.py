@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tokverify.compare.marker import ANY, looks_like_end, read_template
 from tokverify.engine.family import Settings
@@ -26,8 +27,8 @@ _NAMED_MARKER = re.compile(rf"({ANY.pattern})([a-z_]*)\Z")
 """A marker at the end of a text, with a name such as that of a channel."""
 _HEADER = re.compile(rf"(?:{_ROLE}|[>\]]\s*assistant)\Z")
 _BEFORE_ROLE = re.compile(rf"{_ROLE}|(?:assistant|user|system)\b")
-_WIDTH = 200
-"""At most so many characters before a token are looked at."""
+_WIDTH, _MOST = 200, 200
+"""At most so many characters before a token are looked at, and at most so many of the places where it stands."""
 
 
 def find_inner_ends(settings: Settings, template: str | None) -> dict[str, int]:
@@ -46,7 +47,8 @@ def find_inner_ends(settings: Settings, template: str | None) -> dict[str, int]:
             continue
         if layout is None:
             layout = _read_layout(template or "")
-        if piece in ALWAYS_SHOWN_TEXTS or any(_is_in_header(layout, place, piece) for place in _places(layout, piece)):
+        places = islice(_places(layout, piece), _MOST)
+        if piece in ALWAYS_SHOWN_TEXTS or any(_is_in_header(layout, place, piece) for place in places):
             found[role] = id
     return found
 
