@@ -55,6 +55,13 @@ def test_a_token_in_the_header_of_a_message_is_no_end(role: str, text: str, temp
     assert find_inner_ends(settings, template) == ({role: 256} if expected else {})
 
 
+def test_a_token_that_also_ends_an_answer_before_a_role_is_an_end():
+    settings = resolve(bpe_spec((), {"<|eou|>": CONTROL}, special_ids={"eot": 256}))
+    users = "{% if m.role == 'user' %}user: {{ m.content }}<|eou|>assistant: {% else %}"
+    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}<|eou|>{{% endif %}}") == {}
+    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}{{% endif %}}") == {}
+
+
 def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
     spec = bpe_spec((), {"<think>": CONTROL, "<|end_turn|>": CONTROL, "<|im_end|>": CONTROL}, special_ids={"eot": 256})
     template = "{{ '<think>' + message.content + '<|end_turn|>' }}"

@@ -7,7 +7,7 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from support.sentencepiece_maker import train_model
-from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
@@ -86,6 +86,13 @@ def test_a_byte_piece_that_is_typed_normal_represents_its_text():
 def test_a_token_of_the_model_only_is_an_error_unless_it_is_padding(piece, type, aspect, severity):
     (found,) = differences(encoder({piece: 0.0}, {piece: type}), encoder({}), aspect)
     assert (found.severity, found.ids) == (severity, (259,))
+
+
+def test_the_sentinels_of_t5_which_its_sentencepiece_model_lacks_are_padding():
+    reference = unigram_spec({"a": -1.0})
+    spec = unigram_spec({"a": -1.0, "<extra_id_1>": 0.0, "<extra_id_0>": 0.0}, {"<extra_id_1>": USER_DEFINED})
+    (found,) = differences(Encoder(spec), Encoder(reference), Aspect.PADDING)
+    assert (found.severity, found.ids) == (INFO, (4, 5))
 
 
 def test_a_token_of_the_reference_only_is_an_error_unless_it_is_padding():

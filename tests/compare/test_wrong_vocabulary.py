@@ -74,6 +74,15 @@ def test_the_reference_is_at_fault_and_nothing_is_repaired(tmp_path: Path, write
         fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
 
 
+def test_a_file_beside_it_that_cannot_be_read_hides_no_contradiction(tmp_path: Path):
+    model, reference = write_bpe(tmp_path)
+    (reference / "tokenizer.model").write_bytes(b"IQ== 0\n")
+    found = find_reference(reference)
+    assert find_wrong_vocabulary(good_bpe().tokens, found.tokenizer) is not None
+    with pytest.raises(TokverifyError, match="contradict each other"):
+        fix_model(model, None, reference, CASES)
+
+
 def test_the_places_are_quoted(tmp_path: Path):
     _, reference = write_bpe(tmp_path)
     found = find_wrong_vocabulary(good_bpe().tokens, find_reference(reference / "tokenizer.json").tokenizer)

@@ -94,7 +94,7 @@ def test_the_ids_of_special_tokens_move_only_if_they_are_the_references_then(mov
     assert change.transform(wrong).special_ids == right.special_ids
 
 
-def test_an_id_written_by_heart_stays_at_the_special_token_that_is_restored():
+def test_a_constant_id_stays_at_the_special_token_that_is_restored():
     # As converters write RWKV's BOS and EOS, which the vocabulary's file does not contain.
     right = spm_spec(dict.fromkeys(LETTERS, -1.0), special_ids={"bos": 1, "eos": 1, "eot": 260})
     wrong = replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.encoder import Encoder
@@ -13,8 +13,8 @@ from tokverify.errors import EncodeError, TokverifyError
 from tokverify.tokenizer import Declaring, Tokenizer
 
 
-def find_replaced_otherwise(actual: Encoder, expected: Tokenizer) -> Sequence[str]:
-    """Return the characters, alone or decomposed, that llama.cpp replaces otherwise than a reference with a charsmap.
+def find_replaced_differently(actual: Encoder, expected: Tokenizer) -> Sequence[str]:
+    """Return the characters, alone or decomposed, that llama.cpp replaces differently from a reference with a charsmap.
 
     There are none if the model uses no charsmap, or the reference does not say whether it has one.
     """
@@ -27,18 +27,19 @@ def find_replaced_otherwise(actual: Encoder, expected: Tokenizer) -> Sequence[st
         return ()
 
 
-@cache
+@lru_cache(maxsize=2)
 def _compare(first: bytes | None, second: bytes | None) -> tuple[str, ...]:
-    maps = [None if data is None else Charsmap(data) for data in (first, second)]
-    return tuple(text for text in _texts() if len({_replace(map, text.encode()) for map in maps}) > 1)
+    charsmaps = [None if data is None else Charsmap(data) for data in (first, second)]
+    return tuple(text for text in _texts() if len({_replace(charsmap, text.encode()) for charsmap in charsmaps}) > 1)
 
 
-def _replace(map: Charsmap | None, data: bytes) -> tuple[int, bytes] | None:
+def _replace(charsmap: Charsmap | None, data: bytes) -> bytes | None:
+    """Return what becomes of a text; None if llama.cpp aborts on it."""
     try:
-        return map.match(data, 0) if map else None
+        length, replacement = (charsmap.match(data, 0) if charsmap else None) or (0, b"")
     except EncodeError:
-        # llama.cpp aborts on such a text.
-        return -1, b""
+        return None
+    return replacement + data[length:]
 
 
 @cache

@@ -15,8 +15,8 @@ from tokverify.engine.family import Settings
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS
 
 _ROLES = ("eot", "eom")
-_OTHER, _ROLE = "\ue000", "\ue001"
-"""What stands in a layout for a value, or another branch of the template; and for the role of a message."""
+_OTHER, _ROLE, _VALUE = "\ue000", "\ue001", "\ue002"
+"""What stands in a layout for another branch of the template, the role of a message, and any other value."""
 # subtle: one that does not end goes to the end of the text, or each quote in it would begin another search.
 _LITERAL = re.compile(r"""'((?:[^'\\]|\\.|\\\Z)*+)(?:'|\Z)|"((?:[^"\\]|\\.|\\\Z)*+)(?:"|\Z)""", re.DOTALL)
 _SUBSCRIPT = re.compile(r"\[\s*['\"](\w+)['\"]\s*\]")
@@ -47,8 +47,11 @@ def find_inner_ends(settings: Settings, template: str | None) -> dict[str, int]:
             continue
         if layout is None:
             layout = _read_layout(template or "")
-        places = islice(_places(layout, piece), _MOST)
-        if piece in ALWAYS_SHOWN_TEXTS or any(_is_in_header(layout, place, piece) for place in places):
+        places = list(islice(_places(layout, piece), _MOST))
+        # A token that also follows a value, such as the content of a message, may be an end.
+        follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
+        is_proven = not follows_value and any(_is_in_header(layout, place, piece) for place in places)
+        if piece in ALWAYS_SHOWN_TEXTS or is_proven:
             found[role] = id
     return found
 
@@ -117,13 +120,15 @@ def _read_expression(code: str) -> str:
     parts: list[str] = []
     start = 0
     for literal in _LITERAL.finditer(code):
-        parts.append(_read_value(code[start : literal.start()]))
+        before = code[start : literal.start()]
+        # What a function gets, or a condition compares with, is not written beside the literal.
+        parts.append(_read_value(before, _VALUE if before.rstrip().endswith(("+", "~")) else _OTHER))
         parts.append((literal[1] or literal[2] or "").replace("\\n", "\n"))
         start = literal.end()
-    return "".join([*parts, _read_value(code[start:])])
+    return "".join([*parts, _read_value(code[start:], _VALUE)])
 
 
-def _read_value(code: str) -> str:
+def _read_value(code: str, other: str) -> str:
     if _JOINED.fullmatch(code):
         return ""
-    return _ROLE if _ROLE_VALUE.fullmatch(code) else _OTHER
+    return _ROLE if _ROLE_VALUE.fullmatch(code) else other

@@ -43,6 +43,7 @@ def find_piece_differences(
         expected: The reference, beside whose file others may name tokens that it lacks.
     """
     declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
+    model = actual.spec.model if isinstance(actual, Encoder) else ""
     types = actual.token_types() if isinstance(actual, Encoder) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
@@ -51,7 +52,7 @@ def find_piece_differences(
         if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
         is_renamed = _is_renamed(piece, declared, expected)
-        (renamed if is_renamed else by_aspect[_aspect_of(piece, types)]).append(piece)
+        (renamed if is_renamed else by_aspect[_aspect_of(piece, types, model)]).append(piece)
     if renamed:
         found = _describe(Aspect.BYTES, renamed)
         reason = "the file declares what the reference does, and llama.cpp ends a piece at a NUL and names an empty one"
@@ -124,11 +125,11 @@ def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | No
     return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)
 
 
-def _aspect_of(piece: PieceDifference, types: Sequence[int]) -> Aspect:
+def _aspect_of(piece: PieceDifference, types: Sequence[int], model: str) -> Aspect:
     if piece.actual is not None and piece.expected is not None:
         return Aspect.PADDING if is_padded(piece.actual, piece.expected) else Aspect.BYTES
     type = types[piece.id] if piece.actual is not None and piece.id < len(types) else TokenType.NORMAL
-    if piece.is_unused or is_padding(piece.actual or piece.expected or "", type):
+    if piece.is_unused or is_padding(piece.actual or piece.expected or "", type, model):
         return Aspect.PADDING
     return Aspect.MISSING if piece.actual is None else Aspect.EXTRA
 

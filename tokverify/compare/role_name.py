@@ -87,7 +87,7 @@ def declare_end(spec: TokenizerSpec) -> TokenizerSpec:
 
     llama.cpp's default is the id of another vocabulary. No file but a GGUF file means that default by its silence.
     """
-    if "eos" in spec.special_ids:
+    if "eos" in spec.valid_special_ids:
         return spec
     settings = resolve(spec)
     end = suggest_end(settings) if "eos" in settings.special_ids else None

@@ -166,11 +166,11 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     parts: dict[str, Any] = {name: getattr(reference, name) for name in ("model", *undeclared)}
     roles = reference.special_ids
     if evidence.encoder:
-        parts |= _kept_flags(evidence, evidence.encoder.settings, {**roles, **spec.special_ids})
+        parts |= _kept_flags(evidence, evidence.encoder.settings, {**roles, **spec.valid_special_ids})
     filled = {
         "charsmap": parts.get("charsmap") is not None,
         "flags": any(isinstance(value, bool) for value in parts.values()),
-        "special tokens": not roles.keys() <= spec.special_ids.keys(),
+        "special tokens": not roles.keys() <= spec.valid_special_ids.keys(),
     }
     added = list_items([what for what, is_filled in filled.items() if is_filled])
     rest = f", with the reference's {added}" if added else ""
@@ -178,5 +178,5 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
         kind="model",
         sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model){rest}",
         cost=cost.discount(cost.MODEL, confirmed=True),
-        transform=lambda spec: replace(spec, **parts, special_ids={**roles, **spec.special_ids}),
+        transform=lambda spec: replace(spec, **parts, special_ids={**roles, **spec.valid_special_ids}),
     )

@@ -104,7 +104,8 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         )
     ]
     if reference and facts.lists_all_tokens:
-        lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in used - known]
+        unknown = used - known
+        lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in unknown]
     return lost
 
 

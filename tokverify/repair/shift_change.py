@@ -128,7 +128,7 @@ def _undo_in(spec: TokenizerSpec, fill: _Fill, shift: Shift, *, moves_roles: boo
     ids = dict(spec.special_ids)
     for role, id in spec.special_ids.items() if moves_roles else ():
         moved = shift.move_id(id)
-        # A converter may have written the id by heart, before which the token was lost.
+        # A converter may write the id as a constant, although it has lost the token.
         is_kept = role not in fill.evidence.facts.special_ids and _is_special(types, id) > _is_special(types, moved)
         ids[role] = id if is_kept else moved
     return replace(

@@ -58,7 +58,7 @@ def without_padding(ids: Iterable[int], spec: TokenizerSpec) -> list[int]:
     """Return the ids of tokens that are no padding; a model that reads types may match unused ones, as unigram does."""
     types, may_match = types_of(spec), depends_on_types(spec)
     unused = () if may_match else (TokenType.UNUSED,)
-    return [id for id in ids if not is_padding(spec.tokens[id], types[id]) and types[id] not in unused]
+    return [id for id in ids if not is_padding(spec.tokens[id], types[id], spec.model) and types[id] not in unused]
 
 
 def depends_on_types(spec: TokenizerSpec) -> bool:

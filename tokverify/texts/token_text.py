@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tokverify.engine.special_text import TYPED_BY_TEXT
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Ranking
+from tokverify.engine.special_text import TYPED_BY_TEXT, is_converted_sentinel
 from tokverify.spec import TokenType
 
 _PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
@@ -41,12 +43,15 @@ def is_filler(text: str) -> bool:
     return (PADDING.fullmatch(text) or PLACEHOLDER.fullmatch(text)) is not None
 
 
-def is_padding(text: str, type: int) -> bool:
+def is_padding(text: str, type: int, model: str) -> bool:
     """Check whether a token that only one side has makes no difference: it stands for nothing, and no text contains it.
 
-    A placeholder that is typed so that llama.cpp finds it in every text makes one; nobody writes `[PAD32000]`.
+    A placeholder that is typed so that llama.cpp finds it in every text makes one. Nobody writes `[PAD32000]`, and
+    T5's sentinels are typed so on purpose, and are not in its sentencepiece model.
     """
-    is_found = type == TokenType.USER_DEFINED and not PADDING.fullmatch(text)
+    family = find_family(model)
+    is_sentinel = family is not None and family.ranking is Ranking.SCORE_SUM and is_converted_sentinel(text)
+    is_found = type == TokenType.USER_DEFINED and not PADDING.fullmatch(text) and not is_sentinel
     return is_filler(text) and not is_found
 
 

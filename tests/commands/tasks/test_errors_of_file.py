@@ -134,7 +134,7 @@ def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     assert add_rule_findings(report, opened, itself) is report
 
 
-def test_a_charsmap_that_replaces_characters_otherwise_fails_a_run_and_is_repaired(tmp_path: Path):
+def test_a_charsmap_that_replaces_characters_differently_fails_a_run_and_is_repaired(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(train_model(vocab_size=90, model_type="unigram", normalization_rule_name="nmt_nfkc"))
     right = read_sentencepiece(path)
@@ -143,7 +143,7 @@ def test_a_charsmap_that_replaces_characters_otherwise_fails_a_run_and_is_repair
     report = verify_model(tmp_path / "model.gguf", path, CASES, diagnose=True)
     (difference,) = failing_differences(report)
     assert difference.code == "TV205"
-    assert "8 characters are replaced otherwise: " in difference.message
+    assert "8 characters are replaced differently: " in difference.message
     repair = next(each for each in report.diagnosis.explanations if each.is_repair)
     assert (repair.kind, repair.differences) == ("charsmap", 1)
     fixed = fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", path, CASES)

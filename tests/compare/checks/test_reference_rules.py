@@ -378,3 +378,14 @@ def test_extra_whitespace_that_llama_cpp_never_removes_is_a_limit(tmp_path: Path
     kept = replace(read_sentencepiece(path), remove_extra_whitespaces=False)
     (found,) = findings("TV207", Subject(Declaration(spec=kept), OpenedReference(open_reference(path))))
     assert found.severity is ERROR
+
+
+def test_markers_that_a_sentencepiece_model_declares_user_defined_are_no_error(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    markers = "<|user|>,<|assistant|>,<|system|>,<|end|>"
+    path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, user_defined_symbols=markers))
+    spec = read_sentencepiece(path)
+    (alone,) = findings("TV122", Subject(Declaration(spec=spec)))
+    (found,) = findings("TV122", Subject(Declaration(spec=spec), OpenedReference(open_reference(path))))
+    assert (alone.severity, found.severity) == (ERROR, INFO)
+    assert found.message.endswith("; so they are in the reference")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.compare.charsmap_difference import find_replaced_otherwise
+from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.digest import make_difference
 from tokverify.compare.tokenizer_comparison import sort_by_severity
 from tokverify.engine.attribute import ORDINARY
@@ -49,7 +49,7 @@ def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference |
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report
-    has_other_charsmap = reference is not None and find_replaced_otherwise(model.encoder, reference.tokenizer)
+    has_other_charsmap = reference is not None and find_replaced_differently(model.encoder, reference.tokenizer)
     if not has_other_charsmap and not _is_suspicious(model):
         return report
     codes = _ROLES_AND_SIZES | (_CHARSMAP if has_other_charsmap else frozenset())

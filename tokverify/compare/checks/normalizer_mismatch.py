@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import encode_both, find_effect, judge, probes
-from tokverify.compare.charsmap_difference import find_replaced_otherwise
+from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule
@@ -145,8 +145,8 @@ def _check_charsmaps(subject: Subject) -> Iterator[Finding]:
     if actual == expected and (uses_charsmap or not expected):
         return
     if uses_charsmap:
-        found = find_replaced_otherwise(subject.encoder, subject.expected)
-        shown = f"{plural(len(found), 'character')} {'is' if len(found) == 1 else 'are'} replaced otherwise"
+        found = find_replaced_differently(subject.encoder, subject.expected)
+        shown = f"{plural(len(found), 'character')} {'is' if len(found) == 1 else 'are'} replaced differently"
         examples = list_items(found, _SHOWN, _quote_with_code_points) if found else "no character that was tried"
         sizes = f"{len(actual):,} and {len(expected):,} bytes"
         message = f"the charsmap differs from the reference's ({sizes}); {shown}: {examples}"

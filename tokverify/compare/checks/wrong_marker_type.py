@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tokverify.compare.marker_type import find_marker_types
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
-from tokverify.report.finding import ERROR, WARNING, Finding
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural
@@ -65,7 +65,19 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
             f"{markers} of {name} typed {actual.name}, but {expected.name} if converted from {source} ({effect}): "
             f"{list_tokens(ids, settings.pieces)}"
         )
-        yield Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=FIX)
+        if _are_declared(subject, ids, actual):
+            yield Finding(INFO, f"{message}; so they are in the reference", ids=tuple(ids), keys=(TYPES,))
+        else:
+            yield Finding(severity, message, ids=tuple(ids), keys=(TYPES,), repair=FIX)
+
+
+def _are_declared(subject: Subject, ids: Sequence[int], type: TokenType) -> bool:
+    """Whether a reference from which the converter takes types as they are, such as a sentencepiece model, has them."""
+    given = subject.given
+    if given is None or given.found.is_rebuilt or given.document is not None:
+        return False
+    types = given.types or ()
+    return all(id < len(types) and types[id] == type for id in ids)
 
 
 def _effective_type(attribute: int) -> TokenType:

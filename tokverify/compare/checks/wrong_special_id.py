@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.inner_end import find_inner_ends, find_turn_end
-from tokverify.compare.repair import key_of, remove_special_id, set_special_id
+from tokverify.compare.repair import FIX, key_of, remove_special_id, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
 from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, is_special, natural_id
 from tokverify.compare.rule import rule
@@ -87,7 +87,7 @@ def _report_outside(subject: Subject, role: str, id: int) -> Finding:
     natural = natural_id(index_pieces(tokens), role)
     if natural is None:
         message += "; if tokens are missing, convert the model again"
-    repair = "" if natural is None else set_special_id(role, natural)
+    repair = FIX if natural is None else set_special_id(role, natural)
     return Finding(ERROR, message, ids=(id,), keys=(key_of(role),), repair=repair)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.case import Case
 from tokverify.compare.audit import audit
-from tokverify.compare.charsmap_difference import find_replaced_otherwise
+from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import Explainer, explainer_of
@@ -297,7 +297,7 @@ class Measuring:
             MINOR_ROLES: len(minor),
             RANKING: len(_ids_of(differences, Aspect.RANKING)),
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
-            CHARSMAP: len(find_replaced_otherwise(encoder, self._facts.tokenizer)) if self._facts.tokenizer else 0,
+            CHARSMAP: len(find_replaced_differently(encoder, self._facts.tokenizer)) if self._facts.tokenizer else 0,
             TEMPLATE: int(self.token_list.has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }

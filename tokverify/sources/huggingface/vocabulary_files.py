@@ -157,7 +157,7 @@ def _count_foreign_characters(pieces: Collection[str]) -> str:
     """
     single = {piece for piece in pieces if len(piece) == 1}
     foreign = single.difference(byte_pieces())
-    if len(single) - len(foreign) == _BYTES or len(foreign) * 10 < len(single):
+    if not foreign or len(single) - len(foreign) == _BYTES or len(foreign) * 10 < len(single):
         return ""
     return f"{len(foreign):,} of {len(single):,} single characters stand for no byte"
 
