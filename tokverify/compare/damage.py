@@ -50,7 +50,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     tokenizer.json with a vocabulary like that of GPT-2 is put to this test: elsewhere, a space before each text, or
     types of tokens, have the same effect, and they are faults of either side.
     """
-    if facts.tokenizer is None or not (_splits_into_words(facts) or _loses_bytes(facts)):
+    if facts.tokenizer is None or not (_splits_into_words(facts) or _lacks_byte_stage(facts)):
         return
     texts = _texts_of_tokens(actual, facts.tokenizer, facts)
     ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
@@ -75,7 +75,7 @@ def _splits_into_words(facts: Opened) -> bool:
     return bool(byte_level) and not any(stage.get("add_prefix_space") for stage in byte_level)
 
 
-def _loses_bytes(facts: Opened) -> bool:
+def _lacks_byte_stage(facts: Opened) -> bool:
     """Whether a tokenizer.json has a byte-level vocabulary, and no stage that spells texts in its alphabet."""
     document = facts.document
     if document is None or document.model_type != "BPE":
@@ -92,7 +92,7 @@ def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened) -> d
     """Return the texts of a sample of the tokens that the two sides share, those of one character left out."""
     added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
     # A reference without that stage does not know either which bytes its pieces spell.
-    is_spelled = _loses_bytes(facts)
+    is_spelled = _lacks_byte_stage(facts)
     found: dict[int, str] = {}
     for id in thin_out(range(min(actual.vocab_size, expected.vocab_size)), _MOST):
         data = actual.token_bytes(id)
@@ -113,7 +113,7 @@ def _explain_splits(facts: Opened) -> str:
     """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     types = [stage["type"] for stage in stages]
-    if _loses_bytes(facts):
+    if _lacks_byte_stage(facts):
         names = ", ".join(types) or "nothing"
         return (
             f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
-from support.sentencepiece_maker import train_model
+from support.sentencepiece_maker import UNIGRAM, make_model, train_model
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
 from tokverify.compare.opened import OpenedReference
@@ -389,3 +389,20 @@ def test_markers_that_a_sentencepiece_model_declares_user_defined_are_no_error(t
     (found,) = findings("TV122", Subject(Declaration(spec=spec), OpenedReference(open_reference(path))))
     assert (alone.severity, found.severity) == (ERROR, INFO)
     assert found.message.endswith("; so they are in the reference")
+
+
+def test_scores_that_are_all_the_same_in_the_reference_too_are_no_error(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    pieces = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), *((piece, 0.0, 1) for piece in "▁ab")]
+    path.write_bytes(make_model(pieces, {3: UNIGRAM}))
+    spec = read_sentencepiece(path)
+    (alone,) = findings("TV108", Subject(Declaration(spec=spec)))
+    (found,) = findings("TV108", Subject(Declaration(spec=spec), OpenedReference(open_reference(path))))
+    assert (alone.severity, found.severity) == (ERROR, INFO)
+
+
+def test_bos_that_the_reference_adds_without_naming_it_is_no_error(tmp_path: Path):
+    spec = replace(BPE, special_ids={"bos": 261, "eos": 261, "eot": 261}, add_bos=True)
+    subject = against(spec, bpe_json(BPE, post_processor={**ROBERTA, "cls": ["<|im_end|>", 261]}), tmp_path)
+    (found,) = (each for each in findings("TV121", subject) if each.keys == ("tokenizer.ggml.bos_token_id",))
+    assert found.severity is INFO

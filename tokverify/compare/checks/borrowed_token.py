@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
+from tokverify.compare.affix import affixes_of
 from tokverify.compare.inner_end import find_inner_ends
 from tokverify.compare.repair import key_of, set_special_id
 from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, TURN_BEGINNINGS, is_conventional, natural_id
@@ -12,6 +14,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
 from tokverify.text.wording import quote
+from tokverify.texts.batch import NotComparedError
 
 
 @rule(code="TV121", name="borrowed-token", severity=ERROR)
@@ -78,4 +81,12 @@ def _describe_owner(natural: tuple[str, ...], others: Sequence[str]) -> str:
 
 
 def _is_shared_by_reference(subject: Subject, role: str, id: int) -> bool:
-    return subject.original is not None and subject.original.special_ids.get(role) == id
+    if subject.original is None:
+        return False
+    if subject.original.special_ids.get(role) == id:
+        return True
+    # A reference that does not name its roles still shows which tokens it adds around a text.
+    with suppress(NotComparedError):
+        before, after = affixes_of(subject.original)
+        return [id] == list({"bos": before, "eos": after}.get(role, ()))
+    return False

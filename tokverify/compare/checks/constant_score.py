@@ -8,7 +8,7 @@ from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.families import find_family
-from tokverify.report.finding import ERROR, Finding
+from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import SCORES
 from tokverify.spec import TokenType, ids_of_type
 
@@ -48,4 +48,16 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
     ordinary = [scores[id] for id in ids_of_type(typed, TokenType.NORMAL)]
     if len(ordinary) > 1 and len(set(ordinary)) == 1:
         message = f"all {len(ordinary):,} ordinary tokens have the same score, {ordinary[0]:g}, so nothing ranks them"
-        yield Finding(ERROR, message, keys=(SCORES,), repair=FIX)
+        if _has_reference_scores(subject):
+            yield Finding(INFO, f"{message}; so it is in the reference", keys=(SCORES,))
+        else:
+            yield Finding(ERROR, message, keys=(SCORES,), repair=FIX)
+
+
+def _has_reference_scores(subject: Subject) -> bool:
+    """Whether the reference declares the same scores."""
+    given = subject.given
+    if given is None or given.found.is_rebuilt or given.spec is None:
+        return False
+    theirs = given.spec.scores
+    return theirs is not None and list(theirs) == list(subject.spec.scores or ())

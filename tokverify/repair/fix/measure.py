@@ -436,7 +436,8 @@ class Measuring:
     def _refused(self, message: str, size: int) -> Measure:
         results = [_error_result(case, message, self._facts) for case in self._cases]
         generated = sum(is_generated(case) for case in self._cases)
-        counts = dict.fromkeys(_ALL, size) | {CASES: len(self._cases) - generated, TEXTS: generated}
+        # No file that loads has as many differences of any kind.
+        counts = dict.fromkeys(_ALL, size + len(self._cases)) | {CASES: len(self._cases) - generated, TEXTS: generated}
         return Measure(counts, dict, self._optional, results, None, message)
 
 
