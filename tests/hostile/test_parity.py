@@ -56,10 +56,6 @@ def cpp_hybrid(path: Path) -> None:
     write_patched(path.rename(path.with_name("bpe.gguf")), path, {MODEL: string("cpp-hybrid")})
 
 
-def special_id_beyond_the_vocabulary(path: Path) -> None:
-    write_patched(GGUF, path, {"tokenizer.ggml.bos_token_id": uint32(99_999)})
-
-
 def more_scores_than_tokens(path: Path) -> None:
     scores = [*(read_spec(GGUF).scores or ()), 1.0]
     write_patched(GGUF, path, {"tokenizer.ggml.scores": numbers(ValueType.FLOAT32, scores)})
@@ -94,7 +90,6 @@ ROWS: dict[str, tuple[Callable[[Path], None], bool, str]] = {
     "the other byte order": (other_byte_order, True, ""),
     SLOW: (long_token_of_plamo, True, ""),
     "`tokenizer.ggml.model` is `cpp-hybrid`": (cpp_hybrid, True, ""),
-    "a special id beyond the vocabulary": (special_id_beyond_the_vocabulary, False, "TV100"),
     "more scores or types than tokens": (more_scores_than_tokens, False, "TV105"),
     "a score that is not a number": (score_that_is_no_number, False, "TV100"),
     "a chat template that is not a string": (template_that_is_no_string, False, "TV100"),
