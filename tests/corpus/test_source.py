@@ -417,13 +417,20 @@ def test_the_sizes_of_batches_are_read_without_decompressing_them(tmp_path):
     with pa.ipc.new_stream(tmp_path / "a", table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as sink:
         sink.write_table(table)
     data = (tmp_path / "a").read_bytes()
-    ((stored, size),) = batch_sizes(io.BytesIO(data))
+    ((stored, size),) = batch_sizes(io.BytesIO(data), is_all=True)
     # Offsets, texts and counts; what does not become smaller is stored as it is.
     assert stored < 200
     assert 1001 <= size <= 1001 + 3 * 4 + 2 * 8
     for end in range(8, len(data) - 8, 5):
         with pytest.raises(UnreadableFileError, match="corrupt"):
-            list(batch_sizes(io.BytesIO(data[:end])))
+            list(batch_sizes(io.BytesIO(data[:end]), is_all=False))
+
+
+def test_a_second_stream_in_a_file_is_not_passed_over(tmp_path):
+    WRITERS["rows.arrow"](tmp_path / "rows.arrow", TEXTS)
+    (tmp_path / "rows.arrow").write_bytes(2 * (tmp_path / "rows.arrow").read_bytes())
+    with pytest.raises(UnreadableFileError, match="goes on after the end of its stream"):
+        read(tmp_path / "rows.arrow")
 
 
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}])

@@ -218,15 +218,15 @@ def _open(file: BinaryIO) -> tuple[pa.Schema, int | None]:
     return reader.schema, reader.num_record_batches
 
 
-def _open_stream(file: BinaryIO, schema: pa.Schema, columns: Columns) -> pa.RecordBatchStreamReader:
+def _open_stream(file: BinaryIO, schema: pa.Schema, columns: Columns, *, is_all: bool) -> pa.RecordBatchStreamReader:
     """Read only the named columns, and only batches that take up not much more space than in the file.
 
-    pyarrow decompresses whole batches.
+    pyarrow decompresses whole batches, and says nothing of what follows a stream.
     """
     from pyarrow import ipc
 
     start = file.tell()
-    for stored, size in batch_sizes(file):
+    for stored, size in batch_sizes(file, is_all=is_all):
         if size > max(MAX_PACKED_BYTES, MAX_RATIO * stored):
             raise UnreadableFileError(_PACKED)
     file.seek(start)
@@ -242,7 +242,7 @@ def _read(unit: WorkUnit, columns: Columns) -> Reading:
     with open_file(unit.file.path) as file, explained():
         schema, listed = _open(file)
         require_columns(schema, columns)
-        for batch in _open_stream(file, schema, columns):
+        for batch in _open_stream(file, schema, columns, is_all=listed is None):
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield from read_batch(batch.slice(start, BATCH_ROWS), columns, row + start)
             row, count = row + batch.num_rows, count + 1

@@ -20,19 +20,22 @@ _DICTIONARY, _BATCH = 2, 3
 _MAX_METADATA_BYTES = 1 << 28
 
 
-def batch_sizes(file: BinaryIO) -> Iterator[tuple[int, int]]:
+def batch_sizes(file: BinaryIO, *, is_all: bool) -> Iterator[tuple[int, int]]:
     """Yield, for each compressed batch of a stream, its size as it is stored and once it is decompressed, in bytes.
 
     Args:
         file: The file, at the beginning of the stream.
+        is_all: Whether nothing follows the stream.
 
     Raises:
-        UnreadableFileError: If the stream is damaged.
+        UnreadableFileError: If the stream is damaged, or something follows it that should not.
     """
     try:
         yield from _sizes(file)
     except (IndexError, ValueError, TypeError) as error:
         raise UnreadableFileError("the file is corrupt") from error
+    if is_all and file.read(1):
+        raise UnreadableFileError("the file goes on after the end of its stream")
 
 
 def _sizes(file: BinaryIO) -> Iterator[tuple[int, int]]:
