@@ -48,7 +48,8 @@ SPACE_PREFIX = "space_prefix"
 VOCABULARY = "vocabulary"
 """What a contradiction about the ids of tokens is about."""
 _CONFIG = "tokenizer_config.json"
-_BLAME = "; the reference is at fault, as its files contradict each other: "
+_FAULT = "the reference is at fault, as its files contradict each other: "
+_BLAME = f"; {_FAULT}"
 _LOOP = re.compile(r"\{%[-+]?\s*for\b")
 _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast"})
 """The classes that add the space before a text as tokenizer_config.json says, whatever the tokenizer's file does.
@@ -461,7 +462,7 @@ def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
 def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> str:
     """Say that a tokenizer.json has other tokens than a file beside it that the model agrees with; empty if not."""
     found = find_wrong_vocabulary(pieces, expected)
-    return f"{_BLAME.removeprefix('; ')}{found.sentence}; name another reference with -r" if found else ""
+    return f"{_FAULT}{found.sentence}; name another reference with -r" if found else ""
 
 
 def explain_blame(differences: Iterable[TokenizerDifference]) -> str:

@@ -43,8 +43,8 @@ class Subject:
     """The name of our side, for reports."""
     opened: Encoder | None = None
     """Our side, if it is already open."""
-    told: Opened | None = None
-    """What is known about a reference, for rules that do not compare with one."""
+    known: Opened | None = None
+    """What is known about a reference if none is given, for rules that do not compare with one."""
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -106,15 +106,24 @@ class Subject:
     @property
     def template(self) -> str | None:
         """The chat template of the file or, if it has none, of its reference."""
-        facts = self.given or self.told
+        facts = self._facts
         return self.spec.chat_template or (facts.chat_template if facts else None)
 
     @property
     def named_ends(self) -> frozenset[int]:
         """The tokens of which the reference says that they end a generation."""
-        facts = self.given or self.told
+        facts = self._facts
         tokenizer = facts.tokenizer if facts and not facts.is_rebuilt else None
         return tokenizer.generation_ends().ids if isinstance(tokenizer, EndListing) else frozenset()
+
+    @property
+    def _facts(self) -> Opened | None:
+        return self.given or self.known
+
+    @property
+    def independent(self) -> OpenedReference | None:
+        """The reference, if one is given that is not rebuilt from the file's own data."""
+        return None if self.given is None or self.given.is_rebuilt else self.given
 
     @property
     def reference(self) -> OpenedReference:

@@ -56,8 +56,6 @@ def constant_score(subject: Subject) -> Iterator[Finding]:
 
 def _has_reference_scores(subject: Subject) -> bool:
     """Whether the reference declares the same scores."""
-    given = subject.given
-    if given is None or given.found.is_rebuilt or given.spec is None:
-        return False
-    theirs = given.spec.scores
+    declared = subject.independent.spec if subject.independent else None
+    theirs = declared.scores if declared else None
     return theirs is not None and list(theirs) == list(subject.spec.scores or ())

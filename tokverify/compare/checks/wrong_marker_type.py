@@ -73,10 +73,10 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
 
 def _are_declared(subject: Subject, ids: Sequence[int], type: TokenType) -> bool:
     """Whether a reference from which the converter takes types as they are, such as a sentencepiece model, has them."""
-    given = subject.given
-    if given is None or given.found.is_rebuilt or given.document is not None:
+    reference = subject.independent
+    if reference is None or reference.document is not None:
         return False
-    types = given.types or ()
+    types = reference.types or ()
     return all(id < len(types) and types[id] == type for id in ids)
 
 

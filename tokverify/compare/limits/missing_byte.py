@@ -79,7 +79,7 @@ def _doubtful_bytes(sides: Sides, missing: Collection[str]) -> frozenset[str]:
 
 
 def _model_of(facts: Opened) -> Mapping[str, Any] | None:
-    """Return the model of a tokenizer.json, or as much of it as the library tells of one that it did not read."""
+    """Return the model of a tokenizer.json, or what the library shows of a model that was not read from one."""
     if facts.document:
         return facts.document.model
     if not isinstance(facts.tokenizer, HuggingFaceTokenizer):

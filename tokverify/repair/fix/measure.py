@@ -430,7 +430,7 @@ class Measuring:
     def _find_errors(self, spec: TokenizerSpec, encoder: Encoder | None = None) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
         rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-        findings = audit(Subject(declaration, opened=encoder, told=self._facts), rules).findings
+        findings = audit(Subject(declaration, opened=encoder, known=self._facts), rules).findings
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
     def _refused(self, message: str, size: int) -> Measure:
