@@ -12,8 +12,9 @@ from tokverify.case import Case
 from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.blame import drop_blamed, explain_blame
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.contradiction import adds_space, drop_blamed, explain_blame, find_contradictions
+from tokverify.compare.contradiction import adds_space, find_contradictions
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError

@@ -6,7 +6,7 @@ import pytest
 
 from support.rule_maker import CHATML
 from support.spec_maker import CONTROL, bpe_spec
-from tokverify.compare.inner_end import find_inner_ends, find_turn_end
+from tokverify.compare.inner_end import InnerEnd, find_inner_ends
 from tokverify.engine.settings import resolve
 
 LLAMA = (
@@ -52,26 +52,36 @@ DEFAULT = "<|system|>You are a helpful assistant<|sep|>{{ message.content }}<|se
 @pytest.mark.parametrize("role", ["eot", "eom"])
 def test_a_token_in_the_header_of_a_message_is_no_end(role: str, text: str, template: str | None, expected: bool):
     settings = resolve(bpe_spec((), {text: CONTROL}, special_ids={role: 256}))
-    assert find_inner_ends(settings, template) == ({role: 256} if expected else {})
+    assert [(end.role, end.id) for end in find_inner_ends(settings, template)] == ([(role, 256)] if expected else [])
+
+
+def test_a_token_at_which_the_reference_ends_a_generation_is_an_end():
+    settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
+    assert find_inner_ends(settings, QWEN)
+    assert find_inner_ends(settings, QWEN, frozenset({256})) == []
 
 
 def test_a_token_that_also_ends_an_answer_before_a_role_is_an_end():
     settings = resolve(bpe_spec((), {"<|eou|>": CONTROL}, special_ids={"eot": 256}))
     users = "{% if m.role == 'user' %}user: {{ m.content }}<|eou|>assistant: {% else %}"
-    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}<|eou|>{{% endif %}}") == {}
-    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}{{% endif %}}") == {}
+    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}<|eou|>{{% endif %}}") == []
+    assert find_inner_ends(settings, f"{users}{{{{ m.content }}}}{{% endif %}}") == []
 
 
 def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
     spec = bpe_spec((), {"<think>": CONTROL, "<|end_turn|>": CONTROL, "<|im_end|>": CONTROL}, special_ids={"eot": 256})
-    template = "{{ '<think>' + message.content + '<|end_turn|>' }}"
-    assert find_turn_end(resolve(spec), template, 256) == 257
-    assert find_turn_end(resolve(replace(spec, special_ids={"eot": 256, "eos": 257})), template, 256) is None
-    assert find_turn_end(resolve(spec), CHATML, 256) is None
+    template = "{{ '<|im_start|>assistant<think>' + message.content + '<|end_turn|>' }}"
+    assert find_inner_ends(resolve(spec), template) == [InnerEnd("eot", 256, 257)]
+    other_end = resolve(replace(spec, special_ids={"eot": 256, "eos": 257}))
+    assert find_inner_ends(other_end, template) == [InnerEnd("eot", 256, None)]
+    # llama.cpp ends a generation at <|im_end|> anyway.
+    assert find_inner_ends(resolve(spec), QWEN) == [InnerEnd("eot", 256, None)]
 
 
-@pytest.mark.parametrize("part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>x"])
+@pytest.mark.parametrize(
+    "part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>x", "{{ ((", "{{ '\\\\' ~ "]
+)
 def test_a_hostile_template_proves_nothing(part: str):
     settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
-    assert find_inner_ends(settings, part * 50_000) == {}
-    assert find_inner_ends(settings, "{{ " + part * 50_000) == {}
+    assert find_inner_ends(settings, part * 50_000) == []
+    assert find_inner_ends(settings, "{{ " + part * 50_000) == []

@@ -11,7 +11,7 @@ from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
-from tokverify.compare.contradiction import find_wrong_vocabulary
+from tokverify.compare.blame import find_wrong_vocabulary
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.opened import OpenedReference
 from tokverify.compare.subject import Subject

@@ -1,6 +1,6 @@
 """Find where the files of a reference contradict each other, so that one of them must be wrong.
 
-Each contradiction quotes two places. A difference in which the model agrees with one of them is no fault of the model.
+Each contradiction quotes two places. `blame` says of which differences they are the cause.
 """
 
 from __future__ import annotations
@@ -8,21 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokverify.compare.affix import affixes_of, find_affix_differences
-from tokverify.compare.digest import make_difference
+from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
-from tokverify.compare.role_difference import find_end_differences
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
-from tokverify.report.finding import ERROR
-from tokverify.report.run import NEARLY_ALL, CaseResult, Report
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
@@ -33,7 +28,6 @@ from tokverify.sources.config import (
     read_special_tokens_map,
     token_text,
 )
-from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
@@ -48,15 +42,12 @@ SPACE_PREFIX = "space_prefix"
 VOCABULARY = "vocabulary"
 """What a contradiction about the ids of tokens is about."""
 _CONFIG = "tokenizer_config.json"
-_FAULT = "the reference is at fault, as its files contradict each other: "
-_BLAME = f"; {_FAULT}"
 _LOOP = re.compile(r"\{%[-+]?\s*for\b")
 _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast"})
 """The classes that add the space before a text as tokenizer_config.json says, whatever the tokenizer's file does.
 
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
-_OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -104,6 +95,43 @@ def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
         return find_contradictions(tokenizer)
     except TokverifyError:
         return []
+
+
+def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
+    """Return where files beside a tokenizer.json give its ids to other tokens; those that cannot be read say nothing.
+
+    A sentencepiece model takes long to read, so `find_contradictions` does not look at it.
+    """
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    found: list[Contradiction] = []
+    if path is not None:
+        for check in (_check_added_ids, _check_pieces):
+            with suppress(TokverifyError):
+                found += check(tokenizer, path)
+    return found
+
+
+def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]) -> frozenset[int]:
+    """Return the tokens that end no answer although generation_config.json, and no other file, says so.
+
+    They have another role; or the file was made from the model's configuration, as that of Falcon, and they are neither
+    called an end nor written by the chat template. Otherwise it can be the right one of the two places, as in chat
+    models whose EOS is still that of the base model.
+    """
+    path = expected.path if isinstance(expected, FileReading) else None
+    about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
+    if path is None or not about:
+        return frozenset()
+    template = chat_templates(path).get("default", "")
+    is_derived = has_derived_ends(path)
+
+    def is_false(id: int) -> bool:
+        piece = expected.piece(id)
+        if id in {expected.special_ids.get(role) for role in ("bos", "unk")}:
+            return True
+        return is_derived and piece not in EOG_TEXTS and piece not in template
+
+    return frozenset(filter(is_false, about & generation_end_ids(path)))
 
 
 def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -226,12 +254,15 @@ def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction
     """
     if not isinstance(tokenizer, DocumentHolding):
         return
-    texts, pieces = {id: str(token_text(entry)) for id, entry in added_tokens(path).items()}, pieces_of(tokenizer)
+    texts = {id: str(token_text(entry)) for id, entry in added_tokens(path).items()}
+    pieces = pieces_of(tokenizer)
     known = set(pieces)
-    # Tokens without an id in a tokenizer.json are added to it.
-    differing = [
-        id for id, text in texts.items() if (pieces[id] not in {"", text} if id < len(pieces) else text in known)
-    ]
+    differing: list[int] = []
+    for id, text in texts.items():
+        # A tokenizer.json without a token for an id gets this one.
+        is_other = pieces[id] not in {"", text} if id < len(pieces) else text in known
+        if is_other:
+            differing.append(id)
     if differing:
         yield _contradict_ids(differing, texts, _CONFIG, pieces)
 
@@ -283,199 +314,3 @@ def _read_pieces(model: Path, changed: int) -> Sequence[str]:  # noqa: ARG001 - 
     from tokverify.sources.sentencepiece.reader import read_spec
 
     return read_spec(model).tokens
-
-
-def find_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> Contradiction | None:
-    """Return where a tokenizer.json has other tokens than a file beside it with which the model agrees.
-
-    Args:
-        pieces: The tokens of the model.
-        expected: The reference.
-    """
-    path = expected.path if isinstance(expected, FileReading) else None
-    if path is None or expected is None:
-        return None
-    found: list[Contradiction] = []
-    for check in (_check_added_ids, _check_pieces):
-        # One file that cannot be read says nothing about the other.
-        with suppress(TokverifyError):
-            found += check(expected, path)
-    return next((each for each in found if _agrees_about_ids(pieces, each)), None)
-
-
-def _agrees_about_ids(pieces: Sequence[str], contradiction: Contradiction) -> bool:
-    ids = zip(contradiction.ids, contradiction.texts, strict=True)
-    same = sum(id < len(pieces) and pieces[id] == text for id, text in ids)
-    return same >= NEARLY_ALL * len(contradiction.ids)
-
-
-def blame_reference(
-    differences: Iterable[TokenizerDifference],
-    contradictions: Sequence[Contradiction],
-    actual: Tokenizer,
-    expected: Tokenizer,
-) -> list[TokenizerDifference]:
-    """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
-    around = compare_around(contradictions, actual, expected)
-    blamed = {tuple(dict.fromkeys([*ours, *theirs])): blame for ours, theirs, blame in around if blame}
-    differences = list(differences)
-    # A sentencepiece model takes long to read.
-    is_other = any(each.aspect in _OF_VOCABULARIES for each in differences)
-    vocabulary = find_wrong_vocabulary(pieces_of(actual), expected) if is_other else None
-    found: list[TokenizerDifference] = []
-    for difference in differences:
-        if vocabulary and difference.ids and set(difference.ids) <= set(vocabulary.ids):
-            contradiction: Contradiction | None = vocabulary
-        elif difference.aspect is Aspect.AFFIXES:
-            contradiction = blamed.get(difference.ids)
-        elif difference.aspect is Aspect.SPECIAL_IDS:
-            contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
-        elif difference.aspect is Aspect.ENDS:
-            is_false = set(difference.ids) <= find_false_ends(expected, contradictions)
-            about = (each for each in contradictions if each.subject == "eos token")
-            contradiction = next((each for each in about if is_false and set(difference.ids) <= set(each.ids)), None)
-        else:
-            contradiction = None
-        found.append(_blame(difference, contradiction) if contradiction else difference)
-    return [*found, *_find_space_differences(contradictions, actual)]
-
-
-def _find_space_differences(
-    contradictions: Iterable[Contradiction], actual: Tokenizer
-) -> Iterator[TokenizerDifference]:
-    """Yield that only the model adds a space before a text, or only the reference, if a contradiction explains it."""
-    for each in contradictions:
-        if each.subject == SPACE_PREFIX and adds_space(actual) is each.adds:
-            sides = ("a", "none") if each.adds else ("no", "one")
-            message = "the model adds {} space before a text, the reference {}".format(*sides)
-            found = make_difference(
-                Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,), code="TV207"
-            )
-            yield _blame(found, each)
-
-
-def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
-    """Whether the reference is at fault about the space before a text."""
-    return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
-
-
-def compare_around(
-    contradictions: Iterable[Contradiction], actual: Tokenizer, expected: Tokenizer
-) -> list[tuple[list[int], list[int], Contradiction | None]]:
-    """Return what both add before a text, and after it, each with the contradiction in which the model is right.
-
-    The list is empty if there is no contradiction about these tokens, or they are not known.
-    """
-    about = {each.subject: each for each in contradictions if each.adds is not None}
-    if not about:
-        return []
-    try:
-        sides = affixes_of(actual), affixes_of(expected)
-    except NotComparedError:
-        return []
-    found: list[tuple[list[int], list[int], Contradiction | None]] = []
-    for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True):
-        blame = about.get(role)
-        found.append((ours, theirs, blame if blame and _agrees(actual, ours, blame) else None))
-    return found
-
-
-def _agrees(actual: Tokenizer, ids: Sequence[int], contradiction: Contradiction) -> bool:
-    """Whether a model adds what the other place says, and no other token."""
-    if bool(ids) is not contradiction.adds:
-        return False
-    return not ids or contradiction.text is None or [actual.piece(id) for id in ids] == [contradiction.text]
-
-
-def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> bool:
-    """Whether two places name the two tokens that have a role on the two sides."""
-    role = difference.message.partition(" ")[0]
-    return contradiction.subject == f"{role} token" and set(difference.ids) <= set(contradiction.ids)
-
-
-def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]) -> frozenset[int]:
-    """Return the tokens that end no answer although generation_config.json, and no other file, says so.
-
-    They have another role; or the file was made from the model's configuration, as that of Falcon, and they are neither
-    called an end nor written by the chat template. Otherwise it can be the right one of the two places, as in chat
-    models whose EOS is still that of the base model.
-    """
-    path = expected.path if isinstance(expected, FileReading) else None
-    about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
-    if path is None or not about:
-        return frozenset()
-    template = chat_templates(path).get("default", "")
-    is_derived = has_derived_ends(path)
-
-    def is_false(id: int) -> bool:
-        piece = expected.piece(id)
-        if id in {expected.special_ids.get(role) for role in ("bos", "unk")}:
-            return True
-        return is_derived and piece not in EOG_TEXTS and piece not in template
-
-    return frozenset(filter(is_false, about & generation_end_ids(path)))
-
-
-def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
-    message = f"{difference.message}{_BLAME}{contradiction.sentence}"
-    # Whatever else explains it: a reference that contradicts itself is no standard.
-    severity = ERROR if difference.aspect is Aspect.AFFIXES else difference.severity
-    return replace(difference, message=message, origin=Origin.REFERENCE, severity=severity)
-
-
-def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
-    """Return the results of a report without the cases that differ only by tokens for which the reference is at fault.
-
-    No change of the model must make these match.
-    """
-    around = [
-        frozenset(difference.ids)
-        for difference in report.differences
-        if difference.aspect is Aspect.AFFIXES and difference.origin is Origin.REFERENCE
-    ]
-    ids = frozenset[int]().union(*around)
-    blamed = {difference.aspect for difference in report.differences if difference.origin is Origin.REFERENCE}
-    results = report.results
-    if Aspect.SPLITTING in blamed:
-        results = tuple(result for result in results if not result.fails)
-    if Aspect.DECODING in blamed:
-        results = tuple(replace(result, decode_difference=None) for result in results)
-    return tuple(result for result in results if not _differs_only_around(result, ids))
-
-
-def _differs_only_around(result: CaseResult, ids: frozenset[int]) -> bool:
-    if not ids or not result.add_special or result.actual == result.expected:
-        return False
-    actual, expected = (_strip(side, ids) for side in (result.actual, result.expected))
-    return actual == expected
-
-
-def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
-    start, end = 0, len(ids)
-    while start < end and ids[start] in around:
-        start += 1
-    while end > start and ids[end - 1] in around:
-        end -= 1
-    return ids[start:end]
-
-
-def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> str:
-    """Say that a tokenizer.json has other tokens than a file beside it that the model agrees with; empty if not."""
-    found = find_wrong_vocabulary(pieces, expected)
-    return f"{_FAULT}{found.sentence}; name another reference with -r" if found else ""
-
-
-def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
-    """Say that a reference is at fault, and where its files contradict each other; empty if it is not."""
-    blamed = [each.message for each in differences if each.origin is Origin.REFERENCE]
-    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is" if blamed else ""
-
-
-def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about what is added around a text, or ends one; empty if it is not."""
-    differences: list[TokenizerDifference] = []
-    for find in (find_affix_differences, find_end_differences):
-        with suppress(NotComparedError):
-            differences += find(actual, expected)
-    blamed = blame_reference(differences, contradictions_of(expected), actual, expected)
-    return explain_blame(each for each in blamed if each.severity is ERROR)

@@ -50,12 +50,14 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     tokenizer.json with a vocabulary like that of GPT-2 is put to this test: elsewhere, a space before each text, or
     types of tokens, have the same effect, and they are faults of either side.
     """
-    if facts.tokenizer is None or not (_splits_into_words(facts) or _lacks_byte_stage(facts)):
+    lacks_byte_stage = _lacks_byte_stage(facts)
+    if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
-    texts = _texts_of_tokens(actual, facts.tokenizer, facts)
+    # A reference without that stage does not know either which bytes its pieces spell.
+    texts = _texts_of_tokens(actual, facts.tokenizer, facts, is_spelled=lacks_byte_stage)
     ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
     lost, gained = sorted(ours - theirs), theirs - ours
-    reason = _explain_splits(facts)
+    reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
     share = _SUSPICIOUS_SHARE if reason else _LEAST_SHARE
     if len(lost) < max(_LEAST, share * len(texts), _OPPOSED * len(gained)):
         return
@@ -88,11 +90,16 @@ def _lacks_byte_stage(facts: Opened) -> bool:
     return beginning[_SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
 
 
-def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened) -> dict[int, str]:
-    """Return the texts of a sample of the tokens that the two sides share, those of one character left out."""
+def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened, *, is_spelled: bool) -> dict[int, str]:
+    """Return the texts of a sample of the tokens that the two sides share, those of one character left out.
+
+    Args:
+        actual: The model.
+        expected: The reference.
+        facts: What else is known of the reference.
+        is_spelled: Whether a token with the same piece is shared, as the pieces of the reference spell bytes.
+    """
     added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
-    # A reference without that stage does not know either which bytes its pieces spell.
-    is_spelled = _lacks_byte_stage(facts)
     found: dict[int, str] = {}
     for id in thin_out(range(min(actual.vocab_size, expected.vocab_size)), _MOST):
         data = actual.token_bytes(id)
@@ -109,16 +116,19 @@ def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
     return {id for id, ids in zip(texts, encoded, strict=True) if ids_or_none(ids) == (id,)}
 
 
+def _explain_missing_stage(facts: Opened) -> str:
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    names = ", ".join(stage["type"] for stage in stages) or "nothing"
+    return (
+        f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves if"
+        " tokenizer_config.json names LlamaTokenizer"
+    )
+
+
 def _explain_splits(facts: Opened) -> str:
     """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     types = [stage["type"] for stage in stages]
-    if _lacks_byte_stage(facts):
-        names = ", ".join(types) or "nothing"
-        return (
-            f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves"
-            " if tokenizer_config.json names LlamaTokenizer"
-        )
     if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
         return ""
     if "Split" in types:

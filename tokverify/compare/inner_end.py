@@ -7,22 +7,24 @@ around the name of a role: what follows a role, or comes right before it, belong
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokverify.compare.marker import ANY, looks_like_end, read_template
+from tokverify.compare.marker import ANY, MAX_TEMPLATE, looks_like_end, read_template
 from tokverify.engine.family import Settings
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS
+
+if TYPE_CHECKING:
+    from jinja2.lexer import Token
 
 _ROLES = ("eot", "eom")
 _OTHER, _ROLE, _VALUE = "\ue000", "\ue001", "\ue002"
 """What stands in a layout for another branch of the template, the role of a message, and any other value."""
-# subtle: one that does not end goes to the end of the text, or each quote in it would begin another search.
-_LITERAL = re.compile(r"""'((?:[^'\\]|\\.|\\\Z)*+)(?:'|\Z)|"((?:[^"\\]|\\.|\\\Z)*+)(?:"|\Z)""", re.DOTALL)
 _SUBSCRIPT = re.compile(r"\[\s*['\"](\w+)['\"]\s*\]")
-_ROLE_VALUE = re.compile(r"[\s+~(]*[\w.]*\brole(?:\s*\|\s*\w+)*[\s+~)]*")
-_JOINED = re.compile(r"[\s+~()-]*")
-_SET = re.compile(r"set\s+\w+\s*=")
+_ROLE_VALUE = re.compile(r"[+~( ]*(?:\w+ \. )*role(?: \| \w+)*[+~) ]*")
+_JOINING = frozenset("+~()-")
 _NAMED_MARKER = re.compile(rf"({ANY.pattern})([a-z_]*)\Z")
 """A marker at the end of a text, with a name such as that of a channel."""
 _HEADER = re.compile(rf"(?:{_ROLE}|[>\]]\s*assistant)\Z")
@@ -31,19 +33,29 @@ _WIDTH, _MOST = 200, 200
 """At most so many characters before a token are looked at, and at most so many of the places where it stands."""
 
 
-def find_inner_ends(settings: Settings, template: str | None) -> dict[str, int]:
-    """Return the roles EOT and EOM, with their tokens, if these are proven to end no turn.
+class InnerEnd(NamedTuple):
+    """A token that is proven to end no turn."""
+
+    role: str
+    id: int
+    turn_end: int | None
+    """The token that must end a generation instead; None if another one does already."""
+
+
+def find_inner_ends(settings: Settings, template: str | None, named: frozenset[int] = frozenset()) -> list[InnerEnd]:
+    """Return the tokens of EOT and EOM that are proven to end no turn.
 
     Args:
         settings: The effective settings of the file.
         template: Its chat template, or that of its reference.
+        named: The tokens of which the reference says that they end a generation, so that nothing proves the opposite.
     """
     layout = None
-    found: dict[str, int] = {}
+    found: list[InnerEnd] = []
     for role in _ROLES:
         id = settings.special_ids.get(role)
         piece = settings.pieces[id] if id is not None else ""
-        if id is None or not piece or piece in EOG_TEXTS or looks_like_end(piece):
+        if id is None or id in named or not piece or piece in EOG_TEXTS or looks_like_end(piece):
             continue
         if layout is None:
             layout = _read_layout(template or "")
@@ -52,12 +64,11 @@ def find_inner_ends(settings: Settings, template: str | None) -> dict[str, int]:
         follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
         is_proven = not follows_value and any(_is_in_header(layout, place, piece) for place in places)
         if piece in ALWAYS_SHOWN_TEXTS or is_proven:
-            found[role] = id
+            found.append(InnerEnd(role, id, _find_turn_end(settings, template, id)))
     return found
 
 
-def find_turn_end(settings: Settings, template: str | None, wrong: int) -> int | None:
-    """Return the token that must end a generation instead of a wrong one; None if another one does already."""
+def _find_turn_end(settings: Settings, template: str | None, wrong: int) -> int | None:
     markers = read_template(template or "")
     ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
     others = settings.eog_ids - {wrong}
@@ -87,48 +98,53 @@ def _is_in_header(layout: str, place: int, piece: str) -> bool:
 
 
 def _read_layout(template: str) -> str:
-    """Return what a template writes, one branch after the other, with `_ROLE` and `_OTHER` for what it does not say."""
-    template = read_template(template).template
+    """Return what a template writes, one branch after the other, with `_ROLE` and `_OTHER` for what it does not say.
+
+    What comes after an error of syntax is left out.
+    """
+    from jinja2 import Environment, TemplateSyntaxError
+
     parts: list[str] = []
-    start = 0
-    while (begin := template.find("{", start)) >= 0:
-        kind = template[begin + 1 : begin + 2]
-        end = template.find("%}" if kind == "%" else "}}", begin + 2) if kind in {"%", "{"} else -1
-        if kind in {"%", "{"} and end < 0:
-            break
-        parts.append(template[start:begin])
-        if end < 0:
-            parts.append("{")
-            start = begin + 1
-            continue
-        code = template[begin + 2 : end].strip("-+ \n")
-        parts.append(_read_expression(code) if kind == "{" else _read_statement(code))
-        start = end + 2
-    return "".join([*parts, template[start:]])
+    code: list[Token] = []
+    lexer = Environment(trim_blocks=True, lstrip_blocks=True, autoescape=True).lexer
+    with suppress(TemplateSyntaxError):
+        for token in lexer.tokenize(_SUBSCRIPT.sub(r".\1", template[:MAX_TEMPLATE])):
+            if token.type in {"variable_begin", "block_begin"}:
+                code = []
+            elif token.type == "data":
+                parts.append(token.value)
+            elif token.type == "variable_end":
+                parts.append(_read_expression(code))
+            elif token.type == "block_end":
+                parts.append(_read_statement(code))
+            else:
+                code.append(token)
+    return "".join(parts)
 
 
-def _read_statement(code: str) -> str:
+def _read_statement(code: Sequence[Token]) -> str:
     # What is inside of a condition comes right after what is before it; all else is another branch or another message.
-    if code.startswith("if"):
+    if code and code[0].value == "if":
         return ""
-    assigned = _SET.match(code)
-    return f"{_OTHER}{_read_expression(code[assigned.end() :])}{_OTHER}" if assigned else _OTHER
+    is_assigned = [token.value for token in code[:3:2]] == ["set", "="]
+    return f"{_OTHER}{_read_expression(code[3:])}{_OTHER}" if is_assigned else _OTHER
 
 
-def _read_expression(code: str) -> str:
-    code = _SUBSCRIPT.sub(r".\1", code)
+def _read_expression(code: Sequence[Token]) -> str:
     parts: list[str] = []
-    start = 0
-    for literal in _LITERAL.finditer(code):
-        before = code[start : literal.start()]
-        # What a function gets, or a condition compares with, is not written beside the literal.
-        parts.append(_read_value(before, _VALUE if before.rstrip().endswith(("+", "~")) else _OTHER))
-        parts.append((literal[1] or literal[2] or "").replace("\\n", "\n"))
-        start = literal.end()
-    return "".join([*parts, _read_value(code[start:], _VALUE)])
+    between: list[str] = []
+    for token in code:
+        if token.type == "string":
+            # What a function gets, or a condition compares with, is not written beside the literal.
+            parts.append(_read_value(between, _VALUE if between[-1:] in (["+"], ["~"]) else _OTHER))
+            parts.append(token.value)
+            between = []
+        else:
+            between.append(str(token.value))
+    return "".join([*parts, _read_value(between, _VALUE)])
 
 
-def _read_value(code: str, other: str) -> str:
-    if _JOINED.fullmatch(code):
+def _read_value(code: Sequence[str], other: str) -> str:
+    if _JOINING.issuperset(code):
         return ""
-    return _ROLE if _ROLE_VALUE.fullmatch(code) else other
+    return _ROLE if _ROLE_VALUE.fullmatch(" ".join(code)) else other

@@ -21,7 +21,8 @@ _NO_END = re.compile(
 _STATEMENTS = re.compile(r"(?:\s|\{%-?.*?-?%\})*", re.DOTALL)
 _BOS_VARIABLE = re.compile(r"\{\{-?\s*bos_token\b(\s*-?\}\})?")
 _OPENING_LITERAL = re.compile(r"\{\{-?\s*(['\"])(.*?)\1", re.DOTALL)
-_MAX_TEMPLATE = 1 << 20
+MAX_TEMPLATE = 1 << 20
+"""At most so many characters of a template are read."""
 _MOST_COUNTED = 2
 """Counting more would take quadratic time."""
 
@@ -69,7 +70,7 @@ def looks_like_end(text: str) -> bool:
 
 def read_template(template: str) -> TemplateMarkers:
     """Find the markers in a template."""
-    template = _remove_comments(template[:_MAX_TEMPLATE])
+    template = _remove_comments(template[:MAX_TEMPLATE])
     markers = list(dict.fromkeys(ANY.findall(template)))
     strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(

@@ -26,6 +26,7 @@ from tokverify.system.quick_exit import keep_until_exit
 from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
+    EndListing,
     LlamaCppDecoding,
     MatchListing,
     PatternHolding,
@@ -88,6 +89,12 @@ class Opened:
     def is_rebuilt(self) -> bool:
         """Whether the tokenizer is rebuilt from the data of the file that it is compared with."""
         return False
+
+    @property
+    def named_ends(self) -> frozenset[int]:
+        """The tokens of which the tokenizer says that they end a generation; none if it is rebuilt."""
+        tokenizer = None if self.is_rebuilt else self.tokenizer
+        return tokenizer.generation_ends().ids if isinstance(tokenizer, EndListing) else frozenset()
 
     @property
     def parses_special(self) -> bool:

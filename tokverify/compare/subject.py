@@ -14,7 +14,7 @@ from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import truncate
 from tokverify.texts.mode import Modes
-from tokverify.tokenizer import Declaring, EndListing, Tokenizer
+from tokverify.tokenizer import Declaring, Tokenizer
 
 if TYPE_CHECKING:
     from tokverify.compare.limits.explaining import Explainer
@@ -106,19 +106,14 @@ class Subject:
     @property
     def template(self) -> str | None:
         """The chat template of the file or, if it has none, of its reference."""
-        facts = self._facts
+        facts = self.given or self.known
         return self.spec.chat_template or (facts.chat_template if facts else None)
 
     @property
     def named_ends(self) -> frozenset[int]:
         """The tokens of which the reference says that they end a generation."""
-        facts = self._facts
-        tokenizer = facts.tokenizer if facts and not facts.is_rebuilt else None
-        return tokenizer.generation_ends().ids if isinstance(tokenizer, EndListing) else frozenset()
-
-    @property
-    def _facts(self) -> Opened | None:
-        return self.given or self.known
+        facts = self.given or self.known
+        return facts.named_ends if facts else frozenset()
 
     @property
     def independent(self) -> OpenedReference | None:
@@ -130,7 +125,7 @@ class Subject:
         """The reference."""
         if self.given is None:
             raise NotEvaluatedError("no reference was given; name one with -r")
-        if self.given.found.is_rebuilt:
+        if self.given.is_rebuilt:
             raise NotEvaluatedError("the reference is rebuilt from the file's own data, so it cannot differ from it")
         return self.given
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
-from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, blame_reference, contradictions_of
+from tokverify.compare.blame import blame_reference
+from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.piece_difference import find_piece_differences

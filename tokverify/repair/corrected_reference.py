@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tokverify.compare.contradiction import compare_around
+from tokverify.compare.blame import compare_around
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.tokenizer import Tokenizer

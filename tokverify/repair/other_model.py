@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokverify.compare.contradiction import explain_wrong_vocabulary
+from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from tokverify.compare.blame import blames_space, drop_blamed, explain_blame
 from tokverify.compare.comparison import compare_cases
-from tokverify.compare.contradiction import blames_space, drop_blamed, explain_blame
 from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.engine.encoder import Encoder

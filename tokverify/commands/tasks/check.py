@@ -275,7 +275,7 @@ class _Opened:
         """The reference, unless it was made from the model itself and so cannot contradict it."""
         if self._configured.reference is None and not self._request.looks_for_reference:
             return None
-        return None if self._reference is None or self._reference.found.is_rebuilt else self._reference
+        return None if self._reference is None or self._reference.is_rebuilt else self._reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
         # What a user wrote is read, and mistakes in it reported, before any work is done.

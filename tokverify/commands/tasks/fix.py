@@ -10,7 +10,7 @@ from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
-from tokverify.compare.contradiction import find_blame
+from tokverify.compare.blame import find_blame
 from tokverify.compare.opened import OpenedModel
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
@@ -62,7 +62,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     require_fixable(path)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
-    if reference is None and found.found.is_rebuilt:
+    if reference is None and found.is_rebuilt:
         raise TokverifyError(
             f"{path}: not repaired: no tokenizer was found to compare it with, and one that is rebuilt from its own"
             " data cannot show what is wrong in it; name a reference with -r"

@@ -27,7 +27,7 @@ _CHARSMAP = frozenset(["TV205"])
 
 def add_rule_findings(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Add what static rules find in a model to a report, as differences; return the same report if that is nothing."""
-    if reference is not None and reference.found.is_rebuilt:
+    if reference is not None and reference.is_rebuilt:
         return _add_all(report, model)
     return _add_errors(report, model, reference)
 

@@ -153,7 +153,7 @@ def _diagnose(report: Report, model: OpenedModel, reference: OpenedReference | N
 
 def _excuse(model: OpenedModel, reference: OpenedReference | None) -> str:
     """Say why another build or program gives other ids of the same file; empty for any other reference."""
-    if reference is None or not reference.found.reads_model or reference.found.is_rebuilt:
+    if reference is None or not reference.found.reads_model or reference.is_rebuilt:
         return ""
     if not reference.tokenizer.decodes_as_llama_cpp:
         return f"{reference.tokenizer.name} reads the same file in its own way, which is no fault of the file"

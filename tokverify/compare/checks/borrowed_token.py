@@ -42,7 +42,7 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
     """
     settings = subject.settings
     # TV106 reports these.
-    inner = find_inner_ends(settings, subject.template)
+    inner = {end.role for end in find_inner_ends(settings, subject.template)}
     for role, id in settings.special_ids.items():
         roles = ROLES_BY_NAME.get(settings.pieces[id])
         is_borrowed = roles and role not in roles and not role.startswith("fim_")

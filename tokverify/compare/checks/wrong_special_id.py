@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.inner_end import find_inner_ends, find_turn_end
+from tokverify.compare.inner_end import find_inner_ends
 from tokverify.compare.repair import FIX, key_of, remove_special_id, set_special_id
 from tokverify.compare.role_difference import NEVER_WRITTEN
 from tokverify.compare.role_name import ENDING, ROLES_BY_NAME, is_conventional, is_special, natural_id
@@ -67,11 +67,11 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
 
 def _check_inner_ends(subject: Subject) -> Iterator[Finding]:
     """Report EOT and EOM that stand before or inside an answer, unless the reference ends generations there, too."""
-    template, settings = subject.template, subject.settings
-    for role, id in find_inner_ends(settings, template).items():
-        if id in subject.named_ends or not is_special(settings, id):
+    settings = subject.settings
+    for role, id, end in find_inner_ends(settings, subject.template, subject.named_ends):
+        # Ordinary tokens are reported as such.
+        if not is_special(settings, id):
             continue
-        end = find_turn_end(settings, template, id)
         # subtle: llama.cpp finds another token for a role without a key by its text.
         repair = remove_special_id(role) if end is None else set_special_id(role, end)
         message = (

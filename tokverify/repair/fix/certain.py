@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from tokverify.compare.inner_end import find_inner_ends, find_turn_end
+from tokverify.compare.inner_end import find_inner_ends
 from tokverify.compare.marker import read_template
 from tokverify.compare.opened import Opened
 from tokverify.compare.role_name import ROLES_BY_NAME, suggest_end
@@ -73,8 +73,7 @@ def _has_other_role(text: str) -> bool:
 def _inner_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     """Take the roles EOT and EOM from tokens that stand before or inside an answer, so that the turn's end has them."""
     template = encoder.spec.chat_template or facts.chat_template
-    for role, id in find_inner_ends(encoder.settings, template).items():
-        end = find_turn_end(encoder.settings, template, id)
+    for role, _, end in find_inner_ends(encoder.settings, template, facts.named_ends):
         yield unassign_role(role) if end is None else assign_role(encoder.spec, role, end, confirmed=False)
 
 

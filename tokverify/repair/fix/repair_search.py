@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokverify.case import Case
+from tokverify.compare.blame import explain_blame
 from tokverify.compare.comparison import compare_cases
-from tokverify.compare.contradiction import explain_blame
 from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
 from tokverify.compare.opened import Opened
 from tokverify.compare.ranking_difference import moved_tokens

@@ -1,0 +1,194 @@
+"""Say of which differences a reference is at fault, since its own files contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from tokverify.compare.affix import affixes_of, find_affix_differences
+from tokverify.compare.contradiction import (
+    SPACE_PREFIX,
+    Contradiction,
+    adds_space,
+    contradictions_of,
+    find_false_ends,
+    find_other_vocabularies,
+)
+from tokverify.compare.digest import make_difference
+from tokverify.compare.role_difference import find_end_differences
+from tokverify.report.finding import ERROR
+from tokverify.report.run import NEARLY_ALL, CaseResult, Report
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX
+from tokverify.texts.batch import NotComparedError
+from tokverify.tokenizer import Tokenizer, pieces_of
+
+_FAULT = "the reference is at fault, as its files contradict each other: "
+_OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
+
+
+def blame_reference(
+    differences: Iterable[TokenizerDifference],
+    contradictions: Sequence[Contradiction],
+    actual: Tokenizer,
+    expected: Tokenizer,
+) -> list[TokenizerDifference]:
+    """Return differences, with the reference as the origin of those in which the model agrees with its other place."""
+    around = compare_around(contradictions, actual, expected)
+    blamed = {tuple(dict.fromkeys([*ours, *theirs])): blame for ours, theirs, blame in around if blame}
+    differences = list(differences)
+    # A sentencepiece model takes long to read.
+    is_other = any(each.aspect in _OF_VOCABULARIES for each in differences)
+    vocabulary = find_wrong_vocabulary(pieces_of(actual), expected) if is_other else None
+    found: list[TokenizerDifference] = []
+    for difference in differences:
+        if vocabulary and difference.ids and set(difference.ids) <= set(vocabulary.ids):
+            contradiction: Contradiction | None = vocabulary
+        elif difference.aspect is Aspect.AFFIXES:
+            contradiction = blamed.get(difference.ids)
+        elif difference.aspect is Aspect.SPECIAL_IDS:
+            contradiction = next((each for each in contradictions if _concerns(each, difference)), None)
+        elif difference.aspect is Aspect.ENDS:
+            is_false = set(difference.ids) <= find_false_ends(expected, contradictions)
+            about = (each for each in contradictions if each.subject == "eos token")
+            contradiction = next((each for each in about if is_false and set(difference.ids) <= set(each.ids)), None)
+        else:
+            contradiction = None
+        found.append(_blame(difference, contradiction) if contradiction else difference)
+    return [*found, *_find_space_differences(contradictions, actual)]
+
+
+def _find_space_differences(
+    contradictions: Iterable[Contradiction], actual: Tokenizer
+) -> Iterator[TokenizerDifference]:
+    """Yield that only the model adds a space before a text, or only the reference, if a contradiction explains it."""
+    for each in contradictions:
+        if each.subject == SPACE_PREFIX and adds_space(actual) is each.adds:
+            sides = ("a", "none") if each.adds else ("no", "one")
+            message = "the model adds {} space before a text, the reference {}".format(*sides)
+            found = make_difference(
+                Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,), code="TV207"
+            )
+            yield _blame(found, each)
+
+
+def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
+    """Whether the reference is at fault about the space before a text."""
+    return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
+
+
+def compare_around(
+    contradictions: Iterable[Contradiction], actual: Tokenizer, expected: Tokenizer
+) -> list[tuple[list[int], list[int], Contradiction | None]]:
+    """Return what both add before a text, and after it, each with the contradiction in which the model is right.
+
+    The list is empty if there is no contradiction about these tokens, or they are not known.
+    """
+    about = {each.subject: each for each in contradictions if each.adds is not None}
+    if not about:
+        return []
+    try:
+        sides = affixes_of(actual), affixes_of(expected)
+    except NotComparedError:
+        return []
+    found: list[tuple[list[int], list[int], Contradiction | None]] = []
+    for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True):
+        blame = about.get(role)
+        found.append((ours, theirs, blame if blame and _agrees(actual, ours, blame) else None))
+    return found
+
+
+def _agrees(actual: Tokenizer, ids: Sequence[int], contradiction: Contradiction) -> bool:
+    """Whether a model adds what the other place says, and no other token."""
+    if bool(ids) is not contradiction.adds:
+        return False
+    return not ids or contradiction.text is None or [actual.piece(id) for id in ids] == [contradiction.text]
+
+
+def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> bool:
+    """Whether two places name the two tokens that have a role on the two sides."""
+    role = difference.message.partition(" ")[0]
+    return contradiction.subject == f"{role} token" and set(difference.ids) <= set(contradiction.ids)
+
+
+def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
+    message = f"{difference.message}; {_FAULT}{contradiction.sentence}"
+    # Whatever else explains it: a reference that contradicts itself is no standard.
+    severity = ERROR if difference.aspect is Aspect.AFFIXES else difference.severity
+    return replace(difference, message=message, origin=Origin.REFERENCE, severity=severity)
+
+
+def find_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> Contradiction | None:
+    """Return where a tokenizer.json has other tokens than a file beside it with which the model agrees.
+
+    Args:
+        pieces: The tokens of the model.
+        expected: The reference.
+    """
+    found = find_other_vocabularies(expected) if expected else ()
+    return next((each for each in found if _agrees_about_ids(pieces, each)), None)
+
+
+def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> str:
+    """Say that a tokenizer.json has other tokens than a file beside it that the model agrees with; empty if not."""
+    found = find_wrong_vocabulary(pieces, expected)
+    return f"{_FAULT}{found.sentence}; name another reference with -r" if found else ""
+
+
+def _agrees_about_ids(pieces: Sequence[str], contradiction: Contradiction) -> bool:
+    ids = zip(contradiction.ids, contradiction.texts, strict=True)
+    same = sum(id < len(pieces) and pieces[id] == text for id, text in ids)
+    return same >= NEARLY_ALL * len(contradiction.ids)
+
+
+def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
+    """Return the results of a report without the cases that differ only by tokens for which the reference is at fault.
+
+    No change of the model must make these match.
+    """
+    around = [
+        frozenset(difference.ids)
+        for difference in report.differences
+        if difference.aspect is Aspect.AFFIXES and difference.origin is Origin.REFERENCE
+    ]
+    ids = frozenset[int]().union(*around)
+    blamed = {difference.aspect for difference in report.differences if difference.origin is Origin.REFERENCE}
+    results = report.results
+    if Aspect.SPLITTING in blamed:
+        results = tuple(result for result in results if not result.fails)
+    if Aspect.DECODING in blamed:
+        results = tuple(replace(result, decode_difference=None) for result in results)
+    return tuple(result for result in results if not _differs_only_around(result, ids))
+
+
+def _differs_only_around(result: CaseResult, ids: frozenset[int]) -> bool:
+    if not ids or not result.add_special or result.actual == result.expected:
+        return False
+    actual, expected = (_strip(side, ids) for side in (result.actual, result.expected))
+    return actual == expected
+
+
+def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
+    start, end = 0, len(ids)
+    while start < end and ids[start] in around:
+        start += 1
+    while end > start and ids[end - 1] in around:
+        end -= 1
+    return ids[start:end]
+
+
+def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
+    """Say that a reference is at fault, and where its files contradict each other; empty if it is not."""
+    blamed = [each.message for each in differences if each.origin is Origin.REFERENCE]
+    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is" if blamed else ""
+
+
+def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
+    """Say that a reference is at fault about what is added around a text, or ends one; empty if it is not."""
+    differences: list[TokenizerDifference] = []
+    for find in (find_affix_differences, find_end_differences):
+        with suppress(NotComparedError):
+            differences += find(actual, expected)
+    blamed = blame_reference(differences, contradictions_of(expected), actual, expected)
+    return explain_blame(each for each in blamed if each.severity is ERROR)
