@@ -93,16 +93,14 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = facts.spec.tokens if facts.spec else ()
     known, used, here = set(reference), _written_tokens(spec, facts), set(spec.tokens)
-    lost = [
-        id
-        for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False))
-        if ours != theirs
-        and ours not in known
-        and (
-            (ours in used and (is_marker(theirs) or is_filler(theirs)))
-            or (is_marker(ours) and not is_filler(ours) and (is_filler(theirs) or _are_ends(ours, theirs, here)))
-        )
-    ]
+    lost: list[int] = []
+    for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False)):
+        if ours in known:
+            continue
+        is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
+        is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)
+        if is_written or (is_replaced and is_marker(ours) and not is_filler(ours)):
+            lost.append(id)
     if reference and facts.lists_all_tokens:
         unknown = used - known
         lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in unknown]
