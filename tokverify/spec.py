@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import compress, count
 from typing import overload
 
 MAX_TOKENS = 1 << 20
@@ -87,7 +88,7 @@ def ids_of_type(types: Iterable[int] | None, *wanted: TokenType) -> list[int]:
     """Return the ids with one of these types, of many in a tenth of the time that comparing each with members takes."""
     values = types.values if isinstance(types, TokenTypes) else types or ()
     codes = frozenset(type.value for type in wanted)
-    return [id for id, value in enumerate(values) if value in codes]
+    return list(compress(count(), map(codes.__contains__, values)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
@@ -165,17 +165,17 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
         yield _end_difference(lost, "reference", expected)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
-    elif unnamed := [id for id in _turn_ends(actual) if id in extra and _has_generation_config(expected)]:
+    elif unnamed := _select_turn_ends(extra, actual) if _has_generation_config(expected) else []:
         yield _unnamed_turn_end(unnamed, theirs.ids, actual)
 
 
-def _turn_ends(tokenizer: Tokenizer) -> Sequence[int]:
-    """Return the tokens with which the chat template ends a turn; none if it leaves that to EOS."""
+def _select_turn_ends(ids: Iterable[int], tokenizer: Tokenizer) -> list[int]:
+    """Return those of some tokens with which the chat template ends a turn; none if it leaves that to EOS."""
     spec = tokenizer.declared_spec() if isinstance(tokenizer, Declaring) else None
     markers = read_template(spec.chat_template or "") if spec else None
     if spec is None or markers is None or _EOS_VARIABLE.search(markers.template):
-        return ()
-    return [id for id, text in enumerate(spec.tokens) if text in markers.turn_ends]
+        return []
+    return [id for id in ids if spec.tokens[id] in markers.turn_ends]
 
 
 def _has_generation_config(tokenizer: Tokenizer) -> bool:

@@ -76,7 +76,7 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     if not tokens:
         return lambda text: [text] if text else []
     is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
-    if is_unusual or can_overlap([token.text for token in tokens]):
+    if is_unusual or can_overlap(tuple(token.text for token in tokens)):
         select = _selector(tokens)
         return lambda text: split_longest_first(text, select(text))
     return _scanner(tokens)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 MAX_TOTAL_CHARACTERS = 1 << 19
 """The limit for the total length of the tokens; longer ones are assumed to overlap, which is slower and never wrong."""
@@ -20,7 +21,9 @@ _STEPS = 100_000
 _STEPS_PER_CHARACTER = 8
 
 
-def can_overlap(texts: Sequence[str]) -> bool:
+# Each candidate for a repair has an encoder, and mostly the same added tokens.
+@lru_cache(maxsize=2)
+def can_overlap(texts: tuple[str, ...]) -> bool:
     """Check whether a token can begin inside another one that is not longer, so that the two algorithms differ.
 
     An overlap for which an even longer token takes precedence anyway, as in runs of one character, does not count.

@@ -11,6 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
+from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
@@ -45,7 +46,7 @@ _ADDED = 0.01
 
 def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
-    differing = sum(ours != theirs for ours, theirs in zip(spec.tokens, reference, strict=False))
+    differing: int = sum(map(ne, spec.tokens, reference))
     return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 

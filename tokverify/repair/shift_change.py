@@ -84,11 +84,11 @@ def _equal(left: object, right: object) -> bool:
 
 def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Move tokens back that an insertion or a deletion has moved, together with their types and scores."""
-    reference, spec, expected_bytes = evidence.facts.spec, evidence.spec, evidence.facts.token_bytes
-    if reference is not None:
-        shift = find_shift(spec.tokens, reference.tokens)
-    elif evidence.encoder is not None and expected_bytes:
-        shift = find_shift(list(map(evidence.encoder.token_bytes, range(len(spec.tokens)))), expected_bytes)
+    facts, spec = evidence.facts, evidence.spec
+    if facts.spec is not None:
+        shift = find_shift(spec.tokens, facts.spec.tokens)
+    elif evidence.encoder is not None and facts.token_bytes:
+        shift = find_shift(list(map(evidence.encoder.token_bytes, range(len(spec.tokens)))), facts.token_bytes)
     else:
         return
     if shift:

@@ -32,7 +32,7 @@ def added_token_order(sides: Sides) -> Iterator[Counterfactual]:
         A token that one of the sides does not match.
     """
     tokens = sides.settings.added_tokens
-    if not tokens or not can_overlap([token.text for token in tokens]):
+    if not tokens or not can_overlap(tuple(token.text for token in tokens)):
         return
 
     def applies(target: Text) -> bool:

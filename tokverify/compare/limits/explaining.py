@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import chain, combinations
 
 from tokverify.compare.limits import LIMITS
@@ -38,6 +38,12 @@ def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:
         return Explainer()
     if not isinstance(actual, Encoder) or not actual.settings.family.in_llama_cpp:
         return Explainer()
+    return _known_explainer(actual, facts)
+
+
+# A report is made first, and then its diagnosis, which begins with the same cases.
+@lru_cache(maxsize=2)
+def _known_explainer(actual: Encoder, facts: Opened) -> Explainer:
     return Explainer(Sides(actual, facts))
 
 

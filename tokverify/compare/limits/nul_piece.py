@@ -32,11 +32,8 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
         A piece that the file does not declare as the reference does.
     """
     declared, effective = sides.spec.tokens, sides.settings.pieces
-    pieces = {
-        id: piece
-        for id, piece in enumerate(sides.facts.pieces[: len(declared)])
-        if _NUL in piece and declared[id] == piece != effective[id]
-    }
+    with_nul = [id for id, piece in enumerate(sides.facts.pieces[: len(declared)]) if _NUL in piece]
+    pieces = {id: declared[id] for id in with_nul if declared[id] == sides.facts.pieces[id] != effective[id]}
     if pieces:
         # llama.cpp matches the name that it gives to an empty piece, such as `[EMPTY_7]`.
         affected = (_NUL, *(effective[id] for id in pieces))

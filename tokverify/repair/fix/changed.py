@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.repair.probed_type_change import confirmed_by_probing
@@ -30,25 +31,27 @@ def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
 def _differing(old: Sequence[object], new: Sequence[object]) -> list[int]:
     if old is new:
         return []
-    return [id for id, (before, after) in enumerate(zip_longest(old, new)) if before != after]
+    shared = min(len(old), len(new))
+    return [*compress(range(shared), map(ne, old, new)), *range(shared, max(len(old), len(new)))]
 
 
 def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> list[int]:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
     changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
-    left = {id for id in changed - _declared_ids(new, facts) - _shown_ids(after) if id < len(new.tokens)}
+    unshown = {id for id in changed - _shown_ids(after) if id < len(new.tokens)}
+    left = unshown - _declared_ids(unshown, new, facts)
     return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
 
 
-def _declared_ids(new: TokenizerSpec, facts: Opened) -> set[int]:
-    """Return the ids with the text that the reference declares, and with its type or what converters make of that."""
+def _declared_ids(ids: Iterable[int], new: TokenizerSpec, facts: Opened) -> set[int]:
+    """Return those of some ids whose text is the reference's, and whose type is, or what converters make of that."""
     reference = facts.spec
     if reference is None:
         return set()
-    expected_types = types_of(reference)
+    types, expected_types = types_of(new), types_of(reference)
     converted = converted_types(new, expected_types, facts)
-    rows = zip(new.tokens, types_of(new), reference.tokens, expected_types, converted, strict=False)
-    return {id for id, (text, type, expected, *types) in enumerate(rows) if text == expected and type in types}
+    known = (id for id in ids if id < len(reference.tokens) and new.tokens[id] == reference.tokens[id])
+    return {id for id in known if types[id] in {expected_types[id], converted[id]}}
 
 
 def _shown_ids(after: Measure) -> set[int]:
