@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.rule_maker import CHATML, bpe_json, good_bpe
+from support.rule_maker import CHATML, bert_json, bpe_json, good_bert, good_bpe
 from support.sentencepiece_maker import WORDS, train_model
 from tokverify.case import Case
 from tokverify.commands.tasks.audit import audit_model
@@ -242,6 +242,41 @@ def test_a_model_that_agrees_with_such_a_reference_is_equal_to_it(tmp_path, pref
     path, spec = llama_model(tmp_path, prefix=prefix, **config)
     write_gguf(tmp_path / "model.gguf", spec)
     assert verify_model(tmp_path / "model.gguf", path, cases=CASES).verdict is Verdict.EQUAL
+
+
+def bert_reference(directory: Path, *, lowercase: bool, **config: object) -> Path:
+    """Write a WordPiece tokenizer.json, and a tokenizer_config.json beside it."""
+    (directory / "tokenizer.json").write_text(json.dumps(bert_json(good_bert(), lowercase=lowercase)))
+    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    return directory / "tokenizer.json"
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_lowercasing_about_which_two_files_disagree_is_the_fault_of_the_reference(tmp_path, lowercase: bool):
+    path = bert_reference(tmp_path, lowercase=lowercase, do_lower_case=not lowercase)
+    model = tmp_path / "model.gguf"
+    write_gguf(model, good_bert(lowercase=not lowercase))
+    cases = [Case(id="upper", suite="made", text="A B", add_special=False)]
+    report = verify_model(model, path, cases=cases, diagnose=True)
+    found = difference(report, Aspect.NORMALIZATION)
+    assert (found.severity, found.origin, found.code, report.exit_code) == (ERROR, Origin.REFERENCE, "TV205", 1)
+    assert report.undiagnosed.endswith("leave the model as it is")
+    with pytest.raises(TokverifyError, match=r"not repaired: .* the reference is at fault"):
+        fix_model(model, None, path, cases)
+    (finding,) = (each for each in audit_model(model, path).findings if each.message.startswith("lowercase"))
+    assert finding.repair == ""
+
+
+@pytest.mark.parametrize(
+    "config", [{"do_lower_case": False}, {}, {"do_lower_case": True, "tokenizer_class": "PreTrainedTokenizerFast"}]
+)
+def test_lowercasing_is_a_fault_of_the_model_if_no_file_speaks_for_it(tmp_path, config: dict):
+    path = bert_reference(tmp_path, lowercase=False, **config)
+    write_gguf(tmp_path / "model.gguf", good_bert())
+    cases = [Case(id="upper", suite="made", text="A B", add_special=False)]
+    report = verify_model(tmp_path / "model.gguf", path, cases=cases, diagnose=True)
+    assert not any(each.aspect is Aspect.NORMALIZATION for each in report.differences)
+    assert "lowercase off" in report.diagnosis.explanations[0].sentence
 
 
 def test_another_fault_is_found_behind_a_space_about_which_two_files_disagree(tmp_path):

@@ -8,11 +8,14 @@ from string import ascii_lowercase, digits
 import pytest
 
 from support.rule_maker import bpe_json
-from support.spec_maker import bpe_spec
+from support.spec_maker import bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
+from tokverify.compare.damage import explain_misread_tokens
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
@@ -37,7 +40,7 @@ def stages(*stages: dict) -> dict:
 
 def write(directory: Path, spec=QWEN, **changed: object) -> tuple[Path, Path]:
     write_gguf(directory / "model.gguf", spec)
-    (directory / "tokenizer.json").write_text(json.dumps(bpe_json(spec, merges=MERGES, **changed)))
+    (directory / "tokenizer.json").write_text(json.dumps(bpe_json(spec, **{"merges": MERGES, **changed})))
     return directory / "model.gguf", directory / "tokenizer.json"
 
 
@@ -93,6 +96,26 @@ def test_no_limit_hides_that_a_reference_splits_its_own_tokens(tmp_path):
     assert report.results[0].explained_by == ()
     assert [each.aspect for each in report.differences if each.origin is Origin.REFERENCE] == [Aspect.SPLITTING]
     assert not report.ok
+
+
+def test_a_reference_that_lacks_merges_is_at_fault_for_that_reason(tmp_path):
+    report = verify(tmp_path, merges=MERGES[:1])
+    (found,) = (each for each in report.differences if each.aspect is Aspect.SPLITTING)
+    assert "merges are missing (it has 1), and so it splits its own tokens" in found.message
+
+
+WORDS = ["▁naïve", "größe", "▁Ärger", "één", "ça", "▁İstanbul", "ñandú", "café", "▁über", "œuvre"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(encoding: str):
+    # A program that writes the mark of a space itself does not misread it.
+    misread = [word.replace("▁", " ").encode().decode(encoding, "ignore").replace(" ", "▁") for word in WORDS]
+    right, wrong = (spm_spec(dict.fromkeys(["▁plain", *words], -1.0)) for words in (WORDS, misread))
+    found = explain_misread_tokens(right.tokens, Opened(Encoder(wrong)))
+    assert "10 tokens are UTF-8 that was read in another encoding" in found
+    assert explain_misread_tokens(wrong.tokens, Opened(Encoder(right))) == ""
+    assert explain_misread_tokens(right.tokens, Opened(Encoder(right))) == ""
 
 
 def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):

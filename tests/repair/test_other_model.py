@@ -145,7 +145,17 @@ def test_markers_that_only_the_file_has_show_another_version(ours, theirs, templ
     spec, reference = (bpe_spec((), {text: CONTROL}) for text in (ours, theirs))
     found = find_other_model(replace(spec, chat_template=template), Opened(Encoder(reference)))
     assert bool(found) is expected
-    assert (f'it lacks 256 "{ours}", which is a marker here' in found) is expected
+    assert (f'it lacks 256 "{ours}", which is an added token here' in found) is expected
+
+
+def test_added_tokens_that_are_only_reserved_in_the_reference_show_another_version():
+    """CodeGen has runs of spaces where GPT-J has `<|extratoken_1|>` and so on."""
+    spec = bpe_spec((), {"      ": TokenType.USER_DEFINED.value, "     ": TokenType.USER_DEFINED.value})
+    reference = bpe_spec((), dict.fromkeys(["<|extratoken_1|>", "<|extratoken_2|>"], CONTROL))
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert "it lacks" in found
+    assert "which are added tokens here" in found
+    assert not find_other_model(reference, Opened(Encoder(spec)))
 
 
 @pytest.mark.parametrize(
@@ -193,4 +203,23 @@ def test_a_reference_that_moves_tokens_beyond_the_embeddings_is_another_version(
     found = doubt_reference(Declaration(spec=spec, embedding_rows=rows), facts)
     sentence = 'it has 260 "<|d|>", which has another id in the model, and the model has only 260 embeddings'
     assert (sentence in found) is expected
+    assert bool(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("special_ids", "template", "rows", "expected"),
+    [
+        ({"eos": 257}, None, 256, True),
+        ({}, "<|im_start|>x<|im_end|>", 256, True),
+        ({"eos": 257}, None, 258, False),
+        ({"pad": 257}, "x", 256, False),
+    ],
+)
+def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_version(
+    special_ids: dict[str, int], template: str | None, rows: int, expected: bool
+):
+    markers = dict.fromkeys(["<|im_start|>", "<|im_end|>"], CONTROL)
+    reference = bpe_spec((), markers, special_ids=special_ids, chat_template=template)
+    found = doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=rows), Opened(Encoder(reference)))
+    assert ("its chats need" in found) is expected
     assert bool(found) is expected

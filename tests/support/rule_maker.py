@@ -35,7 +35,7 @@ def good_spm(**fields: object) -> TokenizerSpec:
 
 
 def good_bert(**fields: object) -> TokenizerSpec:
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "▁a", "▁b", "##a", "##b"]
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "▁a", "▁b", "a", "b"]
     ids = {"pad": 0, "unk": 1, "bos": 2, "sep": 3, "mask": 4}
     types = [3] * 5 + [1] * 4
     return TokenizerSpec(**{"model": "bert", "tokens": tokens, "types": types, "special_ids": ids} | fields)
@@ -78,6 +78,33 @@ def bpe_json(
         "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
         "model": {"type": "BPE", "vocab": vocab, "merges": list(merges)},
     } | stages
+
+
+def bert_json(spec: TokenizerSpec, *, lowercase: bool) -> dict:
+    """Make a WordPiece tokenizer.json with the tokens of a spec, which lowercases or does not."""
+    pieces = [token if token.startswith("[") else f"##{token}".removeprefix("##▁") for token in spec.tokens]
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": {piece: id for id, piece in enumerate(pieces)},
+    }
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": lowercase,
+    }
+    return bpe_json(
+        spec,
+        normalizer=normalizer,
+        pre_tokenizer={"type": "BertPreTokenizer"},
+        post_processor={"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
+        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+        model=model,
+    )
 
 
 def gemma_json(vocab: Sequence[str], merges: Sequence[str], added: Sequence[dict], **stages: object) -> dict:

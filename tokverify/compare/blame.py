@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from tokverify.compare.affix import affixes_of, find_affix_differences
 from tokverify.compare.contradiction import (
+    LOWERCASE,
     SPACE_PREFIX,
     Contradiction,
     adds_space,
     contradictions_of,
     find_false_ends,
     find_other_vocabularies,
+    lowers_case,
 )
 from tokverify.compare.digest import make_difference
 from tokverify.compare.role_difference import find_end_differences
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX
+from tokverify.sources.gguf.values import FIELDS
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, pieces_of
 
 _FAULT = "the reference is at fault, as its files contradict each other: "
 _OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
+
+
+class _Setting(NamedTuple):
+    """A flag of a file that says what is done to texts."""
+
+    field: str
+    """That of `TokenizerSpec`."""
+    of: Callable[[Tokenizer], bool | None]
+    """Whether a tokenizer does it."""
+    aspect: Aspect
+    code: str
+    """The rule that reports the same."""
+    messages: tuple[str, str]
+    """What differs if only the model does it, and if only the reference does."""
+
+
+_SETTINGS = {
+    SPACE_PREFIX: _Setting(
+        "add_space_prefix",
+        adds_space,
+        Aspect.AFFIXES,
+        "TV207",
+        (
+            "the model adds a space before a text, the reference none",
+            "the model adds no space before a text, the reference one",
+        ),
+    ),
+    LOWERCASE: _Setting(
+        "lowercase",
+        lowers_case,
+        Aspect.NORMALIZATION,
+        "TV205",
+        ("the model lowercases texts, the reference does not", "the reference lowercases texts, the model does not"),
+    ),
+}
 
 
 def blame_reference(
@@ -56,26 +94,25 @@ def blame_reference(
         else:
             contradiction = None
         found.append(_blame(difference, contradiction) if contradiction else difference)
-    return [*found, *_find_space_differences(contradictions, actual)]
+    return [*found, *_find_setting_differences(contradictions, actual)]
 
 
-def _find_space_differences(
+def _find_setting_differences(
     contradictions: Iterable[Contradiction], actual: Tokenizer
 ) -> Iterator[TokenizerDifference]:
-    """Yield that only the model adds a space before a text, or only the reference, if a contradiction explains it."""
+    """Yield that only the model does something to texts, or only the reference, if a contradiction explains it."""
     for each in contradictions:
-        if each.subject == SPACE_PREFIX and adds_space(actual) is each.adds:
-            sides = ("a", "none") if each.adds else ("no", "one")
-            message = "the model adds {} space before a text, the reference {}".format(*sides)
-            found = make_difference(
-                Aspect.AFFIXES, ERROR, message, facts=SPACE_PREFIX, keys=(ADD_SPACE_PREFIX,), code="TV207"
-            )
+        setting = _SETTINGS.get(each.subject)
+        if setting and setting.of(actual) is each.adds:
+            message, key = setting.messages[not each.adds], FIELDS[setting.field][0]
+            found = make_difference(setting.aspect, ERROR, message, facts=each.subject, keys=(key,), code=setting.code)
             yield _blame(found, each)
 
 
-def blames_space(differences: Iterable[TokenizerDifference]) -> bool:
-    """Whether the reference is at fault about the space before a text."""
-    return any(ADD_SPACE_PREFIX in each.keys and each.origin is Origin.REFERENCE for each in differences)
+def blamed_settings(differences: Iterable[TokenizerDifference]) -> list[str]:
+    """Return the flags of a file about which the reference is at fault, as fields of `TokenizerSpec`."""
+    blamed = {key for each in differences if each.origin is Origin.REFERENCE for key in each.keys}
+    return [setting.field for setting in _SETTINGS.values() if FIELDS[setting.field][0] in blamed]
 
 
 def compare_around(

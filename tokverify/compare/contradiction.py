@@ -39,6 +39,8 @@ ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
 SPACE_PREFIX = "space_prefix"
 """What a contradiction about the space before a text is about."""
+LOWERCASE = "lowercase"
+"""What a contradiction about lowercasing is about."""
 VOCABULARY = "vocabulary"
 """What a contradiction about the ids of tokens is about."""
 _CONFIG = "tokenizer_config.json"
@@ -48,6 +50,10 @@ _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer"
 
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
+_LOWERING = re.compile(
+    r"((Conv|Distil|Mobile|Retri|Squeeze)?Bert|Electra|Funnel|LayoutLM|Lxmert|MPNet)Tokenizer(Fast)?"
+)
+"""The classes that lowercase as tokenizer_config.json says, whatever the tokenizer's file does."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -62,7 +68,7 @@ class Contradiction:
     ids: tuple[int, ...] = ()
     """The tokens that it is about."""
     adds: bool | None = None
-    """For a token around a text, or a space: whether the other place says that it is added."""
+    """For a token around a text, or a space: whether the other place says that it is added; for lowercasing, done."""
     text: str | None = None
     """The token that it says so of, if that is known."""
     texts: tuple[str, ...] = ()
@@ -82,6 +88,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
     return [
         *_check_affixes(tokenizer, path, config),
         *_check_space_prefix(tokenizer, path, config),
+        *_check_case(tokenizer, config),
         *_check_roles(tokenizer, path, config),
         *_check_end(tokenizer, path, config),
         *_check_added_tokens(tokenizer, path),
@@ -199,6 +206,26 @@ def adds_space(tokenizer: Tokenizer) -> bool | None:
     except (BrokenFileError, EncodeError, UnsupportedError):
         return None
     return pieces[0].startswith("▁") if any("▁" in piece for piece in pieces) else None
+
+
+def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    """Compare where the configuration and the tokenizer lowercase; source: `BertTokenizerFast` in transformers."""
+    flag, name = config.get("do_lower_case"), config.get("tokenizer_class") or "BertTokenizer"
+    does = lowers_case(tokenizer) if isinstance(flag, bool) and _LOWERING.fullmatch(str(name)) else None
+    if does is not None and does is not flag:
+        does_it = "lowercases" if does else "does not lowercase"
+        sentence = f"{_CONFIG} has do_lower_case {str(flag).lower()}, but the tokenizer {does_it}"
+        yield Contradiction(LOWERCASE, sentence, adds=flag)
+
+
+def lowers_case(tokenizer: Tokenizer) -> bool | None:
+    """Whether a tokenizer lowercases texts; None if that does not show."""
+    try:
+        upper, lower = (tokenizer.encode(text, add_special=False, parse_special=False) for text in ("A", "a"))
+    except (BrokenFileError, EncodeError, UnsupportedError):
+        return None
+    is_known = tokenizer.special_ids.get("unk") not in lower
+    return list(upper) == list(lower) if is_known else None
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:

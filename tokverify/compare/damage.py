@@ -14,9 +14,13 @@ from itertools import islice
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR
+from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.sources.huggingface.document import Document
+from tokverify.spec import TokenizerSpec, piece_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
@@ -27,6 +31,8 @@ from tokverify.tokenizer import Tokenizer, why_hidden
 CODE = "TV213"
 """The rule that reports the same."""
 _BLAME = "the reference is at fault"
+_ENCODINGS = ("latin-1", "cp1252")
+"""What a program reads text in that expects no UTF-8."""
 _MODE = Mode(add_special=False, parse_special=False)
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
@@ -61,6 +67,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     share = _SUSPICIOUS_SHARE if reason else _LEAST_SHARE
     if len(lost) < max(_LEAST, share * len(texts), _OPPOSED * len(gained)):
         return
+    reason = _explain_merges(lost, facts) or reason
     names = list_tokens(lost, {id: actual.piece(id) for id in lost})
     message = (
         f"{_BLAME}: {reason or 'it does not split texts as its vocabulary was trained'}, and so it splits its own"
@@ -123,6 +130,61 @@ def _explain_missing_stage(facts: Opened) -> str:
         f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves if"
         " tokenizer_config.json names LlamaTokenizer"
     )
+
+
+def _explain_merges(lost: Sequence[int], facts: Opened) -> str:
+    """Say that merges are missing, if none makes most of the tokens that are lost; empty if that is not so."""
+    ranking = facts.ranking
+    if ranking is None or not ranking.merges:
+        return ""
+    made = set(map(piece_made_by, ranking.merges))
+    unmade = [id for id in lost if facts.pieces[id] not in made]
+    if len(unmade) < NEARLY_ALL * len(lost):
+        return ""
+    return f"merges are missing (it has {len(ranking.merges):,})"
+
+
+def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
+    """Say that the tokens of a reference are UTF-8 that was read in another encoding, and the model's are not.
+
+    A byte-level vocabulary spells bytes in an alphabet that looks the same.
+
+    Args:
+        pieces: The tokens of the model.
+        facts: What is known of the reference.
+
+    Returns:
+        What is wrong and what to do; empty if it is not so.
+    """
+    if facts.spec is None or _spells_bytes(facts.spec, facts.document):
+        return ""
+    differing = [id for id, (ours, theirs) in enumerate(zip(pieces, facts.pieces, strict=False)) if ours != theirs]
+    misread = [id for id in differing if _is_misread(facts.pieces[id], pieces[id])]
+    if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
+        return ""
+    return (
+        f"{_BLAME}: {plural(len(misread), 'token')} are UTF-8 that was read in another encoding:"
+        f" {list_tokens(misread, facts.pieces)}; name another reference with -r, and leave the model as it is"
+    )
+
+
+def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
+    family = find_family(spec.model)
+    return document.is_byte_level if document else family is None or family.is_bpe
+
+
+def _is_misread(piece: str, right: str) -> bool:
+    """Whether a piece is what becomes of the right one if its UTF-8 is read as Latin-1 or as Windows-1252."""
+    wanted = right.encode("utf-8", "surrogateescape")
+    return any(b"".join(_to_byte(character, name) for character in piece) == wanted for name in _ENCODINGS)
+
+
+def _to_byte(character: str, encoding: str) -> bytes:
+    # A marker of a space may have been put in afterward.
+    try:
+        return character.encode(encoding)
+    except UnicodeEncodeError:
+        return character.encode("utf-8", "surrogateescape")
 
 
 def _explain_splits(facts: Opened) -> str:

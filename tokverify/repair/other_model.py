@@ -15,6 +15,7 @@ from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
+from tokverify.compare.damage import explain_misread_tokens
 from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
@@ -53,16 +54,18 @@ def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
 def doubt_reference(declaration: Declaration, facts: Opened) -> str:
     """Say why nothing that a reference declares would repair a file, and what to do; empty if something may."""
     spec = declaration.spec
-    return explain_wrong_vocabulary(spec.tokens, facts.tokenizer) or find_other_model(
-        spec, facts, declaration.embedding_rows
+    return (
+        explain_wrong_vocabulary(spec.tokens, facts.tokenizer)
+        or explain_misread_tokens(spec.tokens, facts)
+        or find_other_model(spec, facts, declaration.embedding_rows)
     )
 
 
 def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None) -> str:
     """Say why a reference belongs to another model, or to another version of it, and what to do; empty if it does not.
 
-    What the file itself says speaks for it: no fault writes markers in place of tokens that stand for nothing, or those
-    that its chat template uses. Nor does one remove the embedding of a token.
+    What the file itself says speaks for it: no fault writes added tokens in place of those that stand for nothing, or
+    those that its chat template uses. Nor does one remove the embedding of a token.
 
     Args:
         spec: What the file declares.
@@ -72,12 +75,13 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
     if is_of_other_model(spec, facts):
         reason = "nearly all of its tokens differ from those with the same ids here"
     elif ids := _lost_markers(spec, facts):
-        are = "is a marker" if len(ids) == 1 else "are markers"
+        are = "is an added token" if len(ids) == 1 else "are added tokens"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
     elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
-        shown = list_tokens(ids, facts.spec.tokens if facts.spec else ())
         have = "has another id" if len(ids) == 1 else "have other ids"
-        reason = f"it has {shown}, which {have} in the model, and the model has only {rows:,} embeddings"
+        reason = f"it has {_list(ids, facts)}, which {have} in the model, and the model has only {rows:,} embeddings"
+    elif rows is not None and (ids := _used_beyond(spec, facts, rows)):
+        reason = f"its chats need {_list(ids, facts)}, and the model has only {rows:,} embeddings"
     else:
         return ""
     return (
@@ -87,20 +91,21 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
 
 
 def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
-    """Return the markers that the reference has nowhere, if something speaks for them.
+    """Return the markers and added tokens that the reference has nowhere, if something speaks for them.
 
     That is a filler in their place, our template, or the name that another model has for the same end. A token after
     the last one of the reference may also have been added by mistake, so only our template speaks for it.
     """
     reference = facts.spec.tokens if facts.spec else ()
-    known, used, here = set(reference), _written_tokens(spec, facts), set(spec.tokens)
+    known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
     lost: list[int] = []
     for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False)):
         if ours in known:
             continue
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
         is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)
-        if is_written or (is_replaced and is_marker(ours) and not is_filler(ours)):
+        is_added = (is_marker(ours) or types[id] == TokenType.USER_DEFINED) and not is_filler(ours)
+        if is_written or (is_replaced and is_added):
             lost.append(id)
     if reference and facts.lists_all_tokens:
         unknown = used - known
@@ -117,6 +122,23 @@ def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
     reference, known = (facts.spec.tokens if facts.spec else ()), set(spec.tokens)
     beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
     return [id for id in beyond if reference[id] in known and not is_filler(reference[id])]
+
+
+def _used_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
+    """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
+
+    That is its EOS, and the markers that its chat template writes.
+    """
+    reference = facts.spec.tokens if facts.spec else ()
+    beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
+    if not beyond:
+        return []
+    written = read_template(facts.chat_template or "").strong
+    return [id for id in beyond if id == facts.special_ids.get("eos") or reference[id] in written]
+
+
+def _list(ids: Sequence[int], facts: Opened) -> str:
+    return list_tokens(ids, facts.spec.tokens if facts.spec else ())
 
 
 def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:

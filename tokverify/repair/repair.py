@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from tokverify.compare.blame import blames_space, drop_blamed, explain_blame
+from tokverify.compare.blame import blamed_settings, drop_blamed, explain_blame
 from tokverify.compare.comparison import compare_cases
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.engine.encoder import Encoder
@@ -60,8 +62,8 @@ def find_repair(
     corrected = correct_around(facts, encoder) if any(result.fails for result in results) else None
     if corrected:
         facts, results = corrected, compare_cases(encoder, corrected.tokenizer, [each.case for each in report.results])
-    if blames_space(report.differences):
-        other = _with_other_prefix(encoder)
+    if names := blamed_settings(report.differences):
+        other = _with_other_settings(encoder, names)
         results = _find_failing(other, facts, report)
     found = diagnose(other.spec, facts, results, encoder=other, budget=Budget(encodings))
     failing = failing_differences(report)
@@ -101,16 +103,17 @@ def _explain_doubt(failing: Iterable[TokenizerDifference], facts: Opened) -> str
     return f"the files of the reference contradict each other: {doubts[0]}; correct the wrong one" if doubts else ""
 
 
-def _with_other_prefix(encoder: Encoder) -> Encoder:
-    """Return an encoder that adds a space before a text where this one does not, and does not where it does."""
-    spec = replace(encoder.spec, add_space_prefix=not encoder.settings.add_space_prefix)
-    return Encoder(spec, encoder.name, base=encoder)
+def _with_other_settings(encoder: Encoder, names: Iterable[str]) -> Encoder:
+    """Return an encoder with the opposite of some flags, given as fields of `TokenizerSpec`."""
+    opposite: dict[str, Any] = {name: not getattr(encoder.settings, name) for name in names}
+    return Encoder(replace(encoder.spec, **opposite), encoder.name, base=encoder)
 
 
 def _find_failing(encoder: Encoder, facts: Opened, report: Report) -> tuple[CaseResult, ...]:
     """Return which cases of a report fail with another encoder, too; how it decodes is not compared."""
     again = compare_cases(encoder, facts.tokenizer, [result.case for result in report.results])
-    return tuple(result for result in drop_blamed(replace(report, results=again)) if result.fails)
+    results = tuple(map(explainer_of(encoder, facts).explain, again))
+    return tuple(result for result in drop_blamed(replace(report, results=results)) if result.fails)
 
 
 def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:

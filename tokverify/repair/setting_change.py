@@ -52,7 +52,9 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
     """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours."""
-    return evidence.facts.is_contradicted(flag.removeprefix("add_"))
+    # By default, accents are stripped if texts are lowercased.
+    subject = "lowercase" if flag == "strip_accents" else flag.removeprefix("add_")
+    return evidence.facts.is_contradicted(subject)
 
 
 def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:

@@ -54,6 +54,7 @@ class Aspect(MeaningEnum):
     SPECIAL_IDS = "special-ids", "a role such as BOS, EOS or UNK belongs to different tokens"
     ENDS = "ends", "different tokens end a generation"
     AFFIXES = "affixes", "different tokens are added around a text, or a space before it"
+    NORMALIZATION = "normalization", "texts are normalized differently, such as to lowercase"
     SPLITTING = "splitting", "the reference splits its own tokens, which the model keeps whole"
     DECODING = "decoding", "the same ids are decoded differently"
     KEYS = "keys", "the file has keys that no known build of llama.cpp reads; fails with --strict"
@@ -67,6 +68,7 @@ CODES: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "TV206",
     Aspect.RANKING: "TV207",
     Aspect.ENDS: "TV212",
+    Aspect.NORMALIZATION: "TV205",
     Aspect.SPLITTING: "TV213",
     Aspect.KEYS: "TV132",
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.rule_maker import CHATML, MERGES, against, bpe_json, findings, good_bert, good_bpe
+from support.rule_maker import CHATML, MERGES, against, bert_json, bpe_json, findings, good_bert, good_bpe
 from support.sentencepiece_maker import UNIGRAM, make_model, train_model
 from tokverify.compare.audit import audit
 from tokverify.compare.checks import RULES
@@ -34,13 +34,6 @@ ROBERTA = {
     "trim_offsets": True,
     "add_prefix_space": False,
 }
-BERT_NORMALIZER = {
-    "type": "BertNormalizer",
-    "clean_text": True,
-    "handle_chinese_chars": True,
-    "strip_accents": None,
-    "lowercase": False,
-}
 WRITES_BOS = {"bos_token": "<|im_start|>", "chat_template": "{% set x = bos_token + content %}{{ x }}"}
 TRUNCATION = {"direction": "Right", "strategy": "LongestFirst", "stride": 0}
 LLAMA_CONFIG = {"tokenizer_class": "LlamaTokenizer"}
@@ -64,21 +57,7 @@ def config(**content: object) -> Change:
 
 def bert(lowercase: bool) -> Change:
     spec = good_bert(lowercase=lowercase)
-    model = {
-        "type": "WordPiece",
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 100,
-    }
-    pieces = [token.removeprefix("▁") for token in spec.tokens]
-    document = bpe_json(
-        spec,
-        normalizer=BERT_NORMALIZER,
-        pre_tokenizer={"type": "BertPreTokenizer"},
-        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
-        model={**model, "vocab": {piece: id for id, piece in enumerate(pieces)}},
-    )
-    return lambda directory: against(spec, document, directory)
+    return lambda directory: against(spec, bert_json(spec, lowercase=False), directory)
 
 
 def typed(**types: int) -> list[int]:

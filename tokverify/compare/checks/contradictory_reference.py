@@ -57,24 +57,12 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
     for contradiction in find_contradictions(subject.expected):
         yield Finding(WARNING, contradiction.sentence, ids=contradiction.ids)
     if isinstance(subject.expected, DocumentHolding):
-        yield from _check_case(subject)
         yield from _check_flags(subject)
         yield from _check_legacy(subject)
         yield from _check_truncation(subject)
         yield from _check_dropout(subject)
         if model is not None:
             yield from _check_pieces(subject, model)
-
-
-def _check_case(subject: Subject) -> Iterator[Finding]:
-    flag = subject.config.get("do_lower_case")
-    lowers = any(
-        stage["type"] == "Lowercase" or (stage["type"] == "BertNormalizer" and stage["lowercase"])
-        for stage in subject.document.normalizer
-    )
-    if isinstance(flag, bool) and flag != lowers:
-        does = "lowercases" if lowers else "does not lowercase"
-        yield Finding(WARNING, f"tokenizer_config.json has do_lower_case {str(flag).lower()}, but the tokenizer {does}")
 
 
 def _check_flags(subject: Subject) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import encode_both, find_effect, judge, probes
 from tokverify.compare.charsmap_difference import find_replaced_differently
+from tokverify.compare.contradiction import LOWERCASE as CASE
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule
@@ -122,7 +123,9 @@ def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Fin
         actual, declared = getattr(subject.settings, setting), getattr(subject.spec, setting)
         if actual != expected:
             message = f"{setting} is {actual}, but {expected} in the reference"
-            repair = set_flag(key, value=expected, declared=declared is not None)
+            # Accents are stripped, by default, where texts are lowercased.
+            is_in_doubt = subject.is_contradicted(CASE)
+            repair = "" if is_in_doubt else set_flag(key, value=expected, declared=declared is not None)
             yield Finding(ERROR, message, keys=(key,), repair=repair)
 
 
