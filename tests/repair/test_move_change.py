@@ -4,16 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import Bare, IdsOnly
 from support.faults.tokens import extra_ids_first, inserted, reordered
 from support.made_vocabulary import bpe, plamo, unigram
 from support.mutation import swapped
+from support.spec_maker import CONTROL, bpe_spec
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.evidence import Evidence
-from tokverify.repair.move_change import moves
+from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.move_change import moves, moves_by_ids
 from tokverify.repair.search import diagnose
 from tokverify.spec import TokenizerSpec
 
@@ -71,3 +73,39 @@ def test_tokens_without_other_values_are_only_rewritten():
 def test_few_tokens_and_other_ones_do_not_move(fault):
     wrong = fault(unigram())
     assert list(moves(Evidence(wrong, Encoder(wrong), Opened(Encoder(unigram())), ()))) == []
+
+
+def exchanged_texts(spec: TokenizerSpec, *ids: int) -> TokenizerSpec:
+    """Give each of these tokens the text of the next one, and the last one that of the first."""
+    texts = {id: spec.tokens[other] for id, other in zip(ids, [*ids[1:], ids[0]], strict=True)}
+    return replace(spec, tokens=[texts.get(id, text) for id, text in enumerate(spec.tokens)])
+
+
+@pytest.mark.parametrize("ids", [(256, 257), (256, 258, 257), (260, 259)])
+def test_texts_that_were_exchanged_are_found_by_ids_alone(ids: tuple[int, ...]):
+    right = bpe_spec(["a b", "c d"], dict.fromkeys(["<|im_start|>", "<|im_end|>", "<|pad|>"], CONTROL))
+    wrong = exchanged_texts(right, *ids)
+    texts = ["ab", "cd", "<|im_start|>ab", "<|im_end|>", "<|pad|>"]
+    cases = [Case(id=text, suite="made", text=text, add_special=False) for text in texts]
+    actual, expected = Encoder(wrong), IdsOnly(Encoder(right))
+    results = verify_tokenizers(actual, expected, cases).results
+    result = diagnose(wrong, Opened(expected), results, encoder=actual)
+    best = result.diagnosis.explanations[0]
+    assert best.sentence.startswith(f"exchanging the texts of {len(ids)} tokens: ")
+    assert (best.unexplained, best.broken) == ((), 0)
+    assert list(result.changes[0].transform(wrong).tokens) == list(right.tokens)
+
+
+def test_a_token_whose_text_no_failing_text_contains_takes_part_in_an_exchange():
+    right = bpe_spec(["a b"], dict.fromkeys(["<|im_start|>", "<|im_end|>"], CONTROL))
+    wrong = exchanged_texts(right, 257, 258)
+    targets = [Target("made/start", "<|im_start|>", False, True, (257,))]
+    (change,) = moves_by_ids(Evidence(wrong, Encoder(wrong), Opened(IdsOnly(Encoder(right))), targets))
+    assert list(change.transform(wrong).tokens) == list(right.tokens)
+
+
+def test_a_reference_that_lists_its_tokens_needs_no_such_guess():
+    right = bpe_spec(["a b"], dict.fromkeys(["<|im_start|>", "<|im_end|>"], CONTROL))
+    wrong = exchanged_texts(right, 257, 258)
+    targets = [Target("made/start", "<|im_start|>", False, True, (257,))]
+    assert not [*moves_by_ids(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), targets))]

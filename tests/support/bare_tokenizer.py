@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tokverify.errors import EncodeError
 from tokverify.tokenizer import Tokenizer
 
 
@@ -29,3 +30,23 @@ class Bare:
 
     def token_bytes(self, id: int) -> bytes:
         return self._whole.token_bytes(id)
+
+
+class IdsOnly(Bare):
+    """Hide the bytes of tokens, too, like a program that only encodes."""
+
+    name = "ids-only"
+    hidden_vocabulary = "ids-only does not list its tokens"
+
+    def __init__(self, whole: Tokenizer) -> None:
+        super().__init__(whole)
+        self.vocab_size = 0
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        raise EncodeError("ids-only does not decode")
+
+    def token_bytes(self, id: int) -> bytes:
+        return b""
+
+    def piece(self, id: int) -> str:
+        return f"<{id}>"

@@ -56,6 +56,8 @@ TEXTS_BY_BYTES: Final = 3.4
 """Texts that follow from the bytes that the reference decodes tokens to."""
 ADDED_TOKENS: Final = 3.5
 ADDED_TOKENS_BY_BYTES: Final = 3.6
+TEXTS_BY_IDS: Final = 3.7
+"""Texts that seem to be exchanged, as only ids show."""
 ALL_TEXTS: Final = 3.8
 """Texts that differ in several ways at once."""
 

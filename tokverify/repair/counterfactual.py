@@ -45,6 +45,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "scores": array_change.scores,
     "model": array_change.models,
     "added tokens by bytes": added_token_change.tokens_by_bytes,
+    "moves by ids": move_change.moves_by_ids,
     "conventional model": convention_change.models,
     "conventional merges": convention_change.merges,
     "conventional scores": convention_change.scores,

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.token_patch import name_tokens, types_of
+from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
 from tokverify.spec import TokenizerSpec
+from tokverify.text.wording import list_tokens, plural
+from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 _LEAST = 8
 """Of fewer tokens, the texts alone were probably exchanged."""
+_MOST_BY_IDS = 64
+"""Of more tokens, another fault makes that they seem to be exchanged."""
 _AGREEMENT = 0.9
 """The share of the tokens that differ for which there must be the same ones elsewhere."""
 
@@ -88,6 +93,53 @@ def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> N
         if id not in sources:
             sources[id] = min(places[id])
             places[id].remove(sources[id])
+
+
+def moves_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Exchange the texts of tokens that stand for each other in texts, if the reference shows nothing but ids."""
+    spec, expected = evidence.spec, evidence.facts.tokenizer
+    if expected is None or not why_hidden(expected):
+        return
+    substitutes = _find_substitutes(evidence)
+    if not 0 < len(substitutes) <= _MOST_BY_IDS or max(substitutes.values()) >= len(spec.tokens):
+        return
+    cycles = _close(substitutes)
+    yield from (_exchange(cycle, spec) for cycle in cycles)
+    if len(cycles) > 1:
+        yield reduce(TokenizerChange.then, (_exchange(cycle, spec) for cycle in cycles))
+
+
+def _find_substitutes(evidence: Evidence) -> dict[int, int]:
+    """Return by id the one that is always expected instead, where texts have as many ids on both sides."""
+    seen: defaultdict[int, set[int]] = defaultdict(set)
+    for target in evidence.targets:
+        actual = target.outcome(evidence.encoder) if evidence.encoder else None
+        if actual and len(actual) == len(target.expected):
+            for ours, theirs in zip(actual, target.expected, strict=True):
+                seen[ours].add(theirs)
+    pairs = {ours: min(theirs) for ours, theirs in seen.items() if len(theirs) == 1}
+    counts = Counter(pairs.values())
+    return {ours: theirs for ours, theirs in pairs.items() if ours != theirs and counts[theirs] == 1}
+
+
+def _close(substitutes: Mapping[int, int]) -> list[list[int]]:
+    """Return cycles in which each token gets the text of the one before it; the first one gets that of the last."""
+    left = dict(substitutes)
+    cycles: list[list[int]] = []
+    while left:
+        # A token whose own text no failing text contains begins a chain.
+        first = next((id for id in left if id not in left.values()), next(iter(left)))
+        cycle = [first]
+        while (following := left.pop(cycle[-1], first)) != first:
+            cycle.append(following)
+        cycles.append(cycle)
+    return cycles
+
+
+def _exchange(cycle: Sequence[int], spec: TokenizerSpec) -> TokenizerChange:
+    patches = {id: TokenPatch(spec.tokens[before]) for before, id in zip(cycle, [*cycle[1:], cycle[0]], strict=True)}
+    sentence = f"exchanging the texts of {plural(len(cycle), 'token')}: {list_tokens(cycle, spec.tokens)}"
+    return patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_IDS)
 
 
 def _have_same_values(spec: TokenizerSpec, sources: Mapping[int, int]) -> bool:

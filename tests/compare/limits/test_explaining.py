@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.bare_tokenizer import IdsOnly
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
 from support.rule_maker import gemma_json
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
@@ -18,6 +19,7 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import to_byte_level
+from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
@@ -396,6 +398,32 @@ def test_what_differs_for_bert_is_a_limit_unless_the_file_is_wrong_about_case(tm
     path = write_json(tmp_path / "tokenizer.json", wordpiece_document())
     assert_limit(verify(WORDS, path, texts), code)
     assert_different(verify(replace(WORDS, lowercase=False, strip_accents=False), path, [*texts, "A"]))
+
+
+def test_what_differs_for_bert_is_a_limit_also_if_only_ids_are_known(tmp_path: Path):
+    found = open_reference(write_json(tmp_path / "tokenizer.json", wordpiece_document()))
+    cases = [Case(id=str(index), suite="s", text=text) for index, text in enumerate(("a\vb", "ab", "a b"))]
+    reference = IdsOnly(found.tokenizer)
+    reference.adds_special = False
+    report = verify_tokenizers(Encoder(WORDS), reference, cases)
+    assert_limit(report, "TL010")
+    assert "as BERT does elsewhere" in report.limits[0].message
+    wrong = replace(WORDS, lowercase=False, strip_accents=False)
+    upper = Case(id="upper", suite="s", text="A\vB")
+    assert_different(verify_tokenizers(Encoder(wrong), reference, [upper]))
+
+
+def test_an_overridden_type_is_a_limit_also_if_only_ids_are_known():
+    file = bpe_spec([], {"<|fim_prefix|>": CONTROL, "<|word|>": CONTROL})
+    matching = replace(file, types=[USER_DEFINED if type == CONTROL else type for type in file.types])
+    case, other = (
+        Case(id=text, suite="s", text=f"a{text}b", add_special=False, parse_special=False)
+        for text in ("<|fim_prefix|>", "<|word|>")
+    )
+    right = DeviatingEncoder.of(Encoder(matching), Deviation(specials={256: False, 257: False}))
+    assert_limit(verify_tokenizers(Encoder(file), IdsOnly(right), [case]), "TL001")
+    # The file could declare this one.
+    assert_different(verify_tokenizers(Encoder(file), IdsOnly(right), [case, other]))
 
 
 def test_a_case_with_an_expectation_of_its_own_is_not_explained(tmp_path: Path):

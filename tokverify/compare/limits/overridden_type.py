@@ -53,6 +53,14 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
                 how = None
             if how != sides.matching(id):
                 wanted[id] = how
+    yield from _counterfactual(sides, wanted)
+    if reference is None:
+        # A reference that shows nothing but ids may match them in every text.
+        control = (id for id in map(sides.settings.ids.get, TYPED_BY_TEXT) if id is not None and sides.matching(id))
+        yield from _counterfactual(sides, dict.fromkeys(control, False), is_guess=True)
+
+
+def _counterfactual(sides: Sides, wanted: dict[int, Matching], *, is_guess: bool = False) -> Iterator[Counterfactual]:
     found = {id: wanted[id] for id in _find_overridden(sides, wanted)}
     if found:
         names = name_tokens(sides, found)
@@ -62,6 +70,7 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
             sentence=f"ignoring llama.cpp's override of the type of {names}",
             deviation=Deviation(specials=found),
             applies=contains_token(sides, found),
+            is_guess=is_guess,
         )
 
 

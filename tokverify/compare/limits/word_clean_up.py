@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.family import Settings
 from tokverify.engine.normalizer import split_at_spaces, word_normalizer
+from tokverify.errors import EncodeError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.system.library_error import raised_as
 
 _ACCENTED = "A\u00e9"
 
@@ -32,11 +35,16 @@ def word_clean_up(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A file that is wrong about whether texts are lowercased or accents stripped.
     """
-    words = sides.facts.words
-    if not sides.settings.family.splits_words or words is None:
+    settings, words = sides.settings, sides.facts.words
+    if not settings.family.splits_words:
+        return
+    # A reference that shows nothing but ids probably does what BERT does elsewhere.
+    is_guess = words is None and sides.facts.spec is None
+    if is_guess:
+        words = "BertNormalizer, BertPreTokenizer", _usual_words(settings)
+    if words is None:
         return
     names, split = words
-    settings = sides.settings
     normalize = word_normalizer(lowercase=settings.lowercase, strip_accents=settings.strip_accents)
     if _outline(split) != _outline(lambda text: split_at_spaces(normalize(text))):
         return
@@ -44,13 +52,29 @@ def word_clean_up(sides: Sides) -> Iterator[Counterfactual]:
     def applies(target: Text) -> bool:
         return split(target.text) != split_at_spaces(normalize(target.text))
 
+    others = "BERT does elsewhere" if is_guess else "the reference does"
     yield Counterfactual(
-        reason=f"llama.cpp does not clean up and split texts exactly as the reference does ({names})",
-        sentence=f"normalizing and splitting texts as the reference does ({names}) instead of llama.cpp's"
+        reason=f"llama.cpp does not clean up and split texts exactly as {others} ({names})",
+        sentence=f"normalizing and splitting texts as {others} ({names}) instead of llama.cpp's"
         " clean-up (which keeps one character of a decomposition and drops all marks)",
         deviation=Deviation(split_words=split),
         applies=applies,
+        is_guess=is_guess,
     )
+
+
+def _usual_words(settings: Settings) -> Callable[[str], list[str]]:
+    """Return how BERT splits a text into words elsewhere, with the flags of a file."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    normalizer = normalizers.BertNormalizer(lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+    pre_tokenize = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+
+    def split(text: str) -> list[str]:
+        with raised_as(EncodeError, "the library cannot split this text", quietly=True):
+            return [word for word, _ in pre_tokenize(normalizer.normalize_str(text))]
+
+    return split
 
 
 def _outline(split: Callable[[str], list[str]]) -> list[str]:
