@@ -40,6 +40,9 @@ DEFAULT = "<|system|>You are a helpful assistant<|sep|>{{ message.content }}<|se
         # These models end an answer with the marker of the next message.
         ("<|user|>", GLM, False),
         ("<|observation|>", GLM, False),
+        ("<|assistant|>", GLM, True),
+        ("<｜Assistant｜>", "{{ content + '<｜Assistant｜>' }}", True),
+        ("<|assistant_end|>", "{{ '<|assistant|>' + content + '<|assistant_end|>' }}", False),
         ("<|user|>", IN_LINE, False),
         ("<|sep|>", DEFAULT, False),
         ("<|my_end|>", "{{ '<|im_start|>assistant<|my_end|>' }}", False),

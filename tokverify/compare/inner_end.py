@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +29,8 @@ _JOINING = frozenset("+~()-")
 _NAMED_MARKER = re.compile(rf"({ANY.pattern})([a-z_]*)\Z")
 """A marker at the end of a text, with a name such as that of a channel."""
 _HEADER = re.compile(rf"(?:{_ROLE}|[>\]]\s*assistant)\Z")
+_ASSISTANT = re.compile(r"(?i)[<\[][|｜]?assistant[|｜]?[>\]]")
+"""A marker that begins an answer, even if it follows the content of the message before."""
 _BEFORE_ROLE = re.compile(rf"{_ROLE}|(?:assistant|user|system)\b")
 _WIDTH, _MOST = 200, 200
 """At most so many characters before a token are looked at, and at most so many of the places where it stands."""
@@ -50,22 +53,26 @@ def find_inner_ends(settings: Settings, template: str | None, named: frozenset[i
         template: Its chat template, or that of its reference.
         named: The tokens of which the reference says that they end a generation, so that nothing proves the opposite.
     """
-    layout = None
     found: list[InnerEnd] = []
     for role in _ROLES:
         id = settings.special_ids.get(role)
         piece = settings.pieces[id] if id is not None else ""
-        if id is None or id in named or not piece or piece in EOG_TEXTS or looks_like_end(piece):
-            continue
-        if layout is None:
-            layout = _read_layout(template or "")
-        places = list(islice(_places(layout, piece), _MOST))
-        # A token that also follows a value, such as the content of a message, may be an end.
-        follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
-        is_proven = not follows_value and any(_is_in_header(layout, place, piece) for place in places)
-        if piece in ALWAYS_SHOWN_TEXTS or is_proven:
+        if id is not None and id not in named and (piece in ALWAYS_SHOWN_TEXTS or ends_no_turn(piece, template)):
             found.append(InnerEnd(role, id, _find_turn_end(settings, template, id)))
     return found
+
+
+def ends_no_turn(piece: str, template: str | None) -> bool:
+    """Whether a chat template proves that a token with this text ends no turn."""
+    if not piece or not template or piece in EOG_TEXTS or looks_like_end(piece):
+        return False
+    if _ASSISTANT.fullmatch(piece) and piece in template:
+        return True
+    layout = _read_layout(template)
+    places = list(islice(_places(layout, piece), _MOST))
+    # A token that also follows a value, such as the content of a message, may be an end.
+    follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
+    return not follows_value and any(_is_in_header(layout, place, piece) for place in places)
 
 
 def _find_turn_end(settings: Settings, template: str | None, wrong: int) -> int | None:
@@ -97,6 +104,7 @@ def _is_in_header(layout: str, place: int, piece: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=2)
 def _read_layout(template: str) -> str:
     """Return what a template writes, one branch after the other, with `_ROLE` and `_OTHER` for what it does not say.
 

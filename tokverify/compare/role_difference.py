@@ -7,14 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
+from tokverify.compare.inner_end import ends_no_turn
 from tokverify.compare.marker import read_template
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import generation_end_ids
+from tokverify.sources.config import chat_templates, generation_end_ids
 from tokverify.sources.gguf.keys import SPECIAL_IDS
-from tokverify.spec import TokenType
+from tokverify.spec import DEFAULT_TEMPLATE, TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler, is_marker
@@ -162,7 +163,14 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
     lost = sorted(theirs.ids - ours.ids - reported)
     extra = sorted(ours.ids - theirs.ids - reported)
     if lost and ours.are_all:
-        yield _end_difference(lost, "reference", expected)
+        template = _template_of(actual) or _template_of(expected)
+        inner = [id for id in lost if ends_no_turn(expected.piece(id), template)]
+        if others := [id for id in lost if id not in inner]:
+            yield _end_difference(others, "reference", expected)
+        if inner:
+            found = _end_difference(inner, "reference", expected)
+            reason = "; the chat template writes this only before an answer or inside of it, so none ends there"
+            yield replace(found, message=found.message + reason, severity=INFO)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
     elif unnamed := _select_turn_ends(extra, actual) if _has_generation_config(expected) else []:
@@ -176,6 +184,14 @@ def _select_turn_ends(ids: Iterable[int], tokenizer: Tokenizer) -> list[int]:
     if spec is None or markers is None or _EOS_VARIABLE.search(markers.template):
         return []
     return [id for id in ids if spec.tokens[id] in markers.turn_ends]
+
+
+def _template_of(tokenizer: Tokenizer) -> str | None:
+    """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
+    if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().chat_template):
+        return declared
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    return chat_templates(path).get(DEFAULT_TEMPLATE) if path else None
 
 
 def _has_generation_config(tokenizer: Tokenizer) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from tokverify.compare.inner_end import ends_no_turn
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.engine.build import known_since
@@ -123,7 +124,12 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     ends, settings = expected.generation_ends(), evidence.encoder.settings
     eos = evidence.facts.special_ids.get("eos")
     others = {*settings.eog_ids, *evidence.facts.contradicted_ends, eos}
-    lost = sorted(id for id in ends.ids - others if id < len(evidence.spec.tokens))
+    template = evidence.spec.chat_template or evidence.facts.chat_template
+    lost = sorted(
+        id
+        for id in ends.ids - others
+        if id < len(evidence.spec.tokens) and not ends_no_turn(expected.piece(id), template)
+    )
     changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):
         is_declared, current = role in evidence.spec.special_ids, settings.special_ids.get(role)

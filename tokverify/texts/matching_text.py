@@ -8,11 +8,13 @@ vocabulary compete with the token for the characters at its ends.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
+from tokverify.texts.vocabulary import types_of
 from tokverify.tokenizer import Tokenizer, pieces_of
 
 _MOST = 1_000
@@ -40,7 +42,9 @@ def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> fr
     without = _encode_both(actual, expected, [(context.format(""), _MODES[0]) for context in _CONTEXTS])
     pairs = zip(_CONTEXTS, without, strict=True)
     contexts = ["{}", *(context for context, (left, right) in pairs if left is not None and left == right)]
-    asked = [(id, text, mode) for id in ids for text in competing.make_texts(id, contexts) for mode in _MODES]
+    # A text of another added token is matched as a whole, and what differs around that says nothing, either.
+    others = set(ids_of_type(types_of(expected), TokenType.USER_DEFINED, TokenType.CONTROL)).difference(ids)
+    asked = [(id, text, mode) for id in ids for text in competing.make_texts(id, contexts, others) for mode in _MODES]
     encoded = _encode_both(actual, expected, [(text, mode) for _, text, mode in asked])
     used, differing = set[int](), set[int]()
     for (id, _, _), (left, right) in zip(asked, encoded, strict=True):
@@ -85,8 +89,8 @@ class _Competing:
         self._stored = f"{_END}{_END.join(pieces)}{_END}"
         self._starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=1))
 
-    def make_texts(self, id: int, contexts: Sequence[str]) -> Iterator[str]:
-        """Yield texts with a token: in some contexts, and where other pieces compete with it."""
+    def make_texts(self, id: int, contexts: Sequence[str], left_out: Collection[int]) -> Iterator[str]:
+        """Yield texts with a token: in some contexts, and where other pieces compete with it, except some of them."""
         text, piece = self._text_of(id), self._tokenizer.piece(id)
         if not text or not piece:
             return
@@ -94,16 +98,16 @@ class _Competing:
         # A string of byte-level BPE has one character for each byte.
         is_byte_level = len(piece) == len(text.encode())
         first, last = (len(end.encode()) if is_byte_level else 1 for end in (text[0], text[-1]))
-        yield from (text + other[1:] for other in self._find(_END + piece[-last:]))
-        yield from (other[:-1] + text for other in self._find(piece[:first] + _END))
-        yield from self._find(piece)
+        yield from (text + other[1:] for other in self._find(_END + piece[-last:], left_out))
+        yield from (other[:-1] + text for other in self._find(piece[:first] + _END, left_out))
+        yield from self._find(piece, left_out)
 
-    def _find(self, searched: str) -> Iterator[str]:
+    def _find(self, searched: str, left_out: Collection[int]) -> Iterator[str]:
         """Yield the texts of some tokens of several characters in whose stored string, with its ends, this occurs."""
         at, found = self._stored.find(searched), 0
         while at >= 0 and found < _COMPETITORS:
             id = bisect_right(self._starts, at + searched.startswith(_END)) - 1
-            text = self._text_of(id)
+            text = "" if id in left_out else self._text_of(id)
             if len(text) > 1:
                 found += 1
                 yield text

@@ -60,6 +60,30 @@ def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: 
     assert_different(verify(retyped(spec, "o", USER_DEFINED), path, PIECE_TEXTS))
 
 
+def test_user_defined_characters_of_a_model_of_merges_are_converted_as_ordinary_ones(tmp_path: Path):
+    """As the digits of TeleChat: llama.cpp would add a space after each that is user-defined."""
+    path = tmp_path / "tokenizer.model"
+    rules = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "split_digits": True}
+    symbols = ["<x7>", "7", "1", "£"]
+    spec = train(path, model_type="bpe", vocab_size=400, byte_fallback=True, user_defined_symbols=symbols, **rules)
+    assert [text for text, type in zip(spec.tokens, spec.types, strict=True) if type == USER_DEFINED] == ["<x7>"]
+    texts = ("777 fish", "1+1=7", "a £7 boat", "7", "£ £")
+    assert_equal(verify(spec, path, texts))
+    assert_limit(verify(spec, path, ("the <x7> boat", "boat<x7>net")), "TL013")
+    converted = spec
+    for symbol in symbols[1:]:
+        converted = retyped(converted, symbol, USER_DEFINED)
+    assert_limit(verify(converted, path, texts), "TL024")
+    assert_different(verify(retyped(spec, "o", USER_DEFINED), path, ("the boat", *texts)))
+
+
+def test_a_user_defined_character_that_other_pieces_contain_stays_so(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    pieces = [("<unk>", 0.0, 2), *((piece, 0.0, BYTE) for piece in BYTE_PIECES), ("▁", -1.0, NORMAL)]
+    path.write_bytes(make_model([*pieces, ("7", 0.0, USER_DEFINED), ("77", -2.0, NORMAL)], {3: 2, 35: 1}))
+    assert read_spec(path).types[258] == USER_DEFINED
+
+
 def test_user_defined_pieces_of_a_unigram_model_are_converted_as_ordinary_ones(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     spec = train(path, model_type="unigram", vocab_size=90)

@@ -11,13 +11,14 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.family import Settings
+from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.engine.special_text import is_converted_control
 from tokverify.sources.huggingface.stage import normalizer_of
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
+from tokverify.sources.sentencepiece.plain_piece import find_plain_pieces
 from tokverify.sources.tiktoken.reader import count_unmerged
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import PatternHolding
@@ -97,6 +98,9 @@ class Sides:
         # Those that only the files beside the reference declare are matched before it sees a text.
         own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
         theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
+        if self.facts.gguf_spec and self.settings.family.ranking is Ranking.SCORE:
+            # The model of the file makes the same tokens of these.
+            theirs -= {id for id in find_plain_pieces(self.facts.gguf_spec) if id not in own}
         converted = self.converted_markers
         ours = [id for id, token in own.items() if not token.special or id in declared or id in converted]
         return ours if theirs.issuperset(ours) and len(theirs) == len(ours) else []

@@ -11,7 +11,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.sentencepiece.plain_piece import can_be_plain
+from tokverify.sources.sentencepiece.plain_piece import find_plain_pieces
 from tokverify.text.utf8 import to_bytes
 
 
@@ -24,9 +24,9 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
         such a piece are lost or doubled. With a unigram model, it also leaves alone what only begins like such a piece.
 
     Which models:
-        Those with user-defined pieces in a sentencepiece model of merges: Mistral (`[REFERENCE_DOC_0]`). Of unigram
-        models, those with a piece that normalization changes; in others, pieces need not be user-defined in the file
-        (TL024).
+        Those with user-defined pieces of several characters in a sentencepiece model of merges: Mistral
+        (`[REFERENCE_DOC_0]`). Of unigram models, those with a piece that normalization changes. Other pieces need not
+        be user-defined in the file (TL024).
 
     How to live with it:
         Only texts that contain these pieces, or characters that they begin with, are affected.
@@ -42,12 +42,18 @@ def split_at_pieces(sides: Sides, *, plain: bool) -> Iterator[Counterfactual]:
 
     Args:
         sides: The file and its reference.
-        plain: Whether to do so if all of them could be NORMAL in the file, or if one could not.
+        plain: Whether to do so with those that could be NORMAL in the file, or with the others.
     """
-    if sides.facts.document or sides.facts.gguf_spec is None or not (ids := sides.always_matched):
+    if sides.facts.document or sides.facts.gguf_spec is None:
         return
+    could_be_plain = set(find_plain_pieces(sides.spec))
     is_unigram = sides.settings.family.ranking is Ranking.SCORE_SUM
-    if plain is not (is_unigram and can_be_plain(sides.spec)):
+    if is_unigram:
+        # A text is split at all of them, or at none.
+        ids = sides.always_matched if plain is bool(could_be_plain) else []
+    else:
+        ids = [id for id in sides.always_matched if plain is (id in could_be_plain)]
+    if not ids:
         return
     sentence = f"finding {name_tokens(sides, ids)} in the normalized text, as sentencepiece does"
     reason = f"llama.cpp splits texts at {name_tokens(sides, ids)} before it normalizes them"
