@@ -279,6 +279,19 @@ def test_lowercasing_is_a_fault_of_the_model_if_no_file_speaks_for_it(tmp_path, 
     assert "lowercase off" in report.diagnosis.explanations[0].sentence
 
 
+@pytest.mark.parametrize(("name", "origin"), [("GPT2Tokenizer", Origin.REFERENCE), ("Unknown", Origin.RUNTIME)])
+def test_a_space_that_only_one_file_of_a_byte_level_reference_adds_is_the_fault_of_the_reference(
+    tmp_path, name: str, origin: Origin
+):
+    stage = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    spec = replace(BPE, pre="gpt-2", add_bos=False)
+    config = {"tokenizer_class": name, "add_prefix_space": False}
+    facts = reference(tmp_path, bpe_json(spec, pre_tokenizer=stage), **config)
+    found = difference(verify(spec, facts), Aspect.AFFIXES)
+    assert (found.origin, found.severity) == (origin, ERROR)
+    assert ("has add_prefix_space false, but tokenizer.json adds one" in found.message) is (origin is Origin.REFERENCE)
+
+
 def test_another_fault_is_found_behind_a_space_about_which_two_files_disagree(tmp_path):
     path, spec = llama_model(tmp_path, prefix=False, add_prefix_space=True)
     scores = [-1000.0] * len(spec.tokens)

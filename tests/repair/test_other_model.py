@@ -223,3 +223,25 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
     found = doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=rows), Opened(Encoder(reference)))
     assert ("its chats need" in found) is expected
     assert bool(found) is expected
+
+
+@pytest.mark.parametrize(("count", "type", "expected"), [(120, CONTROL, True), (20, CONTROL, False), (120, 1, False)])
+def test_many_added_tokens_after_the_last_one_of_the_reference_show_another_version(count, type, expected):
+    more = {f"|<EXTRA_TOKENS_{index}>|": type for index in range(count)}
+    found = find_other_model(
+        bpe_spec((), {"<|x|>": CONTROL, **more}), Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL})))
+    )
+    assert ("it lacks the last 120 tokens here" in found) is expected
+
+
+def test_a_reference_whose_tokens_are_written_for_another_kind_of_model_is_doubted():
+    """As a sentencepiece model that was made of a byte-level BPE."""
+    words = ["the", "boat", "and", "net"]
+    spelled = bpe_spec((), {}, tokens=[f"Ġ{word}" for word in words])
+    tokens = [token.replace("Ġ", "▁") for token in spelled.tokens]
+    marked = replace(spelled, model="llama", pre=None, merges=None, tokens=tokens, scores=[0.0] * len(tokens))
+    found = find_other_model(spelled, Opened(Encoder(marked)))
+    assert "its tokens are written for the model llama, and those here for gpt2" in found
+    # A file with the wrong name of its model can be repaired.
+    misnamed = replace(marked, model="gpt2", pre="gpt-2", merges=["a b"], scores=None)
+    assert find_other_model(misnamed, Opened(Encoder(marked))) == ""

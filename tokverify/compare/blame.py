@@ -83,6 +83,10 @@ def blame_reference(
     for difference in differences:
         if vocabulary and difference.ids and set(difference.ids) <= set(vocabulary.ids):
             contradiction: Contradiction | None = vocabulary
+        elif difference.keys == (FIELDS["add_space_prefix"][0],):
+            # llama.cpp adds none for BPE.
+            about = (each for each in contradictions if each.subject == SPACE_PREFIX and each.adds is False)
+            contradiction = next(about, None)
         elif difference.aspect is Aspect.AFFIXES:
             contradiction = blamed.get(difference.ids)
         elif difference.aspect is Aspect.SPECIAL_IDS:

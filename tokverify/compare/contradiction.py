@@ -15,7 +15,9 @@ from typing import Any
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.sources.config import (
@@ -50,6 +52,8 @@ _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer"
 
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
+_BYTE_LEVEL = re.compile(r"(GPT2|GPTNeoX|CodeGen|Roberta|Longformer|Bart|LED|Mvp|Blenderbot|Deberta)Tokenizer(Fast)?")
+"""The classes of byte-level BPE of which the same is true."""
 _LOWERING = re.compile(
     r"((Conv|Distil|Mobile|Retri|Squeeze)?Bert|Electra|Funnel|LayoutLM|Lxmert|MPNet)Tokenizer(Fast)?"
 )
@@ -180,32 +184,33 @@ def _check_space_prefix(tokenizer: Tokenizer, path: Path, config: Mapping[str, A
     With `legacy` false, it turns add_dummy_prefix off when it loads a sentencepiece model, adds the space itself, and
     saves the model like that.
     """
-    if config.get("tokenizer_class") not in _LLAMA:
+    name, flag = config.get("tokenizer_class"), config.get("add_prefix_space")
+    if name not in _LLAMA and not (isinstance(name, str) and _BYTE_LEVEL.fullmatch(name)):
         return
-    flag = config.get("add_prefix_space")
     if isinstance(flag, bool):
         says = f"add_prefix_space {str(flag).lower()}"
-    elif config.get("legacy") is False and path.suffix == ".model":
+    elif name in _LLAMA and config.get("legacy") is False and path.suffix == ".model":
         flag, says = True, "legacy false, so that transformers adds a space itself"
     else:
         return
-    does = adds_space(tokenizer)
+    does = adds_space(tokenizer, ESCAPED_SPACE if name in _LLAMA else spell_bytes(b" "))
     if does is not None and does is not flag:
         sentence = f"{_CONFIG} has {says}, but {path.name} adds {'one' if does else 'none'}"
         yield Contradiction(SPACE_PREFIX, sentence, adds=flag)
 
 
-def adds_space(tokenizer: Tokenizer) -> bool | None:
-    """Whether a tokenizer adds a `▁` before a text; None if it writes spaces otherwise, or does not tell."""
+def adds_space(tokenizer: Tokenizer, mark: str = ESCAPED_SPACE) -> bool | None:
+    """Whether a tokenizer adds a space before a text; None if it does not write it as `mark`, or does not tell."""
     if isinstance(tokenizer, Encoder):
-        return tokenizer.settings.add_space_prefix
+        # No flag makes BPE add one.
+        return None if tokenizer.settings.family.is_bpe else tokenizer.settings.add_space_prefix
     try:
         if isinstance(tokenizer, Declaring):
             return tokenizer.declared_spec().add_space_prefix
         pieces = list(map(tokenizer.piece, tokenizer.encode("a a", add_special=False, parse_special=False)))
     except (BrokenFileError, EncodeError, UnsupportedError):
         return None
-    return pieces[0].startswith("▁") if any("▁" in piece for piece in pieces) else None
+    return pieces[0].startswith(mark) if any(mark in piece for piece in pieces) else None
 
 
 def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Contradiction]:

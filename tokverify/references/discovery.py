@@ -151,18 +151,18 @@ def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference)
         spec: Its tokenizer.
         reference: The reference that was chosen.
     """
-    paths = _paths_beside(file.path)
-    if reference.path is not None:
-        paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
-    yield from _open_others(file, paths, reference)
+    yield from find_beside(file, reference)
     found = _find_inside(_Search(file.path, spec))
     if found and found.source != reference.source:
         yield found
 
 
 def find_beside(file: ModelFile, reference: FoundReference) -> Iterator[FoundReference]:
-    """Yield the other tokenizers beside the model, as `find_others` does."""
-    yield from _open_others(file, _paths_beside(file.path), reference)
+    """Yield the other tokenizers beside the model and beside its reference, as `find_others` does."""
+    paths = _paths_beside(file.path)
+    if reference.path is not None:
+        paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
+    yield from _open_others(file, paths, reference)
 
 
 def _open_others(file: ModelFile, paths: Sequence[Path], reference: FoundReference) -> Iterator[FoundReference]:

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage import explain_misread_tokens
 from tokverify.compare.marker import read_template
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
@@ -38,6 +41,10 @@ _SOME = 0.5
 """The share of the tokens that a fault leaves, whatever else it does."""
 _ORDERED = 0.5
 """If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
+_MANY = 100
+"""So many added tokens at the end are no mistake."""
+_TIMES = 10
+"""As many times more tokens must begin with one mark of a space than with another."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 _STEP = 16
 """At most so many ids are lost between neighboring tokens of a block."""
@@ -77,6 +84,10 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
     elif ids := _lost_markers(spec, facts):
         are = "is an added token" if len(ids) == 1 else "are added tokens"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
+    elif ids := _lacking_at_end(spec, facts):
+        reason = f"it lacks the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
+    elif kinds := _are_of_other_kinds(spec, facts):
+        reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
     elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
         have = "has another id" if len(ids) == 1 else "have other ids"
         reason = f"it has {_list(ids, facts)}, which {have} in the model, and the model has only {rows:,} embeddings"
@@ -111,6 +122,44 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         unknown = used - known
         lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in unknown]
     return lost
+
+
+def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the added tokens after the last one of the reference, if they are more than a fault adds."""
+    reference = facts.spec.tokens if facts.spec and facts.lists_all_tokens else ()
+    known, types = set(reference), types_of(spec)
+    ids = [
+        id
+        for id in range(len(reference), len(spec.tokens) if reference else 0)
+        if types[id] in _ADDED_TYPES and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
+    ]
+    return ids if len(ids) >= _MANY else []
+
+
+def _are_of_other_kinds(spec: TokenizerSpec, facts: Opened) -> tuple[str, str] | None:
+    """Return the names of both models if one spells bytes, as GPT-2 does, and the other marks spaces.
+
+    The file's tokens must be written as its model reads them: the name alone can be wrong.
+    """
+    if facts.spec is None or spec.model == facts.spec.model:
+        return None
+    kinds = [(_count_beginning(each, "Ġ"), _count_beginning(each, ESCAPED_SPACE)) for each in (spec, facts.spec)]
+    (spelled, marked), (other_spelled, other_marked) = kinds
+    is_spelled, is_other_spelled = spelled > _TIMES * marked, other_spelled > _TIMES * other_marked
+    is_marked, is_other_marked = marked > _TIMES * spelled, other_marked > _TIMES * other_spelled
+    are_other = (is_spelled and is_other_marked) or (is_marked and is_other_spelled)
+    return (
+        (spec.model, facts.spec.model) if are_other and _is_written_for_its_model(spec, is_spelled=is_spelled) else None
+    )
+
+
+def _is_written_for_its_model(spec: TokenizerSpec, *, is_spelled: bool) -> bool:
+    family = find_family(spec.model)
+    return family is not None and (family.alphabet is Alphabet.BYTE_LEVEL) is is_spelled
+
+
+def _count_beginning(spec: TokenizerSpec, mark: str) -> int:
+    return sum(token.startswith(mark) for token in spec.tokens)
 
 
 def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:

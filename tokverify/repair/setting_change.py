@@ -8,6 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.inner_end import ends_no_turn
+from tokverify.compare.marker import read_template
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.engine.build import known_since
@@ -102,9 +103,21 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign each role that the reference declares to the same token."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     for role, id in evidence.facts.special_ids.items():
+        if role == "eos" and _ends_turns(evidence, current.get(role)) and not _ends_turns(evidence, id):
+            # The reference names the end of the base model.
+            continue
         is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
         if is_assignable and not evidence.facts.is_contradicted(f"{role} token"):
             yield assign_role(evidence.spec, role, id, confirmed=True)
+
+
+def _ends_turns(evidence: Evidence, id: int | None) -> bool:
+    """Whether the chat template ends turns with a token."""
+    markers, tokens = (
+        read_template(evidence.spec.chat_template or evidence.facts.chat_template or ""),
+        evidence.spec.tokens,
+    )
+    return id is not None and id < len(tokens) and tokens[id] in markers.turn_ends
 
 
 def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:

@@ -15,7 +15,7 @@ from tokverify.report.fix import OtherReference
 from tokverify.report.run import FAILING
 from tokverify.text.sequence import thin_out
 from tokverify.text.wording import plural
-from tokverify.tokenizer import Tokenizer, why_hidden
+from tokverify.tokenizer import Tokenizer, pieces_of, why_hidden
 
 _SAMPLE = 200
 """So many tokens tell whether two tokenizers are related."""
@@ -44,26 +44,40 @@ def compare_with_others(
 def find_other_version(
     model: Path, encoder: Encoder, reference: OpenedReference, others: Iterable[FoundReference], cases: Sequence[Case]
 ) -> str:
-    """Say that a reference is that of another version of a model; empty if nothing beside the model says so.
+    """Say that a reference contradicts a tokenizer beside it, or is another version's; empty if nothing says so.
 
-    If the file agrees with a tokenizer beside it, limits aside, nothing is wrong with the file. That is not asked if
-    the reference lies there, too.
+    If the file agrees with a tokenizer beside it or beside the reference, limits aside, nothing is wrong with the file.
+    Only if all have the same tokens, one beside the reference is no base model, which lacks what was added later.
     """
-    if reference.path and reference.path.parent == model.parent:
-        return ""
     for other in others:
-        is_beside = other.path is not None and other.path.parent == model.parent
-        if not is_beside or not _is_related(other.tokenizer, reference.tokenizer):
+        is_own = other.path is not None and reference.path is not None and other.path.parent == reference.path.parent
+        is_beside = is_own or (other.path is not None and other.path.parent == model.parent)
+        has_same = not is_own or _have_same_tokens(encoder, reference.tokenizer, other.tokenizer)
+        if not is_beside or not has_same or not _is_related(other.tokenizer, reference.tokenizer):
             continue
         disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
         # To look for limits takes longer than everything else.
         if disputed and _agrees(encoder, other, cases):
-            return (
+            agrees = (
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
-                f"{disputed} of {plural(len(cases), 'case')}, so this is the reference of another version of the "
-                "model; name the right one with -r, or move the other one to another directory"
+                f"{disputed} of {plural(len(cases), 'case')}"
+            )
+            if is_own:
+                return (
+                    f"the reference is at fault, as its files contradict each other: {agrees}; name another reference"
+                    " with -r, and leave the model as it is"
+                )
+            return (
+                f"{agrees}, so this is the reference of another version of the model; name the right one with -r, or"
+                " move the other one to another directory"
             )
     return ""
+
+
+def _have_same_tokens(encoder: Encoder, reference: Tokenizer, other: Tokenizer) -> bool:
+    if not encoder.vocab_size == reference.vocab_size == other.vocab_size:
+        return False
+    return list(pieces_of(encoder)) == list(pieces_of(reference))
 
 
 def _agrees(original: Encoder, other: FoundReference, cases: Sequence[Case]) -> bool:

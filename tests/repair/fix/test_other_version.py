@@ -1,0 +1,53 @@
+"""A reference that a tokenizer beside it contradicts, with which the file agrees."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.rule_maker import CHATML, MERGES, bpe_json, good_bpe
+from tokverify.case import Case
+from tokverify.compare.opened import Opened, OpenedReference
+from tokverify.engine.encoder import Encoder
+from tokverify.references import open_reference
+from tokverify.repair.evidence import Evidence
+from tokverify.repair.fix.other_reference import find_other_version
+from tokverify.repair.setting_change import declared_special_ids
+from tokverify.spec import TokenizerSpec
+
+BPE = replace(good_bpe(), add_bos=False)
+CASES = [Case(id="merged", suite="made", text="abab ab", add_special=False)]
+
+
+def written(path: Path, spec: TokenizerSpec, **options: object) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(bpe_json(spec, **options)))
+    return path
+
+
+def test_a_reference_that_a_file_beside_it_contradicts_is_at_fault(tmp_path: Path):
+    reference = OpenedReference(open_reference(written(tmp_path / "ref" / "tokenizer.json", BPE, merges=MERGES[1:])))
+    other = open_reference(written(tmp_path / "ref" / "other.json", BPE))
+    model = tmp_path / "model.gguf"
+    found = find_other_version(model, Encoder(BPE), reference, [other], CASES)
+    assert found.startswith("the reference is at fault, as its files contradict each other: the file agrees with")
+    assert "disagrees about 1 of 1 case" in found
+    # The file may be what is wrong, as the other one is that of its base model.
+    base = replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1])
+    lacking = open_reference(written(tmp_path / "ref" / "base.json", base))
+    assert find_other_version(model, Encoder(base), reference, [lacking], CASES) == ""
+    # Nothing is known of a file elsewhere.
+    elsewhere = open_reference(written(tmp_path / "elsewhere" / "tokenizer.json", BPE))
+    assert find_other_version(model, Encoder(BPE), reference, [elsewhere], CASES) == ""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_changed"), [("<|im_end|>", "<think>", False), ("<think>", "<|im_end|>", True)]
+)
+def test_an_eos_with_which_the_chat_template_ends_turns_is_kept(ours: str, theirs: str, is_changed: bool):
+    spec, reference = (
+        replace(BPE, special_ids={"eos": BPE.tokens.index(text)}, chat_template=CHATML) for text in (ours, theirs)
+    )
+    changes = declared_special_ids(Evidence(spec, Encoder(spec), Opened(Encoder(reference)), ()))
+    assert any(change.kind == "eos_id" for change in changes) is is_changed
