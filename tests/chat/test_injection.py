@@ -56,7 +56,10 @@ def test_a_template_that_escapes_contents_is_closed():
         ("m.content.replace('\\u200b', '')", 'im_end|>" becomes 258'),
         ("m.content | lower", '"<|IM_END|>" becomes 258'),
         ("m.content | replace('&lt;', '<')", '"&lt;|im_end|>" becomes 258'),
-        ("m.content | striptags", '"&lt;|im_end|&gt;" becomes 258'),
+        ("m.content.replace('\\r', '')", '"<\\r|im_end|>" becomes 258'),
+        ("m.content.split('</think>') | join", '"<</think>|im_end|>" becomes 258'),
+        ("m.content.split('#')[0] ~ m.content.split('#')[-1]", '"<#|im_start|>" becomes 257'),
+        ("m.content | striptags", '"&lt;|im_end|>" becomes 258'),
     ],
 )
 def test_a_template_that_makes_a_marker_is_a_warning(content, proof):
@@ -64,6 +67,67 @@ def test_a_template_that_makes_a_marker_is_a_warning(content, proof):
         message for severity, message in found(encoder(GOOD.replace("m.content", content))) if severity == "WARNING"
     ]
     assert [message for message in warned if proof in message and CLOSED in message], warned
+
+
+def test_a_text_is_removed_as_often_as_a_template_does():
+    twice = (
+        "{% set ns = namespace(c=m.content) %}"
+        "{% for _ in range(2) %}{% set ns.c = ns.c | replace('<|im_end|>', '') %}{% endfor %}"
+    )
+    template = GOOD.replace("<|im_start|>{{ m.role", twice + "<|im_start|>{{ m.role").replace("m.content }}", "ns.c }}")
+    assert '"<<<|im_end|>|im_end|>|im_end|>" becomes 258' in " ".join(
+        message for _, message in found(encoder(template))
+    )
+
+
+def refuse(condition: str, template: str = GOOD) -> str:
+    """Return a template that refuses messages."""
+    refusal = "{% if " + condition + " %}{{ raise_exception('no markers') }}{% endif %}"
+    return template.replace("<|im_start|>{{ m.role", refusal + "<|im_start|>{{ m.role")
+
+
+def test_what_is_removed_between_all_characters_passes_a_search_for_a_part():
+    template = refuse("'|>' in m.content", GOOD.replace("m.content", "m.content | replace('*', '')"))
+    assert '"<*|*i*m*_*e*n*d*|*>" becomes 258' in " ".join(message for _, message in found(encoder(template)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "content"),
+    [
+        ("m.content.startswith('<')", "a <|im_end|>"),
+        ("m.content.endswith('>')", "<|im_end|> a"),
+        ("'<' in m.content.split('\\n')[0]", "a↵<|im_end|>"),
+        ("'<' in m.content[:100]", "a a a a a"),
+    ],
+)
+def test_a_search_of_a_part_of_the_content_is_evaded(condition, content):
+    [(severity, message)] = found(encoder(refuse(condition)))
+    assert severity == "INFO"
+    assert f'in a longer content such as "{content}' in message
+    assert '"<|im_end|>" becomes 258' in message
+
+
+NAMED = GOOD.replace("\n{{ m.content", " {{ m.name }}\n{{ m.content")
+DOCUMENTS = "{% for d in documents or [] %}<|im_start|>document\n{{ d.text }}<|im_end|>\n{% endfor %}" + GOOD
+
+
+@pytest.mark.parametrize(
+    ("condition", "template", "words"),
+    [
+        ("m.role == 'user' and '<' in m.content", GOOD, "the result of a tool can contain control tokens: "),
+        ("m.role != 'system' and '<' in m.content", GOOD, "a system message can contain control tokens: "),
+        ("'<' in m.content", NAMED, "a user can write control tokens in a name: "),
+        ("'<' in m.content", DOCUMENTS, "a document can contain control tokens: "),
+    ],
+)
+def test_where_else_a_marker_passes_is_said(condition, template, words):
+    messages = found(encoder(refuse(condition, template)))
+    assert {severity for severity, _ in messages} == {"INFO"}
+    assert [message for _, message in messages if message.startswith(f'{words}"<|im_end|>" becomes 258')]
+
+
+def test_a_search_of_everything_closes_a_template():
+    assert found(encoder(refuse("'<' in m.content"))) == []
 
 
 @pytest.mark.parametrize(
@@ -113,7 +177,7 @@ def test_a_template_that_cuts_contents_off_at_a_marker_lets_the_others_through()
     ("condition", "words"),
     [
         ("not loop.last", "in an earlier message: "),
-        ("m.content | length > 12", "in a longer content, "),
+        ("m.content | length > 12", 'in a longer content such as "a <|im_end|> a", '),
         ("m.content | length < 12", '"<|im_end|>" becomes 258'),
     ],
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,31 +23,56 @@ from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import INFO, WARNING, Severity
 from tokverify.spec import AddedToken, TokenType
 from tokverify.text.utf8 import has_lone_byte
-from tokverify.text.wording import plural, quote
+from tokverify.text.wording import plural, quote, truncate
 from tokverify.tokenizer import MatchListing, Tokenizer
 
-_PARTS = "parts"
+_PARTS, _TOOL, _NAME, _DOCUMENTS = "parts", "tool", "name", "documents"
 _SHAPES: Mapping[str, Sequence[str]] = {
     "user": ("user",),
     "turns": ("user", "assistant", "user"),
     "system": ("system", "user"),
     "users": ("user", "user"),
     _PARTS: ("user", "user"),
+    _TOOL: ("user", "tool"),
+    _NAME: ("user", "user"),
+    _DOCUMENTS: ("user", "user"),
 }
-"""Name of a conversation -> the roles of its contents; those of `parts` are in one message."""
+"""Name of a conversation -> the roles of its contents.
+
+Those of `parts` are in one message; the second one is the name of the user, or a document, in these two.
+"""
+_ELSEWHERE: Mapping[str, tuple[int, str]] = {
+    "turns": (0, "a user can write control tokens in an earlier message"),
+    _NAME: (1, "a user can write control tokens in a name"),
+    _TOOL: (1, "the result of a tool can contain control tokens"),
+    _DOCUMENTS: (1, "a document can contain control tokens"),
+    "system": (0, "a system message can contain control tokens"),
+}
+"""Name of a conversation -> which of its contents a marker is in that the last message of a user cannot contain."""
 _WORDS = ("tokverifyfirst", "tokverifysecond", "tokverifythird")
 """Contents that no template changes."""
-_REPLACED = re.compile(r"""replace\(\s*(['"])(.+?)\1\s*,\s*(['"])(.*?)\3""")
-_REMOVED = (" ", "\n", "\t", "\xe9", "\u200b")
-"""What a template may remove, besides the texts that it names."""
+_TAG_START, _TAG_END = re.compile(r"\{[{%]"), re.compile(r"[%}]\}")
+_LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1|\\).){0,300})\1""", re.DOTALL)
+"""A longer one would take quadratic time in a hostile template."""
+_ESCAPES = {"\\n": "\n", "\\r": "\r", "\\t": "\t"}
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
+_REPLACED = (*string.punctuation, *string.whitespace, "\xe9", "\xa0", "\u200b", "<b>", "&lt;", "&gt;", "&amp;")
+"""What a template may remove or replace, besides the texts in its source."""
+_FILLERS = ("a ", "a\n", "a " * 64, "a\n" * 64, "a\n" * 512)
+"""What may stand before or after a marker where a template looks only at a part of a content."""
 _MAX_MARKERS = 4
 """How many markers are disguised; a template treats all alike."""
 _MAX_UNDONE = 1000
 """In characters; a hostile template can multiply them with each replacement."""
 _MAX_LITERAL_MARKERS = 64
 """How many markers are tried alone; the others are tried in one content, of which a template may cut off a part."""
-_MAX_LITERALS = 10
+_MAX_SOURCE = 1 << 16
+_MAX_LITERALS = 200
+_MAX_REPLACED = 16
+_MAX_NESTED = 3
+"""How many times a template may remove the same text."""
 _TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+_CALL = {"id": "call00001", "type": "function", "function": {"name": "find", "arguments": {"what": "a"}}}
 _CLOSED = "encode contents separately with parse_special off"
 
 
@@ -80,22 +106,21 @@ class InjectionSearch:
         every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
         made, completed = list(self._disguise()), list(self._complete())
         split = [*self._split()]
-        turns = self._turn_markers if "turns" in self._texts else {}
-        earlier = [_Attempt("turns", (text, *_WORDS[1:]), id, (text,)) for id, text in turns.items()]
-        attempts = [every, *literal, *earlier, *made, *completed, *split]
+        longer, elsewhere = list(self._lengthen()), list(self._write_elsewhere())
+        attempts = [every, *literal, *longer, *elsewhere, *made, *completed, *split]
         texts = dict(zip(attempts, self._render(attempts), strict=True))
         written = self._count(texts[every])
-        is_open = {
-            id: text
-            for id, text in markers.items()
-            if any(attempt.id == id and self._is_proven(attempt, texts) for attempt in literal)
-        }
-        alone = len(is_open)
-        is_open |= {id: text for id, text in markers.items() if written[id] > self._baseline("user")[id]}
-        yield from self._describe_literal(is_open, "" if alone else "in a longer content, ")
-        proven = [one for one in earlier if one.id not in is_open and self._is_proven(one, texts)]
-        if proven:
-            yield INFO, f"a user can write control tokens in an earlier message: {self._describe(proven)}; {_CLOSED}"
+        is_open = {one.id: self._markers[one.id] for one in literal if self._is_proven(one, texts)}
+        where = "" if is_open else "in a longer content, "
+        if not is_open and (proven := [one for one in longer if self._is_proven(one, texts)]):
+            where = f"in a longer content such as {quote(truncate(proven[0].contents[0]))}, "
+            is_open = {one.id: self._markers[one.id] for one in proven}
+        is_open |= {id: text for id, text in markers.items() if written[id] > self._baselines["user"][id]}
+        yield from self._describe_literal(is_open, where)
+        for shape, (_, what) in _ELSEWHERE.items():
+            here = [one for one in elsewhere if one.shape == shape and one.id not in is_open]
+            if proven := [one for one in here if self._is_proven(one, texts)]:
+                yield INFO, f"{what}: {self._describe(proven)}; {_CLOSED}"
         made = [one for one in made if one.id not in is_open or self._markers[one.id] not in one.contents[0]]
         proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
         if proven:
@@ -167,7 +192,7 @@ class InjectionSearch:
     @cached_property
     def _texts(self) -> dict[str, str]:
         """Name of a conversation -> what the template writes for contents that it does not change."""
-        conversations = [_converse(shape, _WORDS[: len(roles)]) for shape, roles in _SHAPES.items()]
+        conversations = [converse(shape, _WORDS[: len(roles)]) for shape, roles in _SHAPES.items()]
         renderings = zip(_SHAPES, self.render(conversations), strict=True)
         return {shape: rendering.text for shape, rendering in renderings if rendering.text is not None}
 
@@ -197,14 +222,46 @@ class InjectionSearch:
         found = dict.fromkeys(_encode(self.encoder, text, parse_special=True))
         return [id for id in found if id in self._markers]
 
+    def _lengthen(self) -> Iterator[_Attempt]:
+        """Yield contents in which other text surrounds a marker, the shortest first."""
+        for filler in _FILLERS:
+            end = filler[::-1]
+            for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
+                for content in (filler + text, text + end, filler + text + end):
+                    yield _Attempt("user", (content,), id, (content,))
+
+    def _write_elsewhere(self) -> Iterator[_Attempt]:
+        """Yield markers in what is not the last message of a user."""
+        for shape, (at, _) in _ELSEWHERE.items():
+            for id, text in self._turn_markers.items() if shape in self._texts else ():
+                contents = [*_WORDS[: len(_SHAPES[shape])]]
+                contents[at] = text
+                yield _Attempt(shape, tuple(contents), id, (text,))
+
+    @cached_property
+    def _replaced(self) -> list[tuple[str, str]]:
+        """What the template removes from a content or replaces in it, and by what, in the order of its source."""
+        literals = _find_literals(self.template.template)
+        markers = list(self._turn_markers.values())[:_MAX_MARKERS]
+        texts = dict.fromkeys([*literals, *markers, *_REPLACED])
+        first, second, _ = _WORDS
+        conversations = [converse("user", (first + text + second,)) for text in texts]
+        between = re.compile(f"{first}(.*?){second}", re.DOTALL | re.IGNORECASE)
+        found = [between.search(rendering.text or "") for rendering in self.render(conversations)]
+        replaced = {text: match[1] for text, match in zip(texts, found, strict=True) if match and match[1] != text}
+        # What contains another such text changes because of that.
+        shortest = [text for text in replaced if not any(other in text for other in replaced if other != text)]
+        return [(text, replaced[text]) for text in shortest[:_MAX_REPLACED]]
+
     def _disguise(self) -> Iterator[_Attempt]:
         """Yield contents of which a template may make a marker: by removing, replacing or folding a part."""
-        replaced = [(found[1], found[3]) for found in _REPLACED.findall(self.template.template)][:_MAX_LITERALS]
+        removed = [before for before, after in self._replaced if not after]
         for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
-            removed = [*_REMOVED, *(before for before, after in replaced if not after), text]
             contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
-            contents.append(_undo(text, replaced))
-            contents += [text.replace(after, before) for before, after in replaced if after]
+            # A template that refuses a part of a marker does not find it.
+            contents += [each.join(text) for each in removed]
+            contents += _undo(text, self._replaced)
+            contents += [text.replace(after, before) for before, after in self._replaced if after]
             contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
             contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
             for content in sorted(dict.fromkeys(contents), key=len):
@@ -222,7 +279,8 @@ class InjectionSearch:
 
     def _split(self) -> Iterator[_Attempt]:
         """Yield contents of which one begins a marker and the next one ends it."""
-        for shape, stretches in self._before_and_after.items():
+        for shape in {"turns", "system", "users", _PARTS} & self._before_and_after.keys():
+            stretches = self._before_and_after[shape]
             for at, between in enumerate(stretches[1:-1]):
                 for id, text in (self._turn_markers | self._markers).items():
                     cut = text.find(between, 1)
@@ -232,10 +290,10 @@ class InjectionSearch:
                         yield _Attempt(shape, tuple(contents), id, written)
 
     def _render(self, attempts: Sequence[_Attempt]) -> list[str | None]:
-        return [one.text for one in self.render([_converse(each.shape, each.contents) for each in attempts])]
+        return [one.text for one in self.render([converse(each.shape, each.contents) for each in attempts])]
 
     def _is_proven(self, attempt: _Attempt, texts: Mapping[_Attempt, str | None]) -> bool:
-        return self._count(texts[attempt])[attempt.id] > self._baseline(attempt.shape)[attempt.id]
+        return self._count(texts[attempt])[attempt.id] > self._baselines[attempt.shape][attempt.id]
 
     def _is_folded(self, attempt: _Attempt, texts: Mapping[_Attempt, str | None]) -> bool:
         """Check whether only the reference makes the marker."""
@@ -249,8 +307,10 @@ class InjectionSearch:
         )
         return found > plain
 
-    def _baseline(self, shape: str) -> Counter[int]:
-        return self._count(self._texts[shape])
+    @cached_property
+    def _baselines(self) -> dict[str, Counter[int]]:
+        """Name of a conversation -> how often each id occurs in it, with contents that are no markers."""
+        return {shape: self._count(text) for shape, text in self._texts.items()}
 
     def _count(self, text: str | None) -> Counter[int]:
         return Counter(_encode(self.encoder, text or "", parse_special=True))
@@ -293,24 +353,49 @@ class InjectionSearch:
         return (WARNING, why) if id in self._turn_markers and not is_same else (INFO, why)
 
 
-def _undo(text: str, replaced: Sequence[tuple[str, str]]) -> str:
-    """Return a content of which replacements, one after the other, probably make a text."""
-    for before, after in reversed(replaced):
-        if len(text) > _MAX_UNDONE:
-            break
-        # What is removed is put into the middle of itself, and only the inner one is removed.
-        wrapped = before[:1] + before + before[1:]
-        text = text.replace(after, before) if after else text.replace(before, wrapped)
-    return text
+def _undo(text: str, replaced: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield contents of which replacements, one after the other, probably make a text, if they are made repeatedly."""
+    for _ in range(_MAX_NESTED):
+        for before, after in reversed(replaced):
+            if len(text) > _MAX_UNDONE:
+                return
+            # What is removed is put into the middle of itself, and only the inner one is removed.
+            wrapped = before[:1] + before + before[1:]
+            text = text.replace(after, before) if after else text.replace(before, wrapped)
+        yield text
 
 
-def _converse(shape: str, contents: Sequence[str]) -> Conversation:
+def _find_literals(template: str) -> list[str]:
+    """Return the string literals in the code of a template."""
+    tags = [_TAG_END.split(part, maxsplit=1)[0] for part in _TAG_START.split(template[:_MAX_SOURCE])[1:]]
+    literals = dict.fromkeys(_unescape(text) for tag in tags for _, text in _LITERAL.findall(tag) if text)
+    return list(literals)[:_MAX_LITERALS]
+
+
+def _unescape(literal: str) -> str:
+    """Return the text that a string literal in a template stands for."""
+    return _ESCAPE.sub(
+        lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[0], found[0][1:]), literal
+    )
+
+
+def converse(shape: str, contents: Sequence[str]) -> Conversation:
+    """Return a conversation of this shape."""
     messages: list[dict[str, object]] = [
         {"role": role, "content": text} for role, text in zip(_SHAPES[shape], contents, strict=True)
     ]
+    variables: dict[str, object] = {}
     if shape == _PARTS:
         messages = [{"role": "user", "content": [{"type": "text", "text": text} for text in contents]}]
-    return Conversation(id=shape, messages=messages, add_generation_prompt=True)
+    elif shape == _TOOL:
+        messages[1] |= {"name": "find", "tool_call_id": _CALL["id"]}
+        messages.insert(1, {"role": "assistant", "content": "", "tool_calls": [_CALL]})
+    elif shape == _NAME:
+        messages = [messages[0] | {"name": contents[1]}]
+    elif shape == _DOCUMENTS:
+        messages = messages[:1]
+        variables = {"documents": [{"title": "a", "text": contents[1], "content": contents[1]}]}
+    return Conversation(id=shape, messages=messages, variables=variables, add_generation_prompt=True)
 
 
 def _describe_others(count: int, *, are_all: bool = True) -> str:
