@@ -1,7 +1,4 @@
-import importlib.util
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +7,7 @@ import pytest
 from support import raw_server
 from support.locations import configured, request
 from support.raw_server import RawServer
+from support.small_server import serve, write_small_model
 from support.stand_in import StandIn
 from tokverify import load_cases, load_gguf
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
@@ -20,32 +18,6 @@ from tokverify.system.http_pool import AnswerError
 from tokverify.texts.vocabulary import compare_vocabularies
 
 SAMPLE = Path(servers.__file__).parents[2] / "sample" / "sample.gguf"
-WIDTH = 32
-BLOCK = {
-    "attn_norm": (WIDTH,),
-    "attn_q": (WIDTH, WIDTH),
-    "attn_k": (WIDTH, WIDTH),
-    "attn_v": (WIDTH, WIDTH),
-    "attn_output": (WIDTH, WIDTH),
-    "ffn_norm": (WIDTH,),
-    "ffn_gate": (WIDTH, WIDTH),
-    "ffn_up": (WIDTH, WIDTH),
-    "ffn_down": (WIDTH, WIDTH),
-}
-PROGRAM = """
-import sys
-
-import xllamacpp
-
-params = xllamacpp.CommonParams()
-params.model.path = sys.argv[1]
-params.n_ctx = 64
-params.warmup = False
-server = xllamacpp.Server(params)
-print(server.listening_address, flush=True)
-sys.stdin.read()
-"""
-"""Runs a real llama-server: it serves the model given as argument until stdin closes."""
 MODES = [(add, parse) for add in (False, True) for parse in (False, True)]
 
 
@@ -54,52 +26,13 @@ def encoder():
     return load_gguf(SAMPLE)
 
 
-def write_small_model(tokenizer: Path, path: Path) -> None:
-    """Write a llama of one block, all weights 1, around a tokenizer: a server does not start without weights."""
-    import numpy as np
-    from gguf import GGUFReader, GGUFValueType, GGUFWriter
-
-    writer = GGUFWriter(path, "llama")
-    for field in GGUFReader(tokenizer).fields.values():
-        if field.name.startswith("tokenizer."):
-            element = field.types[-1] if field.types[0] is GGUFValueType.ARRAY else None
-            writer.add_key_value(field.name, field.contents(), field.types[0], element)
-            if field.name == "tokenizer.ggml.tokens":
-                size = len(field.data)
-    writer.add_context_length(64)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(WIDTH)
-    writer.add_head_count(1)
-    writer.add_head_count_kv(1)
-    writer.add_layer_norm_rms_eps(1e-5)
-    shapes = {"token_embd": (size, WIDTH), "output_norm": (WIDTH,), "output": (size, WIDTH)}
-    shapes |= {f"blk.0.{name}": shape for name, shape in BLOCK.items()}
-    for name, shape in shapes.items():
-        writer.add_tensor(f"{name}.weight", np.ones(shape, dtype=np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """The address of a real llama-server with the sample's tokenizer."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp, which brings a llama-server, is not installed")
-    folder = tmp_path_factory.mktemp("server")
-    write_small_model(SAMPLE, folder / "small.gguf")
-    command = [sys.executable, "-c", PROGRAM, str(folder / "small.gguf")]
-    with (
-        (folder / "stderr").open("wb") as stderr,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr) as process,
-    ):
-        address = process.stdout.readline().decode().strip()
-        if not address:
-            pytest.fail(f"no llama-server: {(folder / 'stderr').read_text()[-500:]}")
+    model = tmp_path_factory.mktemp("server") / "small.gguf"
+    write_small_model(SAMPLE, model)
+    with serve(model) as address:
         yield address
-        process.kill()
 
 
 @pytest.fixture

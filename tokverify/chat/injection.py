@@ -27,7 +27,7 @@ from tokverify.text.wording import plural, quote, truncate
 from tokverify.tokenizer import MatchListing, Tokenizer
 
 _PARTS, _TOOL, _NAME, _DOCUMENTS = "parts", "tool", "name", "documents"
-_SHAPES: Mapping[str, Sequence[str]] = {
+SHAPES: Mapping[str, Sequence[str]] = {
     "user": ("user",),
     "turns": ("user", "assistant", "user"),
     "system": ("system", "user"),
@@ -192,8 +192,8 @@ class InjectionSearch:
     @cached_property
     def _texts(self) -> dict[str, str]:
         """Name of a conversation -> what the template writes for contents that it does not change."""
-        conversations = [converse(shape, _WORDS[: len(roles)]) for shape, roles in _SHAPES.items()]
-        renderings = zip(_SHAPES, self.render(conversations), strict=True)
+        conversations = [converse(shape, _WORDS[: len(roles)]) for shape, roles in SHAPES.items()]
+        renderings = zip(SHAPES, self.render(conversations), strict=True)
         return {shape: rendering.text for shape, rendering in renderings if rendering.text is not None}
 
     @cached_property
@@ -201,7 +201,7 @@ class InjectionSearch:
         """Name of a conversation -> what the template writes before, between and after the contents."""
         found = {}
         for shape, text in self._texts.items():
-            words = _WORDS[: len(_SHAPES[shape])]
+            words = _WORDS[: len(SHAPES[shape])]
             stretches = re.split("|".join(words), text)
             if re.findall("|".join(words), text) == list(words):
                 found[shape] = stretches
@@ -234,7 +234,7 @@ class InjectionSearch:
         """Yield markers in what is not the last message of a user."""
         for shape, (at, _) in _ELSEWHERE.items():
             for id, text in self._turn_markers.items() if shape in self._texts else ():
-                contents = [*_WORDS[: len(_SHAPES[shape])]]
+                contents = [*_WORDS[: len(SHAPES[shape])]]
                 contents[at] = text
                 yield _Attempt(shape, tuple(contents), id, (text,))
 
@@ -382,7 +382,7 @@ def _unescape(literal: str) -> str:
 def converse(shape: str, contents: Sequence[str]) -> Conversation:
     """Return a conversation of this shape."""
     messages: list[dict[str, object]] = [
-        {"role": role, "content": text} for role, text in zip(_SHAPES[shape], contents, strict=True)
+        {"role": role, "content": text} for role, text in zip(SHAPES[shape], contents, strict=True)
     ]
     variables: dict[str, object] = {}
     if shape == _PARTS:

@@ -26,6 +26,9 @@ class Task(NamedTuple):
     variables: Mapping[str, Any]
     """The variables of the template: `messages`, `tools`, `bos_token`, ..."""
 
+    now: str = ""
+    """The time in ISO's format; empty for any time that is always the same."""
+
 
 class Renderer:
     """Renders with templates in one child process, as long as nothing goes wrong. A context manager, which ends it."""
@@ -98,16 +101,22 @@ def _start_child() -> ChildProcess:
 class ChatRendering(Protocol):
     """Renders conversations with a template of its own."""
 
+    chat_variables: Mapping[str, Any]
+    """Variables that it sets itself if a conversation does not."""
+    adapts_chats: bool
+    """Whether it leaves BOS to the tokenizer, and joins the parts of contents if its template shows only strings."""
+
     def render_chats(self, conversations: Sequence[Mapping[str, Any]]) -> Sequence[str | EncodeError | None]:
         """Return the text of each conversation, or why there is none; None if it cannot be compared.
 
         Args:
-            conversations: Objects with `messages`, `tools` if there are any, and `add_generation_prompt`.
+            conversations: Objects with `messages`, `add_generation_prompt`, and, if there are any, `tools` and other
+                variables in `chat_template_kwargs`.
         """
 
 
 def render_served(tokenizer: ChatRendering, conversations: Sequence[Conversation]) -> list[Rendering | None]:
-    """Render conversations; variables other than messages, tools and the generation prompt are not sent."""
+    """Render conversations."""
     return list(map(_to_rendering, tokenizer.render_chats(list(map(_to_request, conversations)))))
 
 
@@ -119,8 +128,10 @@ def _to_rendering(text: str | EncodeError | None) -> Rendering | None:
 
 def _to_request(conversation: Conversation) -> Mapping[str, Any]:
     tools = {} if conversation.tools is None else {"tools": list(conversation.tools)}
+    variables = {"chat_template_kwargs": dict(conversation.variables)} if conversation.variables else {}
     return {
         "messages": list(conversation.messages),
         **tools,
+        **variables,
         "add_generation_prompt": conversation.add_generation_prompt,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -212,6 +213,8 @@ class _Trial:
 
     def subjects(self, conversations: Sequence[Conversation]) -> list[ChatSubject]:
         """Render and encode all conversations at once."""
+        if self._server:
+            conversations = self._adapt(conversations, self._server)
         probes = [dict(_probes(conversation)) for conversation in conversations]
         ours = [*conversations, *chain.from_iterable(probe.values() for probe in probes)]
         tasks = self._tasks(ours)
@@ -220,13 +223,14 @@ class _Trial:
             needs_parts = (
                 self._needs_parts if self.expected == self.source else _needs_parts(self.renderer, self.expected, texts)
             )
-            tasks += _tasks(self.expected, conversations, texts, needs_parts)
+            tasks += _tasks(self.expected, conversations, texts, needs_parts, self._now)
         renderings = iter(self.renderer.render(tasks))
         actual = [next(renderings) for _ in conversations]
         probed = [Probes(**{name: next(renderings) for name in probe}) for probe in probes]
         expected = [next(renderings, None) for _ in conversations]
-        if self.reference and self.name == DEFAULT_TEMPLATE and isinstance(self.reference.tokenizer, ChatRendering):
-            expected = render_served(self.reference.tokenizer, conversations)
+        if self._server:
+            served = render_served(self._server, conversations)
+            expected = [self._add_bos(ours, theirs) for ours, theirs in zip(actual, served, strict=True)]
         markers = read_template(self.source)
         return [
             self._subject(conversation, ours, theirs, probe, markers)
@@ -234,7 +238,37 @@ class _Trial:
         ]
 
     def _tasks(self, conversations: Iterable[Conversation]) -> list[Task]:
-        return _tasks(self.source, conversations, self._special_texts, self._needs_parts)
+        return _tasks(self.source, conversations, self._special_texts, self._needs_parts, self._now)
+
+    @property
+    def _server(self) -> ChatRendering | None:
+        """The reference, if it is a server that renders with this template."""
+        is_default = self.reference is not None and self.name == DEFAULT_TEMPLATE
+        tokenizer = self.reference.tokenizer if self.reference and is_default else None
+        return tokenizer if isinstance(tokenizer, ChatRendering) else None
+
+    @cached_property
+    def _now(self) -> str:
+        """The local time, in which a server renders; empty if there is none, so that each run is the same."""
+        return datetime.now().isoformat() if self._server else ""
+
+    def _adapt(self, conversations: Sequence[Conversation], server: ChatRendering) -> list[Conversation]:
+        """Return the conversations with what a server adds, and with contents in parts as it passes them on."""
+        known = [replace(each, variables={**server.chat_variables, **each.variables}) for each in conversations]
+        if not server.adapts_chats:
+            return known
+        shown = self.renderer.render(self._tasks(known))
+        return [
+            each if _shows_parts(rendering) else _join_parts(each) for each, rendering in zip(known, shown, strict=True)
+        ]
+
+    def _add_bos(self, ours: Rendering, theirs: Rendering | None) -> Rendering | None:
+        """Write BOS where a server leaves it to the tokenizer, which adds it to every text."""
+        bos = self._special_texts.get("bos", "")
+        is_left_out = self._server is not None and self._server.adapts_chats and self.encoder.settings.add_bos
+        if not is_left_out or theirs is None or theirs.text is None or not (ours.text or "").startswith(bos):
+            return theirs
+        return replace(theirs, text=bos + theirs.text)
 
     @cached_property
     def _needs_parts(self) -> bool:
@@ -395,6 +429,21 @@ def _with_parts(conversation: Conversation) -> Conversation:
     return replace(conversation, messages=messages)
 
 
+def _shows_parts(rendering: Rendering) -> bool:
+    """Check whether a template takes contents in parts, and does not write them as Python would."""
+    return rendering.text is not None and "'type': 'text'" not in rendering.text
+
+
+def _join_parts(conversation: Conversation) -> Conversation:
+    messages = [
+        {**message, "content": "\n".join(str(part.get("text", "")) for part in content)}
+        if isinstance(content := message.get("content"), list)
+        else message
+        for message in conversation.messages
+    ]
+    return replace(conversation, messages=messages)
+
+
 def _needs_parts(renderer: Renderer, source: str, special_texts: Mapping[str, str]) -> bool:
     """Check whether a template shows contents only as lists of parts, which llama-server then makes of strings."""
     if "is string" in source or not re.search(r"\btext\b", source):
@@ -405,10 +454,14 @@ def _needs_parts(renderer: Renderer, source: str, special_texts: Mapping[str, st
 
 
 def _tasks(
-    source: str, conversations: Iterable[Conversation], special_texts: Mapping[str, str], needs_parts: bool
+    source: str,
+    conversations: Iterable[Conversation],
+    special_texts: Mapping[str, str],
+    needs_parts: bool,
+    now: str = "",
 ) -> list[Task]:
     given = map(_with_parts, conversations) if needs_parts else conversations
-    return [Task(source, _variables(conversation, special_texts)) for conversation in given]
+    return [Task(source, _variables(conversation, special_texts), now) for conversation in given]
 
 
 def _variables(conversation: Conversation, special_texts: Mapping[str, str]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Render chat templates in a child process, because a template may loop forever or use up all memory.
 
 It is run by its path, and reads and writes the JSON Lines of docs/programs.md, with operations of its own: `hello`,
-which only shows that it has started, and `render`, which takes a `template` and its `variables`. The response contains
-as `rendering` either `text`, or an `error` with `deliberate`, which is true if the template itself raised it.
+which only shows that it has started, and `render`, which takes a `template`, its `variables`, and the time `now`, which
+is always the same if it is empty. The response contains as `rendering` either `text`, or an `error` with `deliberate`,
+which is true if the template itself raised it.
 
 The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): an
 immutable sandbox, `trim_blocks` and `lstrip_blocks`, loop controls, `raise_exception`, `strftime_now`, a `tojson` that
@@ -88,9 +89,11 @@ def _compile(source: str) -> Template:
     return make_environment().from_string(source)
 
 
-def render(source: str, variables: dict[str, Any]) -> dict[str, object]:
-    """Render a template."""
+def render(source: str, variables: dict[str, Any], now: str = "") -> dict[str, object]:
+    """Render a template at a time in ISO's format."""
     text = ""
+    if now:
+        variables = {**variables, "strftime_now": datetime.fromisoformat(now).strftime}
     random.seed(0)  # makes the filter `random` choose the same on both sides
     try:
         for part in chain(_compile(source).generate(variables), [""]):
@@ -100,6 +103,10 @@ def render(source: str, variables: dict[str, Any]) -> dict[str, object]:
     except Exception as error:  # noqa: BLE001 - a template is a program, and may raise anything
         return _failure(error)
     return {"text": text}
+
+
+def _answer(request: dict[str, Any]) -> dict[str, object]:
+    return render(request["template"], request["variables"], request["now"])
 
 
 def _failure(error: Exception) -> dict[str, object]:
@@ -142,7 +149,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         _limit_time()
-        rendering = render(request["template"], request["variables"]) if request["op"] == "render" else None
+        rendering = _answer(request) if request["op"] == "render" else None
         sys.stdout.write(json.dumps({"id": request["id"], "rendering": rendering}) + "\n")
         sys.stdout.flush()
 

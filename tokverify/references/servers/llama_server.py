@@ -31,6 +31,12 @@ class LlamaServerTokenizer(HttpTokenizer):
     text_key = "content"
     always_parses_special = False
     hidden_vocabulary = ""
+    chat_variables: Mapping[str, Any] = {
+        "enable_thinking": True,
+        "date_string": "02 Jan 2026",
+        "datetime": "Jan 02 2026",
+    }
+    adapts_chats = True
 
     def __init__(self, pool: HttpPool, vocab_size: int) -> None:
         super().__init__(pool)

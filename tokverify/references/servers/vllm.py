@@ -23,6 +23,8 @@ class VllmTokenizer(HttpTokenizer):
 
     name = "vLLM"
     text_key = "prompt"
+    chat_variables: Mapping[str, Any] = {}
+    adapts_chats = False
 
     def request_encoding(self, text: str, *, add_special: bool, parse_special: bool) -> Call:  # noqa: ARG002
         """Return the request that encodes a text."""
