@@ -297,3 +297,16 @@ def test_a_changed_token_that_is_not_a_text_breaks_only_the_vocabulary():
     tokens = ["\udcc3", "xy"]
     old, new = (bpe_spec(["a b"], tokens=order, added={"\udcc3": USER_DEFINED}) for order in (tokens, tokens[::-1]))
     assert outcomes(compare(old, new))[Level.VOCABULARY] is Outcome.BROKEN
+
+
+def test_only_tokens_that_differ_are_decoded_to_find_changed_ids(monkeypatch):
+    old = intact("gpt-2")
+    tokens = [*old.tokens]
+    tokens[1000], tokens[1001] = tokens[1001], tokens[1000]
+    decoded = set()
+    token_bytes = Encoder.token_bytes
+    monkeypatch.setattr(Encoder, "token_bytes", lambda self, id: decoded.add(id) or token_bytes(self, id))
+    report = compare(old, replace(old, tokens=tokens))
+    assert outcomes(report)[Level.VOCABULARY] is Outcome.BROKEN
+    assert {1000, 1001} <= decoded
+    assert len(decoded) < len(tokens) // 10

@@ -81,7 +81,9 @@ def _format_type(type: int) -> str:
 
 def compare_merges(old: Declared, new: Declared) -> Iterator[PartChange]:
     """Yield the merges that were added, removed or reordered."""
-    yield from compare_ranks(old.spec.merges or (), new.spec.merges or ())
+    before, after = old.spec.merges or (), new.spec.merges or ()
+    if before != after:
+        yield from compare_ranks(before, after)
 
 
 def compare_ranks(old: Iterable[str], new: Iterable[str]) -> Iterator[PartChange]:
