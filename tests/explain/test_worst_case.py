@@ -1,12 +1,13 @@
 """The worst case: by hand for small vocabularies, and never exceeded by texts that try to."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from support.spec_maker import bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.explain.inspection import find_worst_case
+from tokverify.explain.inspection import find_worst_case, inspect
 from tokverify.report.inspect import WorstCase
 
 BPE = bpe_spec(["a b", "Ġ a"], {"<s>": 3, "<x>": 4}, special_ids={"bos": 258}, add_bos=True)
@@ -28,6 +29,11 @@ SPM = spm_spec({"▁": -1.0, "▁a": -1.0, "ab": -2.0, "a": -3.0}, {"<x>": 4}, a
 )
 def test_it_is_proven_or_not_claimed(spec, expected):
     assert find_worst_case(Encoder(spec).settings) == expected
+
+
+def test_nothing_is_claimed_for_a_file_of_which_a_part_is_left_out():
+    assert inspect(BPE).worst_case is not None
+    assert inspect(replace(BPE, left_out=("normalizer NFC: GGUF cannot express it",))).worst_case is None
 
 
 @pytest.mark.parametrize("spec", [BPE, SPM])

@@ -16,6 +16,7 @@ from support.paths import ROOT
 @pytest.mark.parametrize(
     "name",
     [
+        "chat_server",
         "corpus",
         "corpus_data",
         "distilled_faults",

@@ -104,7 +104,8 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         changes=describe_changes(spec, settings),
         pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
-        worst_case=find_worst_case(settings),
+        # A normalizer that GGUF cannot express, such as NFC, can make several characters of one.
+        worst_case=None if spec.left_out else find_worst_case(settings),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
             for role, id in settings.special_ids.items()
