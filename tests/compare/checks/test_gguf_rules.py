@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -9,11 +10,14 @@ from support.rule_maker import CHATML, findings, good_bert, good_bpe, good_spm, 
 from support.spec_maker import BYTE, BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec
 from tokverify.compare.checks import RULES
 from tokverify.compare.marker_type import FAMILIES
+from tokverify.compare.opened import OpenedReference
 from tokverify.compare.subject import Subject
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
+from tokverify.references import open_reference
 from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec
 
 BPE, SPM, BERT, T5 = good_bpe(), good_spm(), good_bert(), good_t5()
@@ -419,3 +423,12 @@ def test_phi3_shows_both_encodings():
     assert str([user, newline, h, i, end, newline]) in found.message
     assert str([user, h, i, end]) in found.message
     assert found.repair == "gguf-new-metadata --general-name 'My tune phi-3' MODEL FIXED"
+
+
+def test_a_piece_with_a_real_space_is_no_error_if_the_reference_has_it(tmp_path: Path):
+    spaced = replace(SPM, tokens=tokens(SPM, id262="  "))
+    write_gguf(tmp_path / "reference.gguf", spaced)
+    given = OpenedReference(open_reference(tmp_path / "reference.gguf"))
+    (finding,) = findings("TV120", Subject(Declaration(spec=spaced), given=given))
+    assert (finding.severity, finding.repair) == (INFO, "")
+    assert finding.message.endswith("; so it is in the reference")

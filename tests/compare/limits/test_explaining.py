@@ -319,6 +319,14 @@ def test_byte_fallback_is_a_limit_unless_a_piece_is_wrong(tmp_path: Path, fuse_u
     assert_different(verify(replace(SPM, tokens=lost), path, texts))
 
 
+def test_a_text_of_which_a_normalizer_leaves_nothing_is_explained_by_it(tmp_path: Path):
+    document = sentencepiece_document(fuse_unk=False)
+    document["normalizer"]["normalizers"].insert(0, {"type": "Replace", "pattern": {"String": "x"}, "content": ""})
+    path = write_json(tmp_path / "tokenizer.json", document)
+    assert_limit(verify(SPM, path, ("x", "xab", "ab")), "TL003")
+    assert_different(verify(replace(SPM, add_space_prefix=False), path, ("x", "ab")))
+
+
 def test_merges_that_scores_cannot_order_are_a_limit_unless_the_scores_are_in_another_order(tmp_path: Path):
     document = sentencepiece_document(fuse_unk=True)
     ids = {"<unk>": 0, **{piece: id for id, piece in enumerate(BYTE_PIECES, 1)}}

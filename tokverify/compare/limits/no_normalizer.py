@@ -61,7 +61,12 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
     if found and family.ranking is Ranking.SCORE_SUM and splits_at_white_space(facts.document):
         found = f"{found[0]}, WhitespaceSplit", unify_spaces(found[1])
     if found:
-        yield _counterfactual(*found, added=[token.text for token in sides.added.values()])
+        counterfactual = _counterfactual(*found, added=[token.text for token in sides.added.values()])
+        if any(stage["type"] == "Prepend" for stage in facts.document.normalizer) and sides.settings.add_space_prefix:
+            # A text of which normalization leaves nothing gets no space.
+            deviation = replace(counterfactual.deviation, prefix=lambda stretch, _: bool(stretch))
+            counterfactual = replace(counterfactual, deviation=deviation)
+        yield counterfactual
 
 
 def splits_at_white_space(document: Document) -> bool:
