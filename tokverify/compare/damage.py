@@ -81,7 +81,9 @@ def _splits_into_words(facts: Opened) -> bool:
     """Whether the reference is a tokenizer.json of byte-level BPE that does not add a space before a text."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     byte_level = [stage for stage in stages if stage["type"] == "ByteLevel"]
-    return bool(byte_level) and not any(stage.get("add_prefix_space") for stage in byte_level)
+    adds_space = any(stage.get("add_prefix_space") for stage in byte_level)
+    prepends = facts.document is not None and any(stage["type"] == "Prepend" for stage in facts.document.normalizer)
+    return bool(byte_level) and not adds_space and not prepends
 
 
 def _lacks_byte_stage(facts: Opened) -> bool:

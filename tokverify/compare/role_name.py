@@ -17,13 +17,25 @@ ENDING = ("eos", "eot", "eom", "sep")
 TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>")
 """The tokens with which the templates of common models begin each message."""
 _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("<s>", "<bos>", "[BOS]", "<|bos|>", "<BOS_TOKEN>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]"): BEGINNING,
+    (
+        "<s>",
+        "<bos>",
+        "<BOS>",
+        "<sos>",
+        "<SOS>",
+        "[BOS]",
+        "<|bos|>",
+        "<BOS_TOKEN>",
+        "<|begin_of_text|>",
+        "<|startoftext|>",
+        "[CLS]",
+    ): BEGINNING,
     TURN_BEGINNINGS: BEGINNING,
-    ("</s>", "<eos>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
+    ("</s>", "<eos>", "<EOS>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
     ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
     ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
     ("<unk>", "[UNK]", "<|unk|>", "<UNK>"): ("unk",),
-    ("<mask>", "[MASK]", "<|mask|>"): ("mask",),
+    ("<mask>", "<MASK>", "[MASK]", "<|mask|>"): ("mask",),
 }
 """Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
 ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in _ROLES.items() for text in texts}
@@ -42,7 +54,8 @@ def is_conventional(settings: Settings, role: str) -> bool:
 
 def is_special(settings: Settings, id: int) -> bool:
     """Check whether a token is typed or named like a special one."""
-    return not settings.attributes[id] & ORDINARY or is_marker(settings.pieces[id])
+    piece = settings.pieces[id]
+    return not settings.attributes[id] & ORDINARY or is_marker(piece) or piece in ROLES_BY_NAME
 
 
 def natural_id(ids: Mapping[str, int], role: str) -> int | None:

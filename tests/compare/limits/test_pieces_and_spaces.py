@@ -529,3 +529,11 @@ def test_sentinels_that_are_user_defined_are_a_convention_unless_a_word_is(tmp_p
     (types,) = (found for found in report.differences if found.aspect is Aspect.TYPES)
     assert (types.severity, types.origin, types.ids) == (INFO, Origin.CONVENTION, (id,))
     assert_different(verify(retyped(converted, "a", USER_DEFINED), path, ("ab", *texts)))
+
+
+def test_no_space_before_spaces_alone_is_a_limit_of_unigram_unless_spaces_are_merged(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    rules = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    spec = train(path, model_type="unigram", vocab_size=90, **rules)
+    assert_limit(verify(spec, path, (" ", "   ", "the boat", " a")), "TL016")
+    assert_different(verify(replace(spec, remove_extra_whitespaces=True), path, ("the  boat", "   ")))

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.no_normalizer import normalize_like
 from tokverify.compare.limits.sides import Sides
+from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
+from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
@@ -25,8 +27,8 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         If a file says `add_space_prefix`, it adds a space before the text and after each added token in it, also where
         there is one already. The pre-tokenizer `Metaspace` adds none before another space and, with `prepend_scheme`
         `first`, none after an added token. For byte-level BPE, llama.cpp never adds one, whereas `ByteLevel` does with
-        `add_prefix_space`. Its unigram model always does if it also merges spaces, so that a file for a model
-        that adds none must leave them unmerged, although the model merges them.
+        `add_prefix_space`. Its unigram model adds none before spaces alone, and always does if it also merges spaces,
+        so that a file for a model that adds none must leave them unmerged, although the model merges them.
 
     Which models:
         Llama 2, Mistral and others whose tokenizer.json has a `Metaspace` instead of the normalizer `Prepend`; unigram
@@ -50,18 +52,8 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         )
         return
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM
-    declared = sides.facts.spec
-    if is_unigram and document is None and declared and not declared.add_space_prefix and not settings.add_space_prefix:
-        if not settings.remove_extra_whitespaces and isinstance(sides.facts.tokenizer, Staged):
-            normalize = normalize_like(declared, sides.facts.tokenizer)
-            if normalize("a  b") == "a b":
-                yield Counterfactual(
-                    reason="llama.cpp's unigram model cannot merge spaces without adding one before each text",
-                    sentence="merging spaces, and removing those around a text",
-                    deviation=Deviation(rewrite=normalize, ignore_charsmap=True),
-                    applies=lambda target: normalize(target.text) != target.text,
-                )
-        return
+    if is_unigram and document is None:
+        yield from _of_sentencepiece(sides)
     if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
         return
     schemes = {stage["prepend_scheme"] for stage in document.pre_tokenizer if stage["type"] == "Metaspace"}
@@ -86,4 +78,37 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
         sentence=f"adding spaces as the reference's Metaspace does (prepend_scheme {scheme})",
         deviation=Deviation(prefix=has_space),
         applies=applies,
+    )
+
+
+def _of_sentencepiece(sides: Sides) -> Iterator[Counterfactual]:
+    """Yield what a unigram model of sentencepiece does with spaces and llama.cpp does not, if a file leaves them."""
+    settings, declared, tokenizer = sides.settings, sides.facts.spec, sides.facts.tokenizer
+    if settings.remove_extra_whitespaces:
+        return
+    if settings.add_space_prefix:
+        yield _before_spaces(sides)
+    elif declared and not declared.add_space_prefix and isinstance(tokenizer, Staged):
+        normalize = normalize_like(declared, tokenizer)
+        if normalize("a  b") == "a b":
+            yield Counterfactual(
+                reason="llama.cpp's unigram model cannot merge spaces without adding one before each text",
+                sentence="merging spaces, and removing those around a text",
+                deviation=Deviation(rewrite=normalize, ignore_charsmap=True),
+                applies=lambda target: normalize(target.text) != target.text,
+            )
+
+
+def _before_spaces(sides: Sides) -> Counterfactual:
+    charsmap = Charsmap(sides.spec.charsmap) if sides.spec.charsmap else None
+    normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
+
+    def is_blank(text: str) -> bool:
+        return bool(text) and not normalizer.normalize(text).strip(ESCAPED_SPACE)
+
+    return Counterfactual(
+        reason="llama.cpp's unigram model adds no space before a text of spaces alone",
+        sentence="adding a space also before a text of spaces alone",
+        deviation=Deviation(rewrite=lambda text: f" {text}" if is_blank(text) else text),
+        applies=lambda target: is_blank(target.text),
     )
