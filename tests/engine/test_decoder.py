@@ -1,4 +1,5 @@
 import codecs
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.decoder import clean_up_spaces
 from tokverify.engine.encoder import Encoder
+from tokverify.errors import EncodeError
 
 SPM = spm_spec({"▁": 0, "▁a": -1, "b▁c": -2, "<|x▁y|>": 0, "▁▁": 0}, {"<|x▁y|>": CONTROL, "▁▁": USER_DEFINED})
 
@@ -146,6 +148,39 @@ def test_only_names_that_clean_up_do_so_and_only_when_asked():
         encoder = Encoder(bpe_spec([], pre=pre))
         assert encoder.decode(encoder.encode("a ."), clean_up=True) == expected
         assert encoder.decode(encoder.encode("a .")) == b"a ."
+
+
+@pytest.mark.parametrize(
+    ("remove_special", "unparse_special", "expected"),
+    [
+        (False, True, b"<s> a a</s>"),
+        (True, True, b" a a"),  # the space is that of an inner token now
+        (False, False, b" a a"),
+        (True, False, b" a a"),
+    ],
+)
+def test_special_tokens_are_left_out_as_llama_detokenize_does(
+    spm: Encoder, remove_special: bool, unparse_special: bool, expected: bytes
+):
+    spec = replace(SPM, add_eos=True, special_ids={"bos": 1, "eos": 2})
+    encoder = Encoder(spec)
+    word = spm.settings.ids["▁a"]
+    flags = {"remove_special": remove_special, "unparse_special": unparse_special}
+    assert encoder.decode_as_llama_cpp([1, word, word, 2], **flags) == expected
+    assert encoder.decode_as_llama_cpp([word, word], **flags) == b"a a"
+
+
+def test_bos_and_eos_are_removed_once_and_only_if_they_are_added(spm: Encoder):
+    both = Encoder(replace(SPM, add_eos=True, special_ids={"bos": 1, "eos": 2}))
+    assert both.decode_as_llama_cpp([1, 1, 2, 2], remove_special=True) == b"<s></s>"
+    assert both.decode_as_llama_cpp([2, 1], remove_special=True) == b"</s><s>"
+    same = Encoder(replace(SPM, add_eos=True, special_ids={"bos": 1, "eos": 1}))
+    assert same.decode_as_llama_cpp([1], remove_special=True) == b""
+    neither = Encoder(replace(SPM, add_bos=False, special_ids={"bos": 1, "eos": 2}))
+    assert neither.decode_as_llama_cpp([1, 2], remove_special=True) == b"<s></s>"
+    with pytest.raises(EncodeError, match="id -1 is outside the vocabulary"):
+        both.decode_as_llama_cpp([-1], unparse_special=False)
+    assert spm.decode_as_llama_cpp([], remove_special=True) == b""
 
 
 def test_a_character_is_emitted_when_it_is_complete(spm: Encoder):

@@ -4,6 +4,9 @@ Run as `PYTHONPATH=tests python -m hostile --seed 1 --count 1000`, or `python te
 is 1 if a command crashes, takes more than 10 s of processor time or 2 GiB, or if ids or refusals differ from
 llama.cpp's in a way that docs/parity.md does not list. `--only KIND` selects formats; `--keep DIRECTORY` keeps the
 files that fail.
+
+`--decode MODEL.gguf` compares how `--count` random lists of ids are decoded instead, with every flag, in the installed
+llama.cpp or in the one of `--library`.
 """
 
 import argparse
@@ -19,13 +22,17 @@ from time import monotonic
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from hostile.checks import Costs, check_item, prepare  # noqa: E402
+from hostile.decoding import find_differences  # noqa: E402
 from hostile.grammar import MAKERS  # noqa: E402
 from hostile.items import Item, generate, write_item  # noqa: E402
 from hostile.parity import ENGINES  # noqa: E402
+from tokverify.references.llama_cpp_library import Library, find_library  # noqa: E402
 
 
 def main() -> int:
     arguments = _parse()
+    if arguments.decode:
+        return _decode(arguments)
     kinds = arguments.only or list(MAKERS)
     failures: Counter[str] = Counter()
     costs = Costs()
@@ -50,6 +57,21 @@ def main() -> int:
     return 1 if failures else 0
 
 
+def _decode(arguments: argparse.Namespace) -> int:
+    library = Library(arguments.library, "") if arguments.library else find_library()
+    differing = 0
+    for path in arguments.decode:
+        found = list(find_differences(path, library, arguments.count, arguments.seed))
+        print(
+            f"{path.stem}: {arguments.count:,} lists of ids, {len(found):,} differences",
+            *found[:5],
+            sep="\n    ",
+            flush=True,
+        )
+        differing += len(found)
+    return 1 if differing else 0
+
+
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
@@ -61,6 +83,8 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--only", action="append", choices=list(MAKERS))
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--decode", action="append", type=Path, metavar="MODEL")
+    parser.add_argument("--library", type=Path)
     return parser.parse_args()
 
 

@@ -1,8 +1,14 @@
-"""Ask llama.cpp for the ids of a few texts, in forks of this process, which has loaded its library once."""
+"""Ask llama.cpp for the ids of a few texts, and for the texts of a few ids.
 
+It is asked in forks of this process, which has loaded its library once.
+"""
+
+from array import array
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product, repeat
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from hostile.forks import run_forked
@@ -22,6 +28,11 @@ TEXTS = (
 )
 REQUESTS = tuple((text, add_special) for text in TEXTS for add_special in (False, True))
 """A text, and whether to add special tokens."""
+FLAGS = tuple(product((False, True), repeat=2))
+"""`remove_special` and `unparse_special` of `llama_detokenize`."""
+_RANDOM = Random(34)  # noqa: S311 - not for secrets
+SEQUENCES = tuple(tuple(_RANDOM.choices(range(1 << 30), k=number % 8)) for number in range(40))
+"""Lists of numbers; an id is the remainder after division by the size of the vocabulary."""
 
 Ids = list[int] | None
 """None if it cannot encode a text."""
@@ -35,6 +46,8 @@ class Answer:
     """Why it does not load the file; empty if it does."""
     ids: list[Ids]
     """For each of `REQUESTS`."""
+    decoded: list[list[bytes] | None]
+    """For each of `FLAGS`, the text of each of `SEQUENCES`; None if it cannot decode them."""
 
 
 @cache
@@ -47,13 +60,15 @@ def load_library() -> LoadedLibrary:
 
 
 def ask_llama_cpp(path: Path) -> Answer:
-    """Let llama.cpp load a file and encode texts; it may abort on each."""
+    """Let llama.cpp load a file, encode texts and decode ids; it may abort on each."""
     library = load_library()
     encodings = (partial(_encode, library, path, *request) for request in REQUESTS)
     loading = partial(_describe_refusal, library, path)
-    loaded, *encoded = run_forked([loading, *encodings], path.parent, needs_first=True)
+    decodings = (partial(_decode, library, path, *flags) for flags in FLAGS)
+    loaded, *others = run_forked([loading, *encodings, *decodings], path.parent, needs_first=True)
     refusal = loaded.death or loaded.result
-    return Answer(refusal, [] if refusal else [outcome.result for outcome in encoded])
+    results = [] if refusal else [outcome.result for outcome in others]
+    return Answer(refusal, results[: len(REQUESTS)], results[len(REQUESTS) :])
 
 
 _loaded: dict[Path, Vocabulary] = {}
@@ -79,3 +94,17 @@ def _encode(library: LoadedLibrary, path: Path, text: str, add_special: bool) ->
         return None
     ids = _loaded[path].encode(text.encode(), add_special=add_special, parse_special=True)
     return memoryview(ids).cast("i").tolist()
+
+
+def _decode(library: LoadedLibrary, path: Path, remove_special: bool, unparse_special: bool) -> list[bytes] | None:
+    if path not in _loaded and _describe_refusal(library, path):
+        return None
+    vocabulary = _loaded[path]
+    sequences = map(array, repeat("i"), sequences_of(vocabulary.size))
+    flags = {"remove_special": remove_special, "unparse_special": unparse_special}
+    return [vocabulary.decode(ids.tobytes(), **flags) for ids in sequences]
+
+
+def sequences_of(size: int) -> list[list[int]]:
+    """Return `SEQUENCES` as ids of a vocabulary."""
+    return [[number % size for number in numbers] for numbers in SEQUENCES if size]

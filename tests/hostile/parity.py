@@ -1,11 +1,11 @@
-"""Compare what tokverify's engines and llama.cpp make of a GGUF file: whether they load it, and the ids."""
+"""Compare what tokverify's engines and llama.cpp make of a GGUF file: whether they load it, the ids, and decoding."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from hostile.items import Failure, Item
-from hostile.llama_cpp import REQUESTS, Answer, Ids
+from hostile.llama_cpp import FLAGS, REQUESTS, Answer, Ids, sequences_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.engine.settings import resolve
@@ -33,7 +33,7 @@ ONLY_TOKVERIFY_REFUSES = (
 
 
 def compare_with_llama_cpp(item: Item, theirs: Answer) -> list[Failure]:
-    """Compare the ids of both engines with llama.cpp's, and which of them load the file at all."""
+    """Compare the ids and texts of both engines with llama.cpp's, and which of them load the file at all."""
     engines = [_load(item.path, engine) for engine in ENGINES]
     if theirs.refusal:
         is_loaded = any(isinstance(ours, Encoder) for ours in engines)
@@ -56,6 +56,7 @@ def _compare_loaded(item: Item, ours: Encoder | TokverifyError, theirs: Answer) 
     """Compare with what llama.cpp has loaded; something unsupported is not compared."""
     if isinstance(ours, Encoder):
         yield from _compare_ids(item, ours, theirs)
+        yield from _compare_decoding(item, ours, theirs)
     elif not isinstance(ours, UnsupportedError) and not _contains_any(str(ours), ONLY_TOKVERIFY_REFUSES):
         yield Failure(item.name, ("load",), f"only tokverify refuses it: {ours}")
 
@@ -66,6 +67,16 @@ def _compare_ids(item: Item, ours: Encoder, theirs: Answer) -> Iterator[Failure]
         if ids != expected:
             command = ("encode", text, str(add_special))
             yield Failure(item.name, command, f"{ids} ({ours.engine.name} engine), but llama.cpp {expected}")
+            return
+
+
+def _compare_decoding(item: Item, ours: Encoder, theirs: Answer) -> Iterator[Failure]:
+    for (remove, unparse), expected in zip(FLAGS, theirs.decoded, strict=True):
+        sequences = sequences_of(ours.vocab_size)
+        texts = [ours.decode_as_llama_cpp(ids, remove_special=remove, unparse_special=unparse) for ids in sequences]
+        if texts != expected:
+            command = ("decode", str(remove), str(unparse))
+            yield Failure(item.name, command, f"{texts} ({ours.engine.name} engine), but llama.cpp {expected}")
             return
 
 

@@ -45,6 +45,8 @@ class Attribute(IntFlag):
 
 ORDINARY = (Attribute.NORMAL | Attribute.BYTE).value
 """The attributes of the tokens that ordinary texts consist of."""
+SPECIAL = (Attribute.UNKNOWN | Attribute.CONTROL).value
+"""The attributes of tokens that llama.cpp parses, and shows, only on request."""
 VERBATIM = (Attribute.UNKNOWN | Attribute.CONTROL | Attribute.USER_DEFINED).value
 """The attributes of tokens that represent their own text."""
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from tokverify.engine.attribute import SPECIAL
 from tokverify.engine.batch import DecodedBatch, EncodedBatch
 from tokverify.errors import EncodeError
 
@@ -63,11 +64,14 @@ class PieceDecoder:
         return self._decode_in_python(ids, clean_up=clean_up) if decoded is None else decoded
 
     def _decode_in_python(self, ids: Sequence[int], *, clean_up: bool) -> bytes:
-        parts = [self.token_bytes(id) for id in ids]
+        return self._join(ids, [self.token_bytes(id) for id in ids], clean_up=clean_up)
+
+    def _join(self, ids: Sequence[int], parts: list[bytes], *, is_beginning: bool = True, clean_up: bool) -> bytes:
+        """Join the bytes of tokens; a text loses a space at its beginning and those to clean up."""
         joiner = self.settings.family.make_joiner()
         if joiner is not None:
             return join_pieces(joiner, zip(map(self.piece, ids), parts, strict=True))
-        if parts and self.settings.add_space_prefix:
+        if parts and is_beginning and self.settings.add_space_prefix:
             parts[0] = parts[0].removeprefix(b" ")
         decoded = b"".join(parts)
         return clean_up_spaces(decoded) if clean_up and self.settings.clean_spaces else decoded
@@ -101,9 +105,33 @@ class PieceDecoder:
             return self.decode(ids)
         return join_pieces(joiner, [(self.piece(id), self.token_bytes(id)) for id in ids])
 
-    def decode_as_llama_cpp(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as `llama_detokenize` does; errors as for `decode`."""
-        return self.decode(ids, clean_up=True)
+    def decode_as_llama_cpp(
+        self, ids: Sequence[int], *, remove_special: bool = False, unparse_special: bool = True
+    ) -> bytes:
+        """Decode ids as `llama_detokenize` does with its two flags; errors as for `decode`.
+
+        Args:
+            ids: The ids of a whole text.
+            remove_special: Leave out BOS and EOS around the text, if the tokenizer adds them.
+            unparse_special: Show control tokens, and the unknown token; by default, servers do not.
+        """
+        if unparse_special and not remove_special:
+            return self.decode(ids, clean_up=True)
+        has_bos, has_eos = self._find_affixes(ids) if remove_special else (False, False)
+        inner = ids[has_bos : len(ids) - has_eos]
+        parts = [b"" if self._is_special(id) and not unparse_special else self.token_bytes(id) for id in inner]
+        return self._join(inner, parts, is_beginning=not has_bos, clean_up=True)
+
+    def _is_special(self, id: int) -> bool:
+        attributes = self.settings.attributes
+        return 0 <= id < len(attributes) and bool(attributes[id] & SPECIAL)
+
+    def _find_affixes(self, ids: Sequence[int]) -> tuple[bool, bool]:
+        """Return whether ids begin with BOS and, besides, end with EOS, each if the tokenizer adds it."""
+        settings = self.settings
+        bos, eos = (settings.special_ids.get(role) for role in ("bos", "eos"))
+        has_bos = settings.add_bos and bool(ids) and ids[0] == bos
+        return has_bos, settings.add_eos and len(ids) > has_bos and ids[-1] == eos
 
     def decode_text(self, ids: Sequence[int]) -> str:
         """Decode ids to text; bytes that are not UTF-8 become U+FFFD."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from tokverify.engine.attribute import Attribute, types_of
+from tokverify.engine.attribute import SPECIAL, Attribute, types_of
 from tokverify.engine.families import find_family
 from tokverify.engine.requirement import describe_changes_between
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
@@ -43,7 +43,6 @@ CAVEAT = (
     "llama.cpp reads the same file: agreement proves that tokverify encodes as llama.cpp does, not that the data in "
     "the file is correct"
 )
-_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _LSTRIP, _RSTRIP = 1 << 7, 1 << 8
 _PATIENCE = 5.0
 """How many seconds after its time limit llama.cpp ends by itself, if nobody ended it."""
@@ -116,11 +115,17 @@ class LlamaCppTokenizer:
             raise decoded
         return decoded
 
-    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
-        """Decode lists of ids, many in one request; the result for a list that fails is its error."""
+    def decode_many(
+        self, all_ids: Sequence[Sequence[int]], *, remove_special: bool = False, unparse_special: bool = True
+    ) -> list[bytes | EncodeError]:
+        """Decode lists of ids, many in one request; the result for a list that fails is its error.
+
+        The flags are those of `llama_detokenize`.
+        """
         # subtle: llama.cpp would abort on an unknown id.
         problems = [find_unknown(ids, self.vocab_size, "llama.cpp") for ids in all_ids]
-        return self._ask(DECODE_IDS, list(map(list, all_ids)), problems, {})
+        options = {"remove_special": remove_special, "unparse_special": unparse_special}
+        return self._ask(DECODE_IDS, list(map(list, all_ids)), problems, options)
 
     def _ask(
         self,
@@ -160,10 +165,10 @@ class LlamaCppTokenizer:
 
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the tokens that llama.cpp matches in texts before the model runs, by id."""
-        matched = _SPECIAL | Attribute.USER_DEFINED.value
+        matched = SPECIAL | Attribute.USER_DEFINED.value
         listed = enumerate(zip(self._pieces, self.attributes, strict=True))
         return {
-            id: AddedToken(id, piece, bool(flags & _SPECIAL), bool(flags & _LSTRIP), bool(flags & _RSTRIP))
+            id: AddedToken(id, piece, bool(flags & SPECIAL), bool(flags & _LSTRIP), bool(flags & _RSTRIP))
             for id, (piece, flags) in listed
             if flags & matched
         }

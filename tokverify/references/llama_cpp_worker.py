@@ -133,7 +133,7 @@ class Vocabulary:
         self._vocab = vocab
         self._ids = (ctypes.c_int32 * 4096)()
         self._text = ctypes.create_string_buffer(4096)
-        self._size: int = c.llama_vocab_n_tokens(vocab)
+        self.size: int = c.llama_vocab_n_tokens(vocab)
 
     def encode(self, text: bytes, *, add_special: bool, parse_special: bool) -> bytes:
         """Encode a text to ids."""
@@ -144,17 +144,19 @@ class Vocabulary:
                 return ctypes.string_at(ids, count * 4)
             self._ids = (ctypes.c_int32 * _required_size(count))()
 
-    def decode(self, ids: bytes) -> bytes:
-        """Decode ids to a text, special tokens included."""
+    def decode(self, ids: bytes, *, remove_special: bool = False, unparse_special: bool = True) -> bytes:
+        """Decode ids to a text; by default, special tokens are included."""
         count = len(ids) // 4
         tokens = (ctypes.c_int32 * count).from_buffer_copy(ids)
+        flags = remove_special, unparse_special
         return self._fill(
-            lambda buffer, size: self._c.llama_detokenize(self._vocab, tokens, count, buffer, size, False, True)
+            lambda buffer, size: self._c.llama_detokenize(self._vocab, tokens, count, buffer, size, *flags)
         )
 
-    def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of one token, including a leading space."""
-        return self._fill(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, 0, True))
+    def token_bytes(self, id: int, *, spaces: int = 0, special: bool = True) -> bytes:
+        """Return the bytes of one token without up to `spaces` leading spaces; of a special token only on request."""
+        flags = spaces, special
+        return self._fill(lambda buffer, size: self._c.llama_token_to_piece(self._vocab, id, buffer, size, *flags))
 
     def _fill(self, fill: Callable[[object, int], int]) -> bytes:
         while True:
@@ -170,7 +172,7 @@ class Vocabulary:
             "protocol": 1,
             "name": "llama.cpp",
             "version": "unknown",
-            "vocab_size": self._size,
+            "vocab_size": self.size,
             "capabilities": ["add_special", "parse_special", "decode"],
             "special_ids": {role: id for role, id in ids.items() if id >= 0},
         }
@@ -220,8 +222,8 @@ def _encode(vocabulary: Vocabulary, text: object, modes: dict[str, bool]) -> lis
     return array("i", vocabulary.encode(_read_bytes(text), **modes)).tolist()
 
 
-def _decode(vocabulary: Vocabulary, ids: list[int]) -> object:
-    return _to_json(vocabulary.decode(array("i", ids).tobytes()))
+def _decode(vocabulary: Vocabulary, ids: list[int], flags: dict[str, bool]) -> object:
+    return _to_json(vocabulary.decode(array("i", ids).tobytes(), **flags))
 
 
 def _respond(vocabulary: Vocabulary, request: dict[str, Any]) -> dict[str, object]:
@@ -232,7 +234,8 @@ def _respond(vocabulary: Vocabulary, request: dict[str, Any]) -> dict[str, objec
         modes = {name: request[name] for name in ("add_special", "parse_special")}
         return {"ids": [_attempt(partial(_encode, vocabulary, text, modes)) for text in request["texts"]]}
     if operation == "decode":
-        return {"decoded": [_attempt(partial(_decode, vocabulary, ids)) for ids in request["ids"]]}
+        flags = {name: request[name] for name in ("remove_special", "unparse_special")}
+        return {"decoded": [_attempt(partial(_decode, vocabulary, ids, flags)) for ids in request["ids"]]}
     if operation == "flags":
         return {"flags": list(map(vocabulary.flag, request["names"]))}
     return {operation: vocabulary.list_tokens(operation, request["ids"])}
