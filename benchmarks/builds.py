@@ -2,7 +2,8 @@
 
 `python benchmarks/builds.py --write 11739=path/to/libllama.so 8560=...` asks every build that is given, with one probe
 file for each name (see `build_probe.py`), and writes the table. Names are those of the table and all that the newest
-build contains as strings and knows. Without `--write`, the exit code says whether each build agrees with the table.
+build contains as strings and knows. `--add` adds builds to the table, about the names in it. Without either, the exit
+code says whether each build agrees with the table.
 `--python` names another Python to load the libraries with, such as one for a newer C library.
 """
 
@@ -142,6 +143,18 @@ def make_table(builds: Mapping[int, Table]) -> Table:
     return table
 
 
+def builds_of(table: Table) -> dict[int, Table]:
+    """Return what the table says of each of its builds."""
+    builds: dict[int, Table] = {number: {} for number in table["builds"]}
+    for number, build in builds.items():
+        for section in LISTED:
+            build[section] = [name for name, since in table[section].items() if since <= number]
+        for section in VALUED:
+            changes = table[section].items()
+            build[section] = {name: [value for since, value in each if since <= number][-1] for name, each in changes}
+    return builds
+
+
 def _since(name: str, section: str, builds: Mapping[int, Table], numbers: Sequence[int]) -> int:
     known = [name in builds[number][section] for number in numbers]
     if known != sorted(known):
@@ -153,6 +166,12 @@ def _changes(name: str, section: str, builds: Mapping[int, Table], numbers: Sequ
     for value, run in groupby(numbers, lambda number: builds[number][section].get(name)):
         first = next(run)
         yield [0 if first == numbers[0] else first, value]
+
+
+def write_table(table: Table) -> None:
+    """Write the table with one line for each section."""
+    lines = (f'"{section}": {json.dumps(content, ensure_ascii=False)}' for section, content in table.items())
+    TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def find_contradictions(table: Table, number: int, build: Table) -> list[str]:
@@ -208,6 +227,7 @@ def main() -> int:
     """Write the table, or check it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the table")
+    parser.add_argument("--add", action="store_true", help="add builds to the table")
     parser.add_argument("--python", default=sys.executable, help="the Python with which libraries are loaded")
     parser.add_argument("--page", action="store_true", help="print docs/builds.md")
     parser.add_argument("libraries", nargs="*", metavar="BUILD=LIBRARY")
@@ -224,11 +244,8 @@ def main() -> int:
     if arguments.write:
         names = find_names(table, libraries[max(libraries)], arguments.python)
     builds = {number: ask(arguments.python, path, names) for number, path in libraries.items()}
-    if arguments.write:
-        lines = (
-            f'"{section}": {json.dumps(content, ensure_ascii=False)}' for section, content in make_table(builds).items()
-        )
-        TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    if arguments.write or arguments.add:
+        write_table(make_table(builds if arguments.write else {**builds_of(table), **builds}))
         return 0
     contradictions = {number: find_contradictions(table, number, build) for number, build in builds.items()}
     for number, found in contradictions.items():

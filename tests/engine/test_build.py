@@ -70,6 +70,8 @@ def test_a_token_with_each_text_has_the_type_of_the_newest_build():
         ({"model": "bert", "lowercase": True}, ""),
         ({"model": "gemma4"}, "llama.cpp b8660 or newer (model gemma4)"),
         ({"model": "llama", "pre": "minicpm5"}, ""),
+        ({"pre": "kimi-k2"}, "llama.cpp b8095 or newer (pre-tokenizer kimi-k2 without merges); b7836 is too old"),
+        ({"pre": "kimi-k2", "merges": []}, ""),
     ],
 )
 def test_a_file_says_which_build_it_needs(changes, needs):
@@ -84,7 +86,7 @@ WORDPIECE = spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁e"], special_ids={"u
 @pytest.mark.parametrize(
     ("spec", "since", "why", "text", "parse_special"),
     [
-        (bpe_spec([], {"</s>": 1}), 8560, "</s> was an ordinary token", "a</s>", True),
+        (bpe_spec([], {"</s>": 1}), 8179, "</s> was an ordinary token", "a</s>", True),
         (bpe_spec([], {"<|constrain|>": 3}), 6301, "<|constrain|> was a control token", "<|constrain|>", False),
         (bpe_spec(["Ġ ~"], pre="deepseek-v3"), 10566, "`~` was no symbol for the pre-tokenizer", " ~", True),
         (WORDPIECE, 9642, "combining marks stayed where accents are stripped", "e\N{COMBINING ENCLOSING CIRCLE}", True),
@@ -120,6 +122,14 @@ def test_an_encoder_of_an_earlier_build_ignores_what_that_does_not_read():
     assert resolve(spec).nfc
     assert not resolve(spec, 11548).nfc
     assert Encoder(spec, settings=resolve(spec, 11548)).encode("e\u0301") == [3, 5]
+
+
+def test_a_build_that_does_not_read_lowercase_strips_accents_whatever_the_file_says_about_them():
+    # If letters keep their case, accents stay by default, so that the key for accents changes nothing there.
+    spec = replace(WORDPIECE, tokens=["[UNK]", "[CLS]", "[SEP]", "▁e", "▁é"], types=None)
+    spec = replace(spec, lowercase=False, strip_accents=False)
+    assert Encoder(spec).encode("é") == [4]
+    assert Encoder(spec, settings=resolve(spec, 9309)).encode("é") == [3]
 
 
 def test_an_earlier_build_ends_generations_at_fewer_tokens():

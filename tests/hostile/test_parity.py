@@ -77,6 +77,10 @@ def no_tokens(path: Path) -> None:
     path.write_bytes(make_gguf({ARCHITECTURE: string("llama"), MODEL: string("rwkv"), TOKENS: strings([])}))
 
 
+def no_tokenizer(path: Path) -> None:
+    write_patched(GGUF, path, {MODEL: string("none")})
+
+
 def too_many_tokens(path: Path) -> None:
     tokens = ["[UNK]", "[CLS]", "[SEP]", *map(str, range(MAX_TOKENS))]
     path.write_bytes(make_gguf({ARCHITECTURE: string("llama"), MODEL: string("bert"), TOKENS: strings(tokens)}))
@@ -99,6 +103,7 @@ ROWS: dict[str, tuple[Callable[[Path], None], bool, str]] = {
         "TV100",
     ),
     "a vocabulary of RWKV without a token": (no_tokens, False, ""),
+    "`tokenizer.ggml.model` is `no_vocab`, `none` or `test`": (no_tokenizer, False, ""),
     "more than 1,048,576 tokens, or anything else beyond a [limit](limits.md)": (too_many_tokens, False, ""),
 }
 """The first column -> what makes the file, whether tokverify loads it, and the rule that reports it."""

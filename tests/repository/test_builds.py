@@ -46,6 +46,11 @@ def test_a_contradiction_is_found():
     assert tool.find_contradictions(table, 21, build) == ["models: b", "texts: </s> is [4, 0], not [12, 1]"]
 
 
+def test_the_table_follows_from_what_it_says_of_each_build():
+    """So a build can be added to it without asking the others again."""
+    assert tool.make_table(tool.builds_of(TABLE)) == TABLE
+
+
 def test_the_page_is_made_from_the_table():
     """If this fails: `python benchmarks/builds.py --page > docs/builds.md`."""
     table = json.loads(tool.WHEELS.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from typing import Any
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.build import builds, known_since, meanings, newest_build
 from tokverify.engine.families import find_family
-from tokverify.engine.family import DROPS_MARKS_SINCE, TILDE_IS_SYMBOL_SINCE, Family, Settings
+from tokverify.engine.family import DROPS_MARKS_SINCE, PRE_WITHOUT_MERGES, TILDE_IS_SYMBOL_SINCE, Family, Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter, without_tilde
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
@@ -27,6 +27,8 @@ _KEYS = {
 }
 """The fields of a specification that not every build reads, and their keys."""
 
+_MERGES_OPTIONAL_SINCE = 8095
+"""The build since which `PRE_WITHOUT_MERGES` needs no merges (b7836 is the last before)."""
 _IMITATED_SINCE = {"gemma4": 8739}
 """Model -> the first build that encodes it as later ones do, if earlier ones know it too."""
 
@@ -57,6 +59,8 @@ def requirements(spec: TokenizerSpec) -> list[Requirement]:
         for section, kind, name in named
         if name is not None
     ]
+    if spec.merges is None and family and family.uses_pre_tokenizer and spec.pre == PRE_WITHOUT_MERGES:
+        found.append(Requirement(f"pre-tokenizer {PRE_WITHOUT_MERGES} without merges", _MERGES_OPTIONAL_SINCE))
     since = known_since("keys")
     found += [Requirement(key, since[key]) for key in _keys_that_matter(spec, family)]
     newest = newest_build() + 1
@@ -167,7 +171,6 @@ def read_by(spec: TokenizerSpec, build: int) -> TokenizerSpec:
         )
     if build < _IMITATED_SINCE.get(spec.model, 0) and build >= known_since("models")[spec.model]:
         raise UnsupportedError(f"llama.cpp b{build} encodes the model {spec.model} in a way that is not imitated")
-    fields = {key: name for name, key in _KEYS.items()}
     for each in requirements(spec):
         if each.since is not None and each.since <= build:
             continue
@@ -175,8 +178,8 @@ def read_by(spec: TokenizerSpec, build: int) -> TokenizerSpec:
         if before < build:
             unknown = f"b{before} does not, and b{each.since} does" if each.since else "no build of the tables does"
             raise UnsupportedError(f"it is not known whether llama.cpp b{build} reads {each.what}: {unknown}")
-        if each.what not in fields:
+        if each.what not in _KEYS.values():
             raise UnsupportedError(f"llama.cpp b{build} does not load the file: it does not know the {each.what}")
-        ignored: dict[str, Any] = {fields[each.what]: None}
-        spec = replace(spec, **ignored)
-    return spec
+    # Not only the keys that matter to the newest build: without one, another can have an effect.
+    ignored: dict[str, Any] = {name: None for name, key in _KEYS.items() if build < known_since("keys")[key]}
+    return replace(spec, **ignored) if ignored else spec

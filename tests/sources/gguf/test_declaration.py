@@ -8,6 +8,7 @@ import pytest
 
 from support import paths
 from support.gguf_maker import flag, make_gguf, make_tensor, numbers, plain, string, strings, uint32
+from tokverify.engine.build import VARIABLE
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.sources.gguf import keys as gguf_keys
 from tokverify.sources.gguf.cursor import ValueType
@@ -224,6 +225,18 @@ WRONG_TYPES = {
     "tokenizer.ggml.eos_token_id": Value(ValueType.INT32, 2),
     "tokenizer.ggml.middle_token_id": Value(ValueType.UINT64, 2),
 }
+
+
+def test_the_type_of_a_key_that_the_selected_build_does_not_read_does_not_matter(read, monkeypatch: pytest.MonkeyPatch):
+    data = make_gguf(LLAMA | {gguf_keys.NFC: uint32(1)})
+    with pytest.raises(BrokenFileError, match="is UINT32, must be BOOL"):
+        read(data)
+    monkeypatch.setenv(VARIABLE, "b10361")
+    assert read(data).nfc is None
+
+
+def test_an_empty_name_of_a_pre_tokenizer_is_a_missing_one(read):
+    assert read(make_gguf(LLAMA | {gguf_keys.PRE: string("")})).pre is None
 
 
 @pytest.mark.parametrize("key", WRONG_TYPES)

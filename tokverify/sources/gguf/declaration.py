@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tokverify.engine.build import known_since
+from tokverify.engine.build import known_since, selected_build
 from tokverify.engine.families import find_family
 from tokverify.engine.family import NO_VOCABULARY
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
@@ -119,7 +119,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     return TokenizerSpec(
         model=model,
         tokens=tokens,
-        pre=fields.string(PRE),
+        pre=fields.string(PRE) or None,  # llama.cpp treats an empty name like a missing one
         scores=_scores(fields, len(tokens)),
         types=_per_token(fields, TYPES, len(tokens), ValueType.INT32),
         merges=_merges(fields, model),
@@ -148,6 +148,12 @@ def _is_needed(key: str) -> bool:
 
 def _is_unread(key: str) -> bool:
     return key.startswith(TOKENIZER) and key not in known_since("keys") and not key.startswith(CHAT_TEMPLATE)
+
+
+def _is_ignored(key: str) -> bool:
+    """Whether the selected build does not read a key, whatever its type."""
+    build = selected_build()
+    return build is not None and build < known_since("keys").get(key, 0)
 
 
 class _Fields:
@@ -201,7 +207,8 @@ class _Fields:
         if value is None:
             return None
         if value.type_name not in type_names:
-            self.refuse(key, f"is {value.type_name}, must be {list_alternatives(type_names)}")
+            if not _is_ignored(key):
+                self.refuse(key, f"is {value.type_name}, must be {list_alternatives(type_names)}")
             return None
         return value.data
 
