@@ -25,6 +25,7 @@ from tokverify.engine.family import DROPS_MARKS_SINCE, STRICT_UTF8_SINCE, TILDE_
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tokverify" / "engine" / "builds.json"
 WHEELS = ROOT / "tokverify" / "references" / "llama_cpp_wheels.json"
+RELEASES = ROOT / "tokverify" / "engine" / "releases.json"
 PROBE = ROOT / "benchmarks" / "build_probe.py"
 NAMED = ("models", "pre_tokenizers", "architectures")
 """What a build knows by name."""
@@ -71,9 +72,20 @@ each name:
 
 {asked}
 
+## Releases of other programs
+
+A release can be written wherever a build can, as in `--llama-cpp ollama-0.32.8`, and `tokverify inspect MODEL` names
+the first ones that are new enough. Listed is what the sources say: llama.cpp's release notes name the build of a
+version, a file in Ollama's repository and the release notes of node-llama-cpp (and its packages) the build that they
+contain, and llama-cpp-python's repository the commit, of which the build is what llama-server prints with it. The
+engine of LM Studio is known from a report. LlamaSharp, llamafile and KoboldCpp say no build. Ollama before 0.30.0 has a
+tokenizer of its own for many models, and later releases add patches to llama.cpp.
+
+{releases}
+
 ## What was tried
 
-`python benchmarks/build_acceptance.py texts.jsonl --builds ... MODEL...` asks builds that made no table: b7827, b8672,
+`python benchmarks/build_acceptance.py texts.jsonl --builds ... MODEL...` asks builds that made no table: b8672,
 b8929, b9093, b9294, b9538, b9713, b9873, b10068, b10229, b10566, b10809, b11063 and b11549, for 10 laboratory
 vocabularies and 7 files that llama.cpp's converter made, with 2,000 texts, with and without special tokens. Whether a
 build loads a file, and all ids, were as predicted, with two exceptions. In builds before b10566, 12 of 4,000 encodings
@@ -192,7 +204,7 @@ def find_contradictions(table: Table, number: int, build: Table) -> list[str]:
     return found
 
 
-def render_page(table: Table, wheels: Mapping[str, Sequence[str]]) -> str:
+def render_page(table: Table, wheels: Mapping[str, Sequence[str]], releases: Table) -> str:
     """Return docs/builds.md."""
     news: dict[int, list[str]] = {}
     for section, kind in KINDS.items():
@@ -211,8 +223,16 @@ def render_page(table: Table, wheels: Mapping[str, Sequence[str]]) -> str:
         count=len(table["builds"]),
         rows="\n".join(rows),
         wheels="\n".join(wrap(listed, 120)),
+        releases="\n".join(_list_releases(releases)),
         asked="\n".join(wrap(", ".join(f"b{build}" for build in table["builds"]), 120)),
     )
+
+
+def _list_releases(releases: Table) -> Iterator[str]:
+    yield from ("| release | build |", "|---|---|")
+    for program, each in releases.items():
+        for version, build in reversed(each["builds"].items()):
+            yield f"| [{program}-{version}]({each['source'].format(version=version)}) | b{build} |"
 
 
 def _describe_text(text: str, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:
@@ -233,8 +253,9 @@ def main() -> int:
     parser.add_argument("libraries", nargs="*", metavar="BUILD=LIBRARY")
     arguments = parser.parse_args()
     if arguments.page:
-        table, wheels = (json.loads(path.read_text(encoding="utf-8")) for path in (TABLE, WHEELS))
-        print(render_page(table, wheels), end="")
+        print(
+            render_page(*(json.loads(path.read_text(encoding="utf-8")) for path in (TABLE, WHEELS, RELEASES))), end=""
+        )
         return 0
     libraries = {int(build): path for build, _, path in (each.partition("=") for each in arguments.libraries)}
     table = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.spec_maker import BYTE_ALPHABET, bpe_spec, spec_of, unigram_spec
-from tokverify.engine.build import VARIABLE, builds, known_since, newest_build, values_of
+from tokverify.engine.build import VARIABLE, builds, known_since, newest_build, parse_build, values_of
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
@@ -13,7 +13,7 @@ from tokverify.engine.family import NO_VOCABULARY
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.requirement import describe_changes, describe_changes_between, describe_needs
 from tokverify.engine.settings import resolve
-from tokverify.errors import UnsupportedError
+from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.setting_change import set_pre_tokenizer
 from tokverify.sources.gguf import keys
 from tokverify.spec import TokenizerSpec
@@ -60,7 +60,11 @@ def test_a_token_with_each_text_has_the_type_of_the_newest_build():
     ("changes", "needs"),
     [
         ({}, ""),
-        ({"pre": "minicpm5"}, "llama.cpp b9445 or newer (pre-tokenizer minicpm5); b9309 is too old"),
+        (
+            {"pre": "minicpm5"},
+            "llama.cpp b9445 or newer (pre-tokenizer minicpm5); b9309 is too old; new enough: llama.cpp-0.1.2, "
+            "ollama-0.30.0, llama-cpp-python-0.3.28, node-llama-cpp-3.19.0, lm-studio-engine-2.33.0",
+        ),
         ({"pre": "default", "general": {"architecture": "beam"}}, "llama.cpp b11739 or newer (architecture beam)"),
         ({"suppressed": [1]}, "llama.cpp b9554 or newer (tokenizer.ggml.suppress_tokens)"),
         ({"pre": "no-such"}, "a newer llama.cpp than b11739, if there is one (pre-tokenizer no-such)"),
@@ -78,6 +82,13 @@ def test_a_file_says_which_build_it_needs(changes, needs):
     described = describe_needs(replace(TokenizerSpec(model="gpt2", tokens=["a"], pre="gpt-2"), **changes))
     assert described.startswith(needs)
     assert bool(described) == bool(needs)
+
+
+def test_a_release_of_another_program_names_the_build_that_it_contains():
+    assert parse_build("ollama-0.32.8") == parse_build("Ollama-v0.32.8") == parse_build("b10353")
+    for unknown in ("ollama-0.0.1", "ollama", "nothing-1.0", "-", "b9190-1"):
+        with pytest.raises(TokverifyError, match="write one like b9190, or a release like"):
+            parse_build(unknown)
 
 
 WORDPIECE = spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁e"], special_ids={"unk": 0})

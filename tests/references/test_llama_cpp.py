@@ -354,6 +354,8 @@ def test_only_the_user_names_a_build_or_a_library(model, library):
 def test_a_build_without_a_wheel_names_the_nearest(model):
     with pytest.raises(TokverifyError, match="no wheel of this build is known; the nearest are b8943 and b9014"):
         open_reference("llama.cpp@b9000", model=model)
+    with pytest.raises(TokverifyError, match=r"^llama\.cpp b9452: no wheel of this build is known"):
+        open_reference("llama.cpp@ollama-0.30.0", model=model)
     with pytest.raises(TokverifyError, match="no such file, and not a build"):
         open_reference("llama.cpp@latest", model=model)
 

@@ -53,8 +53,18 @@ def test_the_table_follows_from_what_it_says_of_each_build():
 
 def test_the_page_is_made_from_the_table():
     """If this fails: `python benchmarks/builds.py --page > docs/builds.md`."""
-    table = json.loads(tool.WHEELS.read_text(encoding="utf-8"))
-    assert (ROOT / "docs" / "builds.md").read_text(encoding="utf-8") == tool.render_page(TABLE, table)
+    tables = [json.loads(path.read_text(encoding="utf-8")) for path in (tool.WHEELS, tool.RELEASES)]
+    assert (ROOT / "docs" / "builds.md").read_text(encoding="utf-8") == tool.render_page(TABLE, *tables)
+
+
+def test_every_release_is_in_order_and_has_a_source_and_a_build_of_the_table():
+    for program, release in json.loads(tool.RELEASES.read_text(encoding="utf-8")).items():
+        versions, numbers = zip(*release["builds"].items(), strict=True)
+        assert list(versions) == sorted(versions, key=lambda version: list(map(int, version.split("."))))
+        assert list(numbers) == sorted(numbers)
+        assert TABLE["builds"][0] <= numbers[0] <= numbers[-1] <= TABLE["builds"][-1]
+        assert release["source"].startswith("https://")
+        assert program == program.lower()
 
 
 def test_every_wheel_has_a_digest():

@@ -1,5 +1,7 @@
 """Builds of llama.cpp: which of them knows a name, a key or a text, from the table `builds.json`.
 
+`releases.json` says which build the releases of other programs contain, and where that is documented.
+
 `benchmarks/builds.py` makes the table from real builds. It says since which of them something is known, so between that
 one and the build before it, nobody knows.
 """
@@ -19,6 +21,7 @@ from tokverify.errors import TokverifyError
 VARIABLE = "TOKVERIFY_LLAMA_CPP"
 """The environment variable that selects the build; the option `--llama-cpp` sets it, also for child processes."""
 TABLE = Path(__file__).with_name("builds.json")
+RELEASES = Path(__file__).with_name("releases.json")
 
 
 @cache
@@ -48,14 +51,40 @@ def selected_build() -> int | None:
 
 
 def parse_build(written: str) -> int:
-    """Return the number of a build such as `b9190`.
+    """Return the number of a build such as `b9190`, or of the one in a release such as `ollama-0.32.8`.
 
     Raises:
-        TokverifyError: If it has another form.
+        TokverifyError: If it has another form, or the release is not known.
     """
-    if not re.fullmatch(r"b?[1-9][0-9]{0,8}", written, re.ASCII):
-        raise TokverifyError(f"{written!r} is not a build of llama.cpp; write one like b9190")
-    return int(written.removeprefix("b"))
+    if re.fullmatch(r"b?[1-9][0-9]{0,8}", written, re.ASCII):
+        return int(written.removeprefix("b"))
+    if (build := build_of_release(written)) is not None:
+        return build
+    raise TokverifyError(
+        f"{written!r} is not a build of llama.cpp; write one like b9190, or a release like ollama-0.32.8 that "
+        "docs/builds.md lists"
+    )
+
+
+@cache
+def _releases() -> Mapping[str, Mapping[str, int]]:
+    table: Mapping[str, Any] = json.loads(RELEASES.read_text(encoding="utf-8"))
+    return {program: each["builds"] for program, each in table.items()}
+
+
+def build_of_release(name: str) -> int | None:
+    """Return the build in a release such as `ollama-0.32.8`; None if that is not known."""
+    program, _, version = name.lower().rpartition("-")
+    return _releases().get(program, {}).get(version.removeprefix("v"))
+
+
+def first_releases(build: int) -> list[str]:
+    """Return the first known release of each program that contains this build or a newer one."""
+    found = (
+        (program, next((version for version, each in versions.items() if build <= each), None))
+        for program, versions in _releases().items()
+    )
+    return [f"{program}-{version}" for program, version in found if version]
 
 
 def known_since(section: str) -> Mapping[str, int]:

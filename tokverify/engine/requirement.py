@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.build import builds, known_since, meanings, newest_build
+from tokverify.engine.build import builds, first_releases, known_since, meanings, newest_build
 from tokverify.engine.families import find_family
 from tokverify.engine.family import DROPS_MARKS_SINCE, PRE_WITHOUT_MERGES, TILDE_IS_SYMBOL_SINCE, Family, Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter, without_tilde
@@ -89,7 +89,9 @@ def describe_needs(spec: TokenizerSpec) -> str:
     if first is None:
         return f"a newer llama.cpp than b{newest_build()}, if there is one ({reasons})"
     before = max(build for build in builds() if build < first)
-    return f"llama.cpp b{first} or newer ({reasons}); b{before} is too old"
+    releases = first_releases(first)
+    enough = f"; new enough: {', '.join(releases)}" if releases else ""
+    return f"llama.cpp b{first} or newer ({reasons}); b{before} is too old{enough}"
 
 
 def describe_changes(spec: TokenizerSpec, settings: Settings) -> str:

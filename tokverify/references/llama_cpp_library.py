@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tokverify.engine.build import build_of_release
 from tokverify.errors import MissingLibraryError, TokverifyError, UnsupportedError
 
 WHEELS = Path(__file__).with_name("llama_cpp_wheels.json")
@@ -79,12 +80,15 @@ def find_library() -> Library:
 def find_build(name: str) -> Library:
     """Return the library of a build such as `b9014`, which is installed on first use, or the one at a path.
 
+    A build can be named by a release that contains it, such as `ollama-0.32.8`.
+
     Raises:
         TokverifyError: If there is no such build or file, or it cannot be installed.
         UnsupportedError: If there are no wheels for this system.
     """
     match = _BUILD.fullmatch(name)
-    if not match:
+    build = int(match[1]) if match else build_of_release(name)
+    if build is None:
         path = Path(name)
         if not path.is_file():
             raise TokverifyError(
@@ -92,7 +96,6 @@ def find_build(name: str) -> Library:
                 " or llama-tokenize"
             )
         return Library(path.absolute(), "", "llama.cpp")
-    build = int(match[1])
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise UnsupportedError(f"llama.cpp b{build}: wheels are known only for Linux on x86-64; name a library by path")
     if build not in wheels():

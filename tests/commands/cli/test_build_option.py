@@ -30,7 +30,13 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("options", "count"), [([], "1"), (["--llama-cpp", "b9190"], "2"), (["--llama-cpp", "9190"], "2")]
+    ("options", "count"),
+    [
+        ([], "1"),
+        (["--llama-cpp", "b9190"], "2"),
+        (["--llama-cpp", "9190"], "2"),
+        (["--llama-cpp", "ollama-0.30.0"], "2"),
+    ],
 )
 def test_a_text_is_encoded_as_the_build_does(options: list[str], count: str):
     assert run("encode", "model.gguf", TEXT, "--count", *options).stdout == f"{count}\n"

@@ -39,5 +39,6 @@ llama_cpp_option = click.option(
     callback=_set_build,
     expose_value=False,
     is_eager=True,
-    help=f"Encode MODEL as this build does, such as b9190 (default: the newest known one, or the variable {VARIABLE}).",
+    help="Encode MODEL as this build does, such as b9190 or ollama-0.32.8 (default: the newest known one, or the "
+    f"variable {VARIABLE}).",
 )
