@@ -43,7 +43,7 @@ def compare(model: Path, library: str, texts: Sequence[str]) -> str:
         real = LlamaCppTokenizer(model, find_build(library))
     except BrokenFileError:
         real = None
-    if "not imitated" in refusal or "not known whether" in refusal:
+    if "not imitated" in refusal or "it is not known" in refusal:
         return "not known"
     if encoder is None:
         return f"WRONG: it loads, but {refusal}" if real else "refused"

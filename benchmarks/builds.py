@@ -94,6 +94,21 @@ that contains nothing but the tokenizer, before it reads that. What b8672 makes 
 `tokverify` says. Thirty pre-tokenizers on the vocabulary of GPT-2 were tried in b8672, b9713, b10229 and b11063, with
 the same result: only `deepseek-v3` and `afmoe` differed, for the same reason.
 
+Then 118 files with odd keys, types, names, architectures and special tokens and 66 real vocabularies were tried in
+builds of node-llama-cpp and xllamacpp, with 421 texts, with and without special tokens. At first, predictions were
+wrong for 13 of 184 files in b7347, 39 in b8390, 8 in b9842 and 8 in b10361. The causes: an empty name of a
+pre-tokenizer, types of keys that a build does not read, accents where a build ignores the key for lowercase, Kimi K2
+without merges, and texts of special tokens that got their meaning between b7827 and b8560, which the table did not know
+closely enough. After that, wrong were 1 of 65 files (300 texts) in b6451 and b7376, none in b11146 (llama.cpp 0.5.0), 2
+in b9842, 5 in b7964, and 3 of 136 files in b8390; b8121, with 12, has been added to the table since. What remains:
+
+- Builds up to b8390 load a vocabulary of the architecture `gptj`, which later ones do not know.
+- b9842 and b10361 load `tokenizer.ggml.suppress_tokens` of some wrong types, which tokverify refuses as b11549 does.
+- tokverify refuses files without a tokenizer (`none`, `no_vocab`), which llama.cpp loads.
+
+Four of the five in b7964 contained `[EOS]` or `<|prefix|>`, which are control tokens since b8095 or earlier. For a
+build between two of the list, tokverify now says that it does not know what such a text means.
+
 ## Builds that `-r llama.cpp@BUILD` can install
 
 From the packages `xllamacpp` and `llama-cpp-py-sync`, for Linux on x86-64, with pinned digests. Those of

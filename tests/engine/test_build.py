@@ -97,7 +97,7 @@ WORDPIECE = spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁e"], special_ids={"u
 @pytest.mark.parametrize(
     ("spec", "since", "why", "text", "parse_special"),
     [
-        (bpe_spec([], {"</s>": 1}), 8179, "</s> was an ordinary token", "a</s>", True),
+        (bpe_spec([], {"</s>": 1}), 8121, "</s> was an ordinary token", "a</s>", True),
         (bpe_spec([], {"<|constrain|>": 3}), 6301, "<|constrain|> was a control token", "<|constrain|>", False),
         (bpe_spec(["Ġ ~"], pre="deepseek-v3"), 10566, "`~` was no symbol for the pre-tokenizer", " ~", True),
         (WORDPIECE, 9642, "combining marks stayed where accents are stripped", "e\N{COMBINING ENCLOSING CIRCLE}", True),
@@ -174,6 +174,15 @@ def test_an_earlier_build_ends_generations_at_fewer_tokens():
 def test_a_build_that_does_not_load_a_file_says_why(changes, build, problem):
     with pytest.raises(UnsupportedError, match=problem):
         resolve(replace(bpe_spec([]), **changes), build)
+
+
+def test_what_a_text_means_to_a_build_between_two_of_the_table_is_not_known():
+    spec = bpe_spec([], {"[EOS]": 1})
+    with pytest.raises(UnsupportedError, match=r"b7964 makes of \[EOS\]: in b7836, it is an ordinary token, and b8095"):
+        resolve(spec, 7964)
+    assert [resolve(spec, build).attributes[-1] for build in (7836, 8095)] == [4, 12]
+    assert resolve(bpe_spec([], {"[EOS]": 3}), 7964).attributes[-1] == 8
+    assert resolve(bpe_spec([]), 7964)
 
 
 def test_wordpiece_kept_combining_marks_before_b9642():

@@ -182,6 +182,22 @@ def read_by(spec: TokenizerSpec, build: int) -> TokenizerSpec:
             raise UnsupportedError(f"it is not known whether llama.cpp b{build} reads {each.what}: {unknown}")
         if each.what not in _KEYS.values():
             raise UnsupportedError(f"llama.cpp b{build} does not load the file: it does not know the {each.what}")
+    _require_known_texts(spec, build)
     # Not only the keys that matter to the newest build: without one, another can have an effect.
     ignored: dict[str, Any] = {name: None for name, key in _KEYS.items() if build < known_since("keys")[key]}
     return replace(spec, **ignored) if ignored else spec
+
+
+def _require_known_texts(spec: TokenizerSpec, build: int) -> None:
+    """Raise an UnsupportedError if a token's text has another meaning in the builds before and after this one."""
+    for text, history in meanings().items():
+        for (_, before), (since, now) in pairwise(history):
+            last = max(each for each in builds() if each < since)
+            if not last < build < since or text not in spec.tokens:
+                continue
+            declared = spec.types[spec.tokens.index(text)] if spec.types else TokenType.NORMAL.value
+            if _effective(before, declared) != _effective(now, declared):
+                raise UnsupportedError(
+                    f"it is not known what llama.cpp b{build} makes of {visible(text)}: in b{last}, it is "
+                    f"{_KINDS.get(_effective(before, declared), 'an ordinary token')}, and b{since} has changed that"
+                )
