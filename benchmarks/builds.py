@@ -77,9 +77,10 @@ each name:
 A release can be written wherever a build can, as in `--llama-cpp ollama-0.32.8`, and `tokverify inspect MODEL` names
 the first ones that are new enough. Listed is what the sources say: llama.cpp's release notes name the build of a
 version, a file in Ollama's repository and the release notes of node-llama-cpp (and its packages) the build that they
-contain, and llama-cpp-python's repository the commit, of which the build is what llama-server prints with it. The
-engine of LM Studio is known from a report. LlamaSharp, llamafile and KoboldCpp say no build. Ollama before 0.30.0 has a
-tokenizer of its own for many models, and later releases add patches to llama.cpp.
+contain. llama-cpp-python's repository names the commit; the build is what others report that llama-server prints with
+it. The numbers of llama.cpp 0.3.0 to 0.6.0, and of the engine of LM Studio, are from such reports, too. LlamaSharp
+names commits only, and the release notes of KoboldCpp that were read no build. Ollama before 0.30.0 has a tokenizer of
+its own for many models, and later releases add patches to llama.cpp.
 
 {releases}
 
