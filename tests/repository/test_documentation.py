@@ -145,6 +145,13 @@ def test_the_files_to_read_first_exist():
     assert [path for path in listed if not (ROOT / path).is_file()] == []
 
 
+@pytest.mark.parametrize("page", [*PAGES, *sorted(ROOT.glob("*.md"))], ids=by_name)
+def test_files_that_a_page_links_to_exist_in_a_checkout(page: Path):
+    text = _CODE.sub("", page.read_text("utf-8"))
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
 def test_external_links_are_well_formed(page: Path):
     links = re.findall(r"\]\(([a-z]+:[^)]*)\)", page.read_text("utf-8"))
