@@ -120,6 +120,12 @@ def test_numbered_items_with_commands():
     assert body(numbered) == "1. a; more; repair: `tokverify fix`\n2. b\n\nstopped early\n"
 
 
+def test_further_lines_of_an_item_without_a_number_are_indented_when_they_wrap():
+    item = Item(["limit", "advice " * 20])
+    [_, _, first, second, *_] = table(Items([item], numbered=False), heading="Limits").splitlines()
+    assert (first[:12], second[:12]) == ("      advice", "      advice")
+
+
 def test_names_of_cases():
     names = Names("skipped", "it <is>", ["s/a", "s/b"])
     assert table(names).startswith("SKIPPED it <is>\n  2 cases  s/a, s/b\n")

@@ -110,9 +110,11 @@ def _draw_items(block: Items, indent: int) -> Iterator[RenderableType]:
     for number, item in enumerate(block.items, 1):
         label = str(number) if block.numbered else ""
         first, *others = map(to_text, item.lines)
-        if not block.numbered:
-            others = [Text.assemble(" " * _INDENT, line) for line in others]
-        yield labeled([(label, first), *(("", line) for line in others)], indent=indent)
+        if block.numbered:
+            yield labeled([(label, first), *(("", line) for line in others)], indent=indent)
+        else:
+            yield labeled([("", first)], indent=indent)
+            yield from (labeled([("", line)], indent=indent + _INDENT) for line in others)
         margin = " " * (indent + len(f"{label}  "))
         yield from (Pasteable(Text(f"{margin}{command.label}: "), command) for command in item.commands)
     if block.note:
