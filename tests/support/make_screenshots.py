@@ -1,9 +1,10 @@
-"""Make the pictures of docs/html-report.md: run `python tests/support/make_screenshots.py` in the root of the checkout.
+"""Make the pictures of README.md and docs/html-report.md, except run.svg.
 
-This needs the extra `browser`, and Chromium.
+Run `python tests/support/make_screenshots.py` in the root of the checkout. It needs the extra `browser` and Chromium.
 """
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 IMAGES = Path(__file__).parents[2] / "docs/images"
 SAMPLE = "tokverify/sample"
 MODEL, REFERENCE = f"{SAMPLE}/sample-broken.gguf", f"{SAMPLE}/sample.tokenizer.model"
+JSON_REFERENCE = f"{SAMPLE}/sample.tokenizer.json"
+ADDRESS = re.compile(r"http://127\.0\.0\.1\S+")
 COMMANDS = {
     "run": ["run", MODEL, "-r", REFERENCE],
     "audit": ["audit", MODEL, "-r", REFERENCE],
@@ -76,7 +79,21 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox", "--disable-gpu"])
         for command, take, width, height, scheme in PICTURES:
             take(open_page(browser, Path(directory) / f"{command}.html", width, height, scheme))
+        take_live_page(browser)
         browser.close()
+
+
+def take_live_page(browser: Browser) -> None:
+    """Take a picture of what the live page shows while one types."""
+    command = [sys.executable, "-m", "tokverify", "view", MODEL, "-r", JSON_REFERENCE, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        address = next(filter(None, (ADDRESS.search(line) for line in server.stdout)))[0]
+        page = browser.new_page(viewport={"width": 1000, "height": 570}, color_scheme="light")
+        page.goto(address)
+        page.locator("textarea").first.fill("word   with   extra   spaces")
+        page.wait_for_timeout(2000)
+        page.screenshot(path=IMAGES / "live-page.png")
+        server.terminate()
 
 
 def open_page(browser: Browser, file: Path, width: int, height: int, scheme: str) -> Page:
