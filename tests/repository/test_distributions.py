@@ -86,3 +86,10 @@ def test_what_is_published_needs_a_tag_and_the_tests():
     for name in ["publish", "publish-container"]:
         assert "startsWith(github.ref, 'refs/tags/')" in json.dumps(jobs[name])
         assert "test" in jobs[name]["needs"]
+
+
+def test_a_release_tests_the_wheel_beside_a_complete_checkout():
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]["test"]["steps"]
+    [tests] = [step for step in steps if "pytest" in step.get("run", "")]
+    assert tests["env"] == {"PYTHONSAFEPATH": "1"}  # the wheel is imported, not the checkout
+    assert "rm " not in tests["run"]  # the tests read the sample and the sources of the checkout
