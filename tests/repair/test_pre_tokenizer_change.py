@@ -1,9 +1,28 @@
 """The change that names another pre-tokenizer."""
 
-from tokverify.repair.setting_change import set_pre_tokenizer
+import pytest
+
+from support.bare_tokenizer import IdsOnly
+from support.spec_maker import bpe_spec
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.setting_change import pre_tokenizers, set_pre_tokenizer
 
 
 def test_a_name_that_older_builds_do_not_know_says_since_when_it_is_known():
     sentence = set_pre_tokenizer("granite-embed-multi-97m", confirmed=True).sentence
     assert sentence.endswith("granite-embed-multi-97m (tokenizer.ggml.pre, known to llama.cpp since b9554)")
     assert set_pre_tokenizer("gpt-4o", confirmed=True).sentence.endswith("gpt-4o (tokenizer.ggml.pre)")
+
+
+@pytest.mark.parametrize(
+    ("adds_special", "add_bos", "first"),
+    [(False, None, "qwen2"), (False, True, "llama-bpe"), (True, None, "llama-bpe")],
+)
+def test_a_name_that_turns_bos_on_comes_late_if_nothing_would_show_it(adds_special: bool, add_bos: bool, first: str):
+    spec = bpe_spec([], pre="gpt-2", add_bos=add_bos)
+    targets = [Target("made/digits", "it's 123 456", adds_special, True, (1,))]
+    changes = [*pre_tokenizers(Evidence(spec, Encoder(spec), Opened(IdsOnly(Encoder(spec))), targets))]
+    names = [change.transform(spec).pre for change in changes]
+    assert min(names.index("qwen2"), names.index("llama-bpe")) == names.index(first)

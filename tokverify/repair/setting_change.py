@@ -260,7 +260,9 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
     texts = [target.text for target in evidence.targets]
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
-    for name in _distinct_pre_tokenizers(old, first=declared):
+    # Beside a reference that adds no special tokens, nothing shows that a name has another default for BOS.
+    adds_bos = evidence.encoder.settings.add_bos if evidence.encoder and not evidence.adds_special else None
+    for name in _distinct_pre_tokenizers(old, first=declared, adds_bos=adds_bos):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
             yield set_pre_tokenizer(name, confirmed=name == declared)
 
@@ -285,10 +287,14 @@ def set_pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
     )
 
 
-def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None) -> Iterator[str]:
-    """Yield one name for each behavior other than the old one; `first` takes precedence."""
+def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None, *, adds_bos: bool | None) -> Iterator[str]:
+    """Yield one name for each behavior other than the old one; `first` takes precedence.
+
+    Those with another default for BOS than `adds_bos` come last, unless that is None.
+    """
     seen = {_behavior(old)} if old else set()
-    for name in sorted(COMMON_FIRST, key=lambda name: name != first):
+    late = {name for name in COMMON_FIRST if adds_bos is not None and PRE_TOKENIZERS[name].add_bos != adds_bos}
+    for name in sorted(COMMON_FIRST, key=lambda name: (name != first, name in late)):
         behavior = _behavior(PRE_TOKENIZERS[name])
         if behavior not in seen:
             seen.add(behavior)
