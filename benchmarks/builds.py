@@ -39,7 +39,7 @@ KINDS = {"models": "model", "pre_tokenizers": "pre-tokenizer", "architectures": 
 BEHAVIOR = {
     DROPS_MARKS_SINCE: "combining marks are dropped with the accents of words (`bert`)",
     TILDE_IS_SYMBOL_SINCE: r"`~` is a symbol, `\p{S}`, in patterns (`deepseek-v3`, `afmoe` and others)",
-    STRICT_UTF8_SINCE: "overlong UTF-8 and numbers above U+10FFFF are no characters",
+    STRICT_UTF8_SINCE: "overlong UTF-8 and numbers above U+10FFFF are no characters, and no error in a token",
 }
 """What is known to have changed besides the tables."""
 CONTROL, MATCHED = 8, 8 | 16

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spec_of, spm_spec
 from tokverify.commands.cli import main
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
 from tokverify.references.llama_cpp_library import Library
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.patch import write_patched
-from tokverify.spec import MAX_TOKENS
+from tokverify.spec import MAX_TOKENS, TokenizerSpec
 
 GGUF = SAMPLE / "sample.gguf"
 ARCHITECTURE, MODEL, TOKENS = "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens"
@@ -155,27 +157,40 @@ def test_merges_that_are_not_strings_are_refused_by_both(tmp_path: Path, library
         LlamaCppTokenizer(path, library)
 
 
-@pytest.mark.parametrize("sequence", [b"\xf4\x90\x80\x80", b"a\xf7\xbf\xbf\xbf", b"\xf5\x80\x80\x80b"])
-@pytest.mark.parametrize("type", thinned(3, [1, 3, 4, 5]))
-@pytest.mark.parametrize("model", ["llama", "gpt2", "escaping spaces", "whitespace", "hybriddna", "bert", "plamo2"])
-def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
-    tmp_path: Path, library: Library, model: str, type: int, sequence: bytes
-):
-    token = sequence.decode("utf-8", "surrogateescape")
+def spec_with_token(model: str, token: str, type: int) -> TokenizerSpec:
+    """Return a small vocabulary of a family with a token of a type."""
     types = {**dict.fromkeys(BYTE_PIECES, BYTE), token: type}
+    bpe = bpe_spec(["a b"], {token: type}, tokens=[token])
     specs = {
         "llama": lambda: spm_spec({"a": -1.0, token: -2.0}, {token: type}),
-        "gpt2": lambda: bpe_spec(["a b"], {token: type}, tokens=[token]),
-        "escaping spaces": lambda: bpe_spec(["a b"], {token: type}, tokens=[token], pre="gemma4"),
-        "whitespace": lambda: replace(bpe_spec(["a b"], {token: type}, tokens=[token]), model="whitespace"),
-        "hybriddna": lambda: replace(bpe_spec(["a b"], {token: type}, tokens=[token]), model="hybriddna"),
+        "gpt2": lambda: bpe,
+        "escaping spaces": lambda: replace(bpe, pre="gemma4"),
+        "whitespace": lambda: replace(bpe, model="whitespace"),
+        "hybriddna": lambda: replace(bpe, model="hybriddna"),
         "bert": lambda: spec_of("bert", ["[UNK]", "[CLS]", "[SEP]", "▁a", token], {token: type}),
         "plamo2": lambda: spec_of("plamo2", ["<|plamo:unk|>", *BYTE_PIECES, "a", token], types, scores=[0.0] * 259),
     }
+    return specs[model]()
+
+
+BEYOND_UNICODE = [
+    data.decode("utf-8", "surrogateescape")
+    for data in (b"\xf4\x90\x80\x80", b"a\xf7\xbf\xbf\xbf", b"\xf5\x80\x80\x80b")
+]
+FAMILIES = ["llama", "gpt2", "escaping spaces", "whitespace", "hybriddna", "bert", "plamo2"]
+
+
+@pytest.mark.parametrize("token", BEYOND_UNICODE)
+@pytest.mark.parametrize("type", thinned(3, [1, 3, 4, 5]))
+@pytest.mark.parametrize("model", FAMILIES)
+def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
+    tmp_path: Path, library: Library, model: str, type: int, token: str
+):
     path = tmp_path / "model.gguf"
-    write_spec(specs[model](), path)
+    write_spec(spec_with_token(model, token, type), path)
+    spec = read_spec(path)
     refusals = []
-    for load in (lambda: Encoder(read_spec(path)), lambda: LlamaCppTokenizer(path, library).close()):
+    for load in (lambda: resolve(spec, library.build), lambda: LlamaCppTokenizer(path, library).close()):
         try:
             load()
         except BrokenFileError:
@@ -183,3 +198,21 @@ def test_characters_beyond_unicode_are_refused_where_llama_cpp_refuses_them(
         else:
             refusals.append(False)
     assert refusals[0] == refusals[1]
+
+
+@pytest.mark.parametrize("token", BEYOND_UNICODE)
+@pytest.mark.parametrize(("model", "is_refused"), [("llama", False), ("bert", False), ("gpt2", True), ("plamo2", True)])
+def test_b11739_loads_characters_beyond_unicode_that_earlier_builds_refuse(model: str, is_refused: bool, token: str):
+    spec = spec_with_token(model, token, 1)
+    # What b11739, and b11549 before it, did with these files.
+    assert Encoder(spec, settings=resolve(spec, 11739)).encode("a") == Encoder(spec).encode("a")
+    expected = pytest.raises(BrokenFileError, match=r"beyond U\+10FFFF") if is_refused else nullcontext()
+    with expected:
+        resolve(spec, 11548)
+
+
+def test_a_byte_of_a_number_beyond_unicode_decodes_to_a_placeholder_of_its_own():
+    spec = spec_with_token("gpt2", "a\udcf7\udcbf\udcbf\udcbf", 1)
+    id = spec.tokens.index("a\udcf7\udcbf\udcbf\udcbf")
+    # What b11739 gave for this token.
+    assert Encoder(spec).token_bytes(id) == b"a" + b"[UNK_BYTE_0xefbfbda\xf7\xbf\xbf\xbf]" * 4

@@ -157,7 +157,7 @@ class Attributes:
                 )
 
     def check_characters(self, decodes: Callable[[int], bool]) -> None:
-        """Refuse tokens with characters beyond U+10FFFF, on which llama.cpp fails if it decodes them.
+        """Refuse tokens with characters beyond U+10FFFF, on which llama.cpp before b11739 fails if it decodes them.
 
         Raises:
             BrokenFileError: If there is such a token; `decodes` decides by its attribute.
@@ -165,7 +165,7 @@ class Attributes:
         # Rare, so the pieces are searched all at once.
         for id, piece in enumerate(self._pieces if _may_be_beyond_unicode(self._pieces) else ()):
             if _BEYOND_UNICODE.search(piece) and decodes(self.values[id]):
-                problem = "contains a character beyond U+10FFFF; llama.cpp refuses such a file"
+                problem = "contains a character beyond U+10FFFF; this build of llama.cpp refuses such a file"
                 raise BrokenFileError(f"token {id} {short_repr(piece)} {problem}")
 
     def check_decoded_size(self, decodes: Callable[[int], bool]) -> None:

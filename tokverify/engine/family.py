@@ -230,7 +230,7 @@ class Family(ABC):
         return len(to_bytes(piece)) < len("<0x")
 
     def decodes_characters(self, attribute: int, *, escape_whitespaces: bool) -> bool:
-        """Whether llama.cpp decodes the characters of a token on loading, and refuses those beyond U+10FFFF."""
+        """Whether llama.cpp decodes the characters of a token on loading; an earlier one fails beyond U+10FFFF."""
         del attribute, escape_whitespaces
         return False
 

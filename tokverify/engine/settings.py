@@ -16,7 +16,7 @@ from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.attribute import SPECIAL, Attribute, Attributes, find_all, find_ids
 from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.families import FAMILIES, find_family
-from tokverify.engine.family import NO_VOCABULARY, Family, Settings
+from tokverify.engine.family import NO_VOCABULARY, STRICT_UTF8_SINCE, Family, Settings
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
 from tokverify.engine.piece_index import index_pieces
@@ -111,7 +111,8 @@ class _Loader:
             eog_ids = attributes.override(special_ids)
             attributes.check_byte_tokens(self.family.refuses_byte_token)
             decodes = partial(self.family.decodes_characters, escape_whitespaces=escape_whitespaces)
-            attributes.check_characters(decodes)
+            if self.build < STRICT_UTF8_SINCE:
+                attributes.check_characters(decodes)
             attributes.check_decoded_size(decodes)
         self.overrides += attributes.overrides
         lowercase = self._flag("lowercase", self.family.lowercase and not pre.keeps_case)
