@@ -137,7 +137,8 @@ class SentencePieceTokenizer:
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> list[list[int] | EncodeError]:
         """Encode texts in one call; the result for a text that cannot be encoded is its error."""
-        if self._added_pattern:
+        # For a list, the library starts a thread, which takes longer than to encode one short text.
+        if self._added_pattern or len(texts) == 1:
             return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         try:
             with raised_as(EncodeError, "sentencepiece cannot encode one of these texts"):
