@@ -1,9 +1,10 @@
-"""Generate hostile files of every format, run five commands on each, and compare both engines' ids with llama.cpp.
+"""Generate hostile files of every format, and peers of every protocol; run commands on each; compare with llama.cpp.
 
 Run as `PYTHONPATH=tests python -m hostile --seed 1 --count 1000`, or `python tests/hostile --count 1000`. The exit code
 is 1 if a command crashes, takes more than 10 s of processor time or 2 GiB, or if ids or refusals differ from
-llama.cpp's in a way that docs/parity.md does not list. `--only KIND` selects formats; `--keep DIRECTORY` keeps the
-files that fail.
+llama.cpp's in a way that docs/parity.md does not list; and if a command succeeds although a peer has given no right
+ids, leaves a temporary file, or does what data may not: start a program, send a secret, write or read elsewhere.
+`--only KIND` selects kinds; `--keep DIRECTORY` keeps the files that fail.
 
 `--decode MODEL.gguf` compares how `--count` random lists of ids are decoded instead, with every flag, in the installed
 llama.cpp or in the one of `--library`.

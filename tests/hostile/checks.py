@@ -11,12 +11,13 @@ from itertools import product
 from pathlib import Path
 
 from hostile.commands import commands
-from hostile.execution import make_baseline, make_reports, run_command
+from hostile.execution import make_baseline, make_reports, make_state, run_command
 from hostile.forks import Outcome, run_forked
 from hostile.grammar import MAKERS
 from hostile.items import Failure, Item, generate, write_item
 from hostile.llama_cpp import ask_llama_cpp, load_library
 from hostile.parity import compare_with_llama_cpp
+from hostile.peer_files import SURROUNDINGS
 from tokverify.engine.engine_choice import AUTO
 
 COMPARE = ("compare",)
@@ -56,11 +57,12 @@ def prepare() -> None:
     load_library()
     make_reports()
     make_baseline()
+    make_state()
     # Reading the metadata of all installed packages would take longer than most commands.
     importlib.metadata.entry_points = importlib.metadata.entry_points().select
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
-        for kind, seed in product(MAKERS, ("a", "b")):
+        for kind, seed in product(MAKERS.keys() - SURROUNDINGS.keys(), ("a", "b")):
             item = write_item(Path(name), f"{kind}-{seed}-0", kind, generate(kind, seed, mutate=False), AUTO)
             for command in commands(kind, item.path, 1):
                 run_command(command, item.path.parent, AUTO)

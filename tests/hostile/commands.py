@@ -5,7 +5,8 @@ from pathlib import Path
 from support.paths import SAMPLE
 
 GGUF, MODEL, BROKEN = (SAMPLE / name for name in ("sample.gguf", "sample.tokenizer.model", "sample-broken.gguf"))
-SUITE = "suite: s\ncases:\n  - {id: a, text: 'the  best <s> 12 é 🦙'}\n  - {id: b, text: 'a'}\n"
+TEXTS = ("the  best <s> 12 é 🦙", "a")
+SUITE = "suite: s\ncases:\n" + "".join(f"  - {{id: c{at}, text: '{text}'}}\n" for at, text in enumerate(TEXTS))
 
 Command = tuple[str, ...]
 
@@ -73,6 +74,23 @@ def commands(kind: str, path: Path, turn: int) -> list[Command]:
             ("chat", chat, "--conversations", file, "-f", "html"),
             ("chat", sample, "--conversations", file),
         ],
+        "server": _ask_peer("ADDRESS", turn, suite),
+        "program": _ask_peer("PROGRAM", turn, suite),
+        "address": _ask_store("ADDRESS/model.gguf", turn, suite),
+        "cache": [("run", "--no-diagnose", "ADDRESS/model.gguf", "--cases", suite)] * 3,
+        "hub": _ask_store("hf:org/sample", turn, suite),
+        "repository": [
+            ("run", "--no-diagnose"),
+            ("run", "--no-diagnose", "--allow-outside"),
+            ("check",),
+            ("run", "--no-diagnose", "--baseline", "known.yaml", "--accept", "--reason", "x"),
+        ],
+        "state": [
+            ("corpus", "merge", "state"),
+            ("corpus", "retry", "state", "-j", "1"),
+            ("corpus", "status", "state"),
+            ("corpus", "verify", GGUF.name, "data.jsonl", "-r", MODEL.name, "--state", "state", "-j", "1"),
+        ],
         "report": [
             ("report", "show", file),
             ("report", "show", file, "-f", "markdown"),
@@ -99,3 +117,37 @@ def _rotate(file: str, turn: int) -> Command:
     if turn % 50 == 7:
         return ("fix", file, "-r", model, "--cases", suite, "-o", file + ".fixed")
     return rotated[turn % len(rotated)]
+
+
+def _ask_peer(peer: str, turn: int, suite: str) -> list[Command]:
+    """Return commands that ask a server or a program, on either side."""
+    sample, chat = str(GGUF), str(Path(suite).with_name("chat.gguf"))
+    rotated: list[Command] = [
+        ("diff", peer, sample, "--cases", suite),
+        ("fuzz", sample, "-r", peer, "--texts", "30", "--no-replay", "--no-diagnose"),
+        ("explain", sample, "the  best", "-r", peer),
+        ("chat", chat, "-r", peer),
+        ("stats", sample, suite, "--model", peer),
+        ("run", "--streaming", sample, "-r", peer, "--cases", suite),
+        ("fix", str(BROKEN), "-r", peer, "--cases", suite, "-o", "fixed.gguf"),
+        ("encode", peer, "the  best"),
+    ]
+    run: Command = ("run", "--no-diagnose")
+    both: list[Command] = [
+        (*run, sample, "-r", peer, "--cases", suite),
+        (*run, peer, "-r", str(MODEL), "--cases", suite),
+    ]
+    return [*both, rotated[turn % len(rotated)]]
+
+
+def _ask_store(model: str, turn: int, suite: str) -> list[Command]:
+    """Return commands that read a remote model, or its tokenizer."""
+    rotated: list[Command] = [
+        ("inspect", model),
+        ("check", model, "--cases", suite),
+        ("diff", str(GGUF), model, "--cases", suite),
+        ("corpus", "verify", str(GGUF), suite, "-r", model, "-j", "1"),
+    ]
+    run: Command = ("run", "--no-diagnose")
+    both: list[Command] = [(*run, model, "--cases", suite), (*run, str(GGUF), "-r", model, "--cases", suite)]
+    return [*both, ("encode", model, "a"), rotated[turn % len(rotated)]]

@@ -1,14 +1,17 @@
 """Run commands as a user would, and judge how they end."""
 
 import os
+import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from hostile.commands import BROKEN, GGUF, MODEL, SUITE, Command
+from hostile.servers import KEY
+from hostile.surroundings import surrounded
 from tokverify.engine.engine_choice import VARIABLE as ENGINE_VARIABLE
 
 
@@ -17,8 +20,17 @@ def run_command(command: Command, directory: Path, engine: str) -> tuple[int, st
     os.environ[ENGINE_VARIABLE] = engine
     os.chdir(directory)
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
-    code, output, error = _run(command)
-    return code, _judge(code, output, error)
+    os.environ |= {"TOKVERIFY_API_KEY": KEY, "TOKVERIFY_CACHE": str(directory / "cache")}
+    with surrounded(directory) as peers:
+        code, output, error = _run([_complete(word, peers.names) for word in command])
+        return code, _judge(code, output, error) or peers.find_problem(command, code)
+
+
+def _complete(word: str, names: Mapping[str, str]) -> str:
+    """Name peers as they are called now."""
+    for name, meaning in names.items():
+        word = word.replace(name, meaning)
+    return word
 
 
 def _judge(code: int, output: str, error: str) -> str:
@@ -52,6 +64,22 @@ def make_baseline() -> str:
         update = ("--baseline", str(file), "--accept", "--reason", "r")
         _run(["run", str(BROKEN), "-r", str(MODEL), "--cases", str(suite), *update])
         return file.read_text("utf-8")
+
+
+@cache
+def make_state() -> dict[str, bytes]:
+    """Make what a run of a corpus keeps: names and contents of files, of which the data come first."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        for file in (GGUF, MODEL):
+            shutil.copy(file, place)
+        (place / "data.jsonl").write_text('{"text": "the  best"}\n{"text": "a"}\n')
+        here = Path.cwd()
+        os.chdir(place)
+        _run(["corpus", "verify", GGUF.name, "data.jsonl", "-r", MODEL.name, "--state", "state", "-j", "1"])
+        os.chdir(here)
+        files = [place / "data.jsonl", *sorted(path for path in (place / "state").rglob("*") if path.is_file())]
+        return {str(path.relative_to(place)): path.read_bytes() for path in files}
 
 
 @cache

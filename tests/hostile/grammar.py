@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from hostile.gguf_files import gguf
 from hostile.json_files import tokenizer_json
 from hostile.model_files import rwkv, sentencepiece, tekken, tiktoken
+from hostile.peer_files import SURROUNDINGS
 from hostile.project_files import baseline, conversations, report, suite, toml, waivers
 
 MAKERS: Mapping[str, Callable[[random.Random], dict[str, bytes]]] = {
@@ -24,5 +25,6 @@ MAKERS: Mapping[str, Callable[[random.Random], dict[str, bytes]]] = {
     "waivers": waivers,
     "conversations": conversations,
     "report": report,
+    **SURROUNDINGS,
 }
 """Format -> the function that makes a file of it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hostile.commands import GGUF, MODEL, SUITE, Command
 from hostile.grammar import MAKERS
+from hostile.surroundings import OUTSIDE
 from hostile.values import flip
 from support.gguf_maker import string
 from tokverify.sources.gguf import keys
@@ -57,11 +58,30 @@ def write_item(directory: Path, name: str, kind: str, files: dict[str, bytes], e
     place.mkdir(parents=True)
     (place / "cases.yml").write_text(SUITE)
     for file, content in files.items():
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
         (place / file).write_bytes(content)
     if kind == "toml":
         (place / ".git").mkdir()
         shutil.copy(GGUF, place)
         shutil.copy(MODEL, place)
-    if kind == "conversations":
+    if kind in {"conversations", "server", "program"}:
         write_patched(GGUF, place / "chat.gguf", {keys.CHAT_TEMPLATE: string(_TEMPLATE)})
+    if kind in {"repository", "state"}:
+        _make_repository(place)
     return Item(name, kind, place / next(iter(files)), int(name.rpartition("-")[2]), engine)
+
+
+def _make_repository(place: Path) -> None:
+    """Complete a repository, and make what is outside of it."""
+    repository, outside = place / "repository", place / OUTSIDE
+    hooks = repository / ".git" / "hooks"
+    for directory in (hooks, outside):
+        directory.mkdir(parents=True)
+    (hooks / "pre-commit").write_text("exit\n")
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in (repository, outside):
+        (name / "cases.yml").write_text(SUITE)
+        for file in (GGUF, MODEL):
+            shutil.copy(file, name)
+    (repository / "link").symlink_to(outside)
+    (repository / "hooks").symlink_to(hooks)
