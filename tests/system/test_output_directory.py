@@ -1,3 +1,5 @@
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,18 @@ def test_other_files_in_the_directory_are_kept(tmp_path: Path):
     (tmp_path / "z").write_text("old z")
     fill(tmp_path)
     assert contents(tmp_path) == {"a": "new a", "b": "new b", "z": "old z"}
+
+
+def test_leftovers_of_a_killed_run_are_removed_unless_they_hold_replaced_files(tmp_path: Path):
+    two_days_ago = time.time() - 2 * 24 * 3600
+    for name, parts in ((".a.1.tokverify.tmp", "new"), (".a.2.tokverify.tmp", "old"), (".a.3.tokverify.tmp", "new")):
+        (tmp_path / name / parts).mkdir(parents=True)
+        (tmp_path / name / parts / "a").write_text("half")
+        if name != ".a.3.tokverify.tmp":
+            os.utime(tmp_path / name, (two_days_ago, two_days_ago))
+    fill(tmp_path / "out")
+    # One that is fresh may belong to a run that is at work just now.
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.2.tokverify.tmp", ".a.3.tokverify.tmp", "out"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), TokverifyError("no"), OSError(28, "No space left on device")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -25,6 +26,8 @@ _EXECUTABLE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 # A name may have 255 bytes on most systems.
 _MAX_STEM_BYTES = 100
 _LEFTOVER_SECONDS = 24 * 60 * 60
+_REPLACED = "old"
+"""Where files are while others take their place."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DESCRIPTOR_PATH = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -217,7 +220,15 @@ def _remove_leftovers(directory: Path) -> None:
     for leftover in directory.glob(f".*{SUFFIX}"):
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
-                leftover.unlink()
+                _remove_leftover(leftover)
+
+
+def _remove_leftover(leftover: Path) -> None:
+    """Remove a file, or a directory of `stage_output` that holds nothing but results that were not moved."""
+    if not stat.S_ISDIR(leftover.lstat().st_mode):
+        leftover.unlink()
+    elif not any((leftover / _REPLACED).glob("*")):
+        shutil.rmtree(leftover)
 
 
 def _is_written_in_place(path: Path) -> bool:
@@ -282,8 +293,9 @@ def stage_output(output: Path) -> Iterator[Path]:
     try:
         # On the same file system as the output, so that moving is one step.
         nearest = output if output.is_dir() else output.resolve().parent
+        _remove_leftovers(nearest)
         with tempfile.TemporaryDirectory(SUFFIX, stem_of(output), nearest) as name:
-            results, replaced = Path(name, "new"), Path(name, "old")
+            results, replaced = Path(name, "new"), Path(name, _REPLACED)
             results.mkdir()
             yield results
             if output.exists():
