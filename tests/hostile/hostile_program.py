@@ -30,12 +30,11 @@ def main(model: str, seed_file: str) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         right = json.dumps({"id": request["id"], **_OPERATIONS[request["op"]](encoder, request)}).encode() + b"\n"
+        _notes[:] = [(seed_file + RIGHT, line, right)]
         if source.random() < share:
             source.choice(_FAULTS)(source, right)
         else:
             _send(right)
-            with Path(seed_file + RIGHT).open("a") as file:
-                file.write(line)
 
 
 def _hello(encoder, _):
@@ -55,9 +54,25 @@ def _decode(encoder, request):
 _OPERATIONS = {"hello": _hello, "encode": _encode, "decode": _decode}
 
 
+_notes: list[tuple[str, str, bytes]] = []
+"""The file for requests that are answered rightly, the one that is answered now, and the right response."""
+
+
 def _send(data: bytes) -> None:
+    file, request, right = _notes[0]
+    if _ids(data) == _ids(right):
+        with Path(file).open("a") as notes:
+            notes.write(request)
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def _ids(data: bytes) -> object:
+    """Return the ids in the first line of a response; it may still be right."""
+    try:
+        return json.loads(data.partition(b"\n")[0])["ids"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
 
 
 def _damage(source: random.Random, right: bytes) -> None:
@@ -98,7 +113,7 @@ def _leave_daemon(_: random.Random, __: bytes) -> None:
 
 def _never_end_line(_: random.Random, __: bytes) -> None:
     for _ in range(1 << 11):
-        _send(b" " * (1 << 20))
+        sys.stdout.buffer.write(b" " * (1 << 20))
 
 
 _FAULTS: tuple[Callable[[random.Random, bytes], None], ...] = (

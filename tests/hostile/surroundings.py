@@ -16,7 +16,7 @@ from hostile.servers import SERVERS, Peers, serve
 from hostile.values import flip
 from support.in_process import InProcess
 from tokverify.commands.tasks import corpus
-from tokverify.references import command_process, servers
+from tokverify.references import command_process, hub, servers
 from tokverify.sources.stores import remote_file, siblings
 from tokverify.system import child_process, http_client
 
@@ -74,7 +74,8 @@ def _shorten_deadlines() -> None:
     command_process.MAX_FAILURES = 5
     http_client.MAX_WAIT = _SECONDS
     child_process._END_SECONDS = _SECONDS
-    remote_file.MAX_SECONDS = siblings.MAX_SECONDS = 10 * _SECONDS
+    remote_file.MAX_SECONDS = siblings.MAX_SECONDS = hub.MAX_SECONDS = 10 * _SECONDS
+    hub.MAX_BYTES = 1 << 24
     corpus.Processes = InProcess
 
 

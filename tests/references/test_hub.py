@@ -1,14 +1,21 @@
 import json
+from contextlib import ExitStack
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
+from support.hub_fixtures import run_hub
 from support.locations import request
+from support.paths import SAMPLE
 from support.rank_maker import byte_ranks
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.references import hub as hub_module
 from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.sources.config import chat_templates
 
@@ -181,4 +188,42 @@ def test_a_repository_with_a_rank_file_alone_says_how_to_name_its_pattern(hub):
 def test_a_repository_with_only_a_tekken_file_is_opened(hub):
     hub.files["tekken.json"] = b'{"config": {"pattern": "x"}}'
     with pytest.raises(TokverifyError, match=r"tekken\.json|mistral-common"):
+        open_repository("org/fox")
+
+
+@pytest.fixture
+def endless_hub(tmp_path, monkeypatch):
+    """A hub whose files have the given beginning, and no end."""
+    with ExitStack() as stack:
+        served = run_hub(stack, monkeypatch, tmp_path / "cache")
+        served.repositories["org/fox"] = {"tokenizer.json": SAMPLE / "sample.tokenizer.json"}
+        stack.callback(is_over.set)
+        is_over.clear()
+        yield served
+
+
+is_over = Event()
+
+
+def send_without_end(handler, *, part: bytes, pause: float) -> None:
+    if handler.command == "HEAD":
+        handler.send(200, ETag='"one"', Content_Length="1000")
+        return
+    handler.send(200, ETag='"one"', Content_Length=str(1 << 40))
+    while not is_over.wait(pause):
+        handler.wfile.write(part)
+        handler.wfile.flush()
+
+
+@pytest.mark.parametrize(
+    ("part", "pause", "reason"),
+    [(b" " * (1 << 20), 0.0, "larger than 1 MiB, the limit"), (b" ", 0.05, "the hub has not sent it within 2 s")],
+)
+def test_a_file_without_an_end_is_given_up(endless_hub, monkeypatch, part, pause, reason):
+    if "tqdm_class" not in signature(huggingface_hub.hf_hub_download).parameters and not pause:
+        pytest.skip("this version of huggingface_hub has no limit")
+    monkeypatch.setattr(hub_module, "MAX_SECONDS", 2.0)
+    monkeypatch.setattr(hub_module, "MAX_BYTES", 1 << 20)
+    endless_hub.cdn.answer = partial(send_without_end, part=part, pause=pause)
+    with pytest.raises(UnreachableError, match=rf"org/fox: tokenizer\.json cannot be downloaded \({reason}\)"):
         open_repository("org/fox")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from tokverify.errors import TokverifyError
 from tokverify.location import COMPANIONS
@@ -11,6 +18,11 @@ from tokverify.references.file import open_file
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.location import FILE_NAMES
 from tokverify.system.library_error import raised_as, summary
+
+MAX_SECONDS = 600.0
+"""The limit for all files of a repository together."""
+MAX_BYTES = 1 << 27
+"""The limit for one of them."""
 
 
 class UnreachableError(TokverifyError):
@@ -72,18 +84,59 @@ def _find_cached(repo: str, revision: str | None) -> Path | None:
 
 
 def _download(repo: str, revision: str | None, patience: float) -> Path:
-    from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
     name = _name_on_hub(repo, revision, patience)
+    until = time.monotonic() + MAX_SECONDS
     with raised_as(UnreachableError, f"{repo}: {name} cannot be downloaded"):
-        path = Path(hf_hub_download(repo, name, revision=revision))
+        path = _fetch(repo, name, revision, until)
         for companion in COMPANIONS:
             try:
-                hf_hub_download(repo, companion, revision=revision)
+                _fetch(repo, companion, revision, until)
             except EntryNotFoundError:
                 continue
     return path
+
+
+def _fetch(repo: str, name: str, revision: str | None, until: float) -> Path:
+    """Download a file within the limits; the library would wait for a server that sends slowly, or without an end."""
+    from huggingface_hub import hf_hub_download
+
+    done: Future[str] = Future()
+
+    def fetch() -> None:
+        try:
+            done.set_result(hf_hub_download(repo, name, revision=revision, **_limit_size(hf_hub_download)))
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            done.set_exception(error)
+
+    # subtle: a thread that never ends must not keep this process from ending.
+    Thread(target=fetch, daemon=True).start()
+    try:
+        return Path(done.result(max(until - time.monotonic(), 0.0)))
+    except FutureTimeoutError:
+        raise TokverifyError(f"the hub has not sent it within {MAX_SECONDS:g} s") from None
+
+
+def _limit_size(download: Callable[..., str]) -> dict[str, Any]:
+    """Return the options with which a download ends at the limit; earlier versions of the library have none."""
+    if "tqdm_class" not in signature(download).parameters:
+        return {}
+    from huggingface_hub.utils import tqdm
+
+    class Limited(tqdm):  # type: ignore[misc]  # the library has no types here
+        """A progress bar that refuses what is too large."""
+
+        received: float = 0
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.received += n or 0
+            if self.received > MAX_BYTES:
+                raise TokverifyError(f"larger than {MAX_BYTES >> 20} MiB, the limit")
+            shown: bool | None = super().update(n)
+            return shown
+
+    return {"tqdm_class": Limited}
 
 
 def _name_on_hub(repo: str, revision: str | None, patience: float) -> str:
