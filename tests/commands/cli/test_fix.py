@@ -204,3 +204,12 @@ def test_no_repair_is_made_from_what_the_file_itself_contains(tmp_path: Path):
     assert result.exit_code == 2
     assert "no tokenizer was found to compare it with" in result.stderr
     assert not fixed.exists()
+
+
+def test_no_link_is_followed_that_has_the_usual_name_of_the_repaired_file(run, tmp_path: Path):
+    model, target = tmp_path / "model.gguf", tmp_path / "elsewhere"
+    model.write_bytes(BROKEN.read_bytes())
+    (tmp_path / "model-fixed.gguf").symlink_to(target)
+    code, output = run(model)
+    assert (code, "is a link; name the file to write with -o" in output) == (2, True), output
+    assert not target.exists()

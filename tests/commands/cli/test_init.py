@@ -135,3 +135,16 @@ def test_hostile_names_are_escaped(directory):
     assert result.exit_code == 0
     assert "a\\x1b[31m\\b.gguf against" in result.stdout
     assert "\x1b" not in result.output + Path(CONFIGURATION).read_text()
+
+
+@pytest.mark.parametrize("link", [".github", ".github/workflows", WORKFLOW, CONFIGURATION])
+@pytest.mark.parametrize("arguments", [[], ["--force"]])
+def test_nothing_is_written_where_a_link_leads(directory, link, arguments):
+    own, outside = directory / "own", directory / "outside"
+    fill(own, "sample.gguf")
+    outside.mkdir()
+    (own / link).parent.mkdir(parents=True, exist_ok=True)
+    (own / link).symlink_to(outside / "new" if "." in Path(link).name[1:] else outside)
+    result = init("own", *arguments)
+    assert (result.exit_code, "a link leads out of the repository" in result.stderr) == (2, True), result.output
+    assert not [*outside.iterdir()]

@@ -148,6 +148,17 @@ def test_a_configured_baseline_is_not_written_for_git(repository: Path):
     assert not [*(repository / ".git" / "hooks").iterdir()]
 
 
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_a_baseline_that_nobody_names_is_not_written_where_a_link_leads(repository: Path, is_configured: bool):
+    if is_configured:
+        configure()
+    target = repository.parent / "elsewhere" / "new.yaml"
+    (repository / "tokverify-accepted.yaml").symlink_to(target)
+    result = run("sample.gguf", "-r", "sample.tokenizer.model", "--accept", "--reason", "x")
+    assert (result.exit_code, "a link leads out of the repository" in result.stderr) == (2, True), result.output
+    assert not target.exists()
+
+
 def test_a_report_cannot_be_executed(repository: Path):
     (repository / "hook.json").write_text("#!/bin/sh\n")
     (repository / "hook.json").chmod(0o750)

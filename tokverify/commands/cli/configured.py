@@ -13,7 +13,7 @@ import click
 from tokverify.commands.cli.build_option import select_build
 from tokverify.commands.cli.output import ReportOptions
 from tokverify.commands.project.configuration import ACCEPTED, Configuration, ConfiguredModel
-from tokverify.commands.project.configuration_file import FILE
+from tokverify.commands.project.configuration_file import FILE, repository_of, require_own
 from tokverify.commands.project.configuration_reader import find_configuration
 from tokverify.engine.build import VARIABLE
 from tokverify.location import Location
@@ -58,6 +58,8 @@ def choose_models(
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
     accepted = Path(relative_path(configuration.source.parent / ACCEPTED)) if configuration else Path(ACCEPTED)
     if accepts or accepted.is_file():
+        if not allow_outside:
+            require_own(accepted, repository_of(accepted))
         chosen = [replace(model, baseline=model.baseline or accepted) for model in chosen]
     return chosen, configuration
 

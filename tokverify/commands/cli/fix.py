@@ -23,6 +23,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.progress import StatusLine
+from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
 from tokverify.text.command_line import fixed_name
 
@@ -72,9 +73,16 @@ def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the ot
 
 
 def _fixed_beside(model: Path | str) -> Path:
-    """Return where the repaired copy goes by default: beside the model, or here if that is not a file."""
+    """Return where the repaired copy goes by default: beside the model, or here if that is not a file.
+
+    Raises:
+        TokverifyError: If there is a link, which may lead anywhere.
+    """
     directory = Path(model).parent if Path(model).is_file() else Path()
-    return directory / str(fixed_name(str(model)))
+    fixed = directory / str(fixed_name(str(model)))
+    if fixed.is_symlink():
+        raise TokverifyError(f"{fixed}: is a link; name the file to write with -o")
+    return fixed
 
 
 def _fix(options: FixOptions) -> FixReport:

@@ -121,3 +121,13 @@ def require_inside(path: Path, root: Path) -> None:
             f"{path}: a configured report may be written only inside the repository {root}; "
             "name this file with --report instead"
         )
+
+
+def require_own(path: Path, root: Path) -> None:
+    """Check that a file in a repository that the user has not named, only its directory, does not lead elsewhere.
+
+    Raises:
+        TokverifyError: If a link does.
+    """
+    if not is_inside(path, root):
+        raise TokverifyError(f"{path}: a link leads out of the repository {root}; remove it, or name a file there")

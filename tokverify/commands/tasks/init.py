@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from tokverify.commands.project.configuration_file import repository_of, require_own
 from tokverify.commands.project.installation import Installation, plan_installation
 from tokverify.commands.project.start import (
     CONFIGURATION,
@@ -49,6 +50,8 @@ def init_project(directory: Path, *, force: bool = False) -> Initialization:
         directory / CONFIGURATION: render_configuration(start),
         workflow: render_workflow(start, installation.command),
     }
+    for path in texts:
+        require_own(path, repository_of(directory / CONFIGURATION))
     existing = [str(path) for path in texts if path.exists()]
     if existing and not force:
         verb, object = ("exists", "it") if len(existing) == 1 else ("exist", "them")
