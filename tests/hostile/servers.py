@@ -166,19 +166,22 @@ def _serve_tokenizer(stack: ExitStack, chaos: Chaos, _: Path) -> Peers:
     return Peers({"ADDRESS": named}, find_problem)
 
 
-def _serve_files(stack: ExitStack, chaos: Chaos, _: Path) -> Peers:
+def _serve_files(stack: ExitStack, chaos: Chaos, _: Path, port: int = 0) -> Peers:
     def answer(handler: Handler) -> None:
         send_file(handler, FILES.get(handler.path.strip("/"), Path("/nowhere")), '"one"')
 
     chaos.expect_few_requests()
-    server = Server(answer)
+    server = Server(answer, port)
     server.RequestHandlerClass = _garbled(server.RequestHandlerClass, chaos)
     stack.enter_context(serving(server))
     return Peers({"ADDRESS": server.address}, lambda *_: _find_secret(server, chaos.trap))
 
 
 def _serve_files_rightly(stack: ExitStack, chaos: Chaos, directory: Path) -> Peers:
-    peers = _serve_files(stack, chaos, directory)
+    """Serve files at the same address for each command, so that the next one finds them in the cache."""
+    port = directory / "port"
+    peers = _serve_files(stack, chaos, directory, int(port.read_text()) if port.exists() else 0)
+    port.write_text(peers.names["ADDRESS"].rpartition(":")[2])
     chaos.share = 0.0
     return peers
 

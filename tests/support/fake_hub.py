@@ -66,8 +66,8 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answer: Callable[[Handler], None]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, answer: Callable[[Handler], None], port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.answer = answer
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.faults: deque[Callable[[Handler], object] | None] = deque()
