@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.limits import assert_different, verify
-from tokverify.report.finding import WARNING
+from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.tokenizer_file import read_spec
 
@@ -44,3 +44,18 @@ def test_an_empty_line_of_a_vocabulary_begins_no_word(path):
     # With `▁`, llama.cpp would find a beginning for `es`.
     assert verify(spec, path, (*TEXTS, "es")).verdict is Verdict.EQUAL
     assert_different(verify(replace(spec, tokens=[*spec.tokens[:-1], "▁"]), path, ["es"]))
+
+
+def test_a_marker_inside_a_piece_is_decoded_as_a_space(path):
+    """As in the vocabularies of KoBERT's kin, whose words already begin with a marker."""
+    path.write_text("\n".join((*PIECES, "▁fox", "▁")) + "\n")
+    spec = read_spec(path)
+    assert spec.tokens[-2:] == ["▁▁fox", "▁▁"]
+    report = verify(spec, path, ("fox", "foxes"))
+    assert report.verdict is Verdict.EQUAL
+    [found] = [each for each in report.differences if each.aspect is Aspect.BYTES and 9 in each.ids]
+    assert (found.origin, found.severity, list(found.ids)) == (Origin.RUNTIME, WARNING, [9, 10])
+    assert "llama.cpp decodes each ▁ as a space" in found.message
+    wrong = replace(spec, tokens=[*spec.tokens[:-2], "▁fix", "▁▁"])
+    differences = verify(wrong, path, ("fox", "foxes")).differences
+    assert [each.severity for each in differences if 9 in each.ids] == [ERROR]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -47,15 +48,15 @@ def find_piece_differences(
     types = actual.token_types() if isinstance(actual, Encoder) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
-    renamed: list[PieceDifference] = []
+    renamed: dict[str, list[PieceDifference]] = {}
     for piece in vocabulary.pieces:
         if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
-        is_renamed = _is_renamed(piece, declared, expected)
-        (renamed if is_renamed else by_aspect[_aspect_of(piece, types, model)]).append(piece)
-    if renamed:
-        found = _describe(Aspect.BYTES, renamed)
-        reason = "the file declares what the reference does, and llama.cpp ends a piece at a NUL and names an empty one"
+        reason = _explain_renaming(piece, declared, expected)
+        group = renamed.setdefault(reason, []) if reason else by_aspect[_aspect_of(piece, types, model)]
+        group.append(piece)
+    for reason, pieces in renamed.items():
+        found = _describe(Aspect.BYTES, pieces)
         yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
     for aspect, pieces in by_aspect.items():
         if pieces:
@@ -73,17 +74,23 @@ def find_piece_differences(
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
 
 
-def _is_renamed(piece: PieceDifference, declared: Sequence[str], expected: Tokenizer | None) -> bool:
-    """Whether both sides declare the same, and llama.cpp reads something else.
+def _explain_renaming(piece: PieceDifference, declared: Sequence[str], expected: Tokenizer | None) -> str:
+    """Say why llama.cpp reads something else although both sides declare the same; empty if they do not.
 
     It ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]` or the
     like (`init_tokenizer` and `load` in its `src/llama-vocab.cpp`). Neither side encodes a text to that: llama.cpp
-    splits the name at the brackets, and the library looks for nothing nowhere.
+    splits the name at the brackets, and the library looks for nothing nowhere. A `▁` of a WordPiece vocabulary, whose
+    words begin with another one in a file, becomes a space where ids are decoded.
     """
     if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
-        return False
-    is_empty = not declared[piece.id] and not expected.token_bytes(piece.id)
-    return is_empty or ("\0" in piece.expected and declared[piece.id] == piece.expected)
+        return ""
+    own = declared[piece.id]
+    if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
+        return "the file declares what the reference does, and llama.cpp ends a piece at a NUL and names an empty one"
+    text = expected.token_bytes(piece.id).decode("utf-8", "surrogateescape")
+    if ESCAPED_SPACE in text and text.startswith(" ") and own == ESCAPED_SPACE + text[1:]:
+        return "the file declares what the reference does, and llama.cpp decodes each ▁ as a space"
+    return ""
 
 
 def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:
