@@ -110,6 +110,16 @@ def test_nothing_is_found_in_a_good_template():
     assert [result.actual_ids == result.expected_ids != () for result in report.results] == [True] * 3
 
 
+def test_a_system_message_inside_a_conversation_is_tried():
+    refusal = "{{ raise_exception('must come first') if m.role == 'system' and not loop.first }}"
+    rejects = GOOD.replace("{{ m.content }}", refusal + "{{ m.content }}")
+    for theirs, severity in ((GOOD, "ERROR"), (rejects, "INFO")):
+        findings = found(encoder(rejects), reference(theirs), load_conversations())
+        [failing] = [f for f in findings if f[1] == "failing" and f[2] == ("system-later",)]
+        assert failing[0] == severity
+        assert "must come first" in failing[3]
+
+
 CRASHES = GOOD.replace("{{ m.content }}", "{{ 'a' if 'x' in m.content else '' }}{{ m.content }}")
 RENDERS = CRASHES.replace("if 'x'", "if m.content and 'x'")
 

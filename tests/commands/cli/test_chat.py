@@ -135,7 +135,7 @@ def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     path = tmp / "saved.json"
     written = CliRunner().invoke(main, [*command, "-o", str(path)])
     assert (written.exit_code, written.stdout) == (1, "")
-    assert "1 template, 15 conversations: 1 error" in written.stderr
+    assert "1 template, 16 conversations: 1 error" in written.stderr
     for more in ([], ["-v"]):
         shown = CliRunner().invoke(main, ["report", "show", str(path), "-f", name, *more])
         assert (shown.exit_code, shown.stdout) == (1, CliRunner().invoke(main, [*command, "-f", name, *more]).stdout)
