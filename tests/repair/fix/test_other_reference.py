@@ -70,15 +70,16 @@ def test_an_unrelated_tokenizer_in_the_same_folder_is_not_mentioned(tmp_path: Pa
     assert fix(tmp_path, OTHER, beside_model=unrelated).others == ()
 
 
-def test_a_tokenizer_beside_the_reference_counts_too(tmp_path: Path):
+@pytest.mark.parametrize("spec", [BPE, THIRD], ids=["agrees", "agrees with none"])
+def test_a_tokenizer_beside_the_reference_counts_too(tmp_path: Path, spec: TokenizerSpec):
     (tmp_path / "publisher").mkdir()
-    for name, spec in (("tokenizer.json", BPE), ("model.tokenizer.json", OTHER)):
-        (tmp_path / "publisher" / name).write_text(_document(spec))
-    write_gguf(tmp_path / "model.gguf", BPE)
-    report = fix_model(tmp_path / "model.gguf", None, str(tmp_path / "publisher" / "model.tokenizer.json"), CASES)
+    for name, other in (("tokenizer.json", BPE), ("model.tokenizer.json", OTHER)):
+        (tmp_path / "publisher" / name).write_text(_document(other))
+    write_gguf(tmp_path / "model.gguf", spec)
+    reference = str(tmp_path / "publisher" / "model.tokenizer.json")
+    if spec is BPE:
+        with pytest.raises(TokverifyError, match=r"not repaired: the reference is at fault, as its files contradict"):
+            fix_model(tmp_path / "model.gguf", None, reference, CASES)
+        return
+    report = fix_model(tmp_path / "model.gguf", None, reference, CASES)
     assert [Path(other.source).name for other in report.others] == ["tokenizer.json"]
-
-
-def test_what_is_no_tokenizer_is_left_out(tmp_path: Path):
-    (tmp_path / "model.json").write_text('{"a": 1}')
-    assert fix(tmp_path, OTHER).others == ()
