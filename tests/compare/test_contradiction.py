@@ -253,7 +253,7 @@ def bert_reference(directory: Path, *, lowercase: bool, **config: object) -> Pat
 
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_lowercasing_about_which_two_files_disagree_is_the_fault_of_the_reference(tmp_path, lowercase: bool):
-    path = bert_reference(tmp_path, lowercase=lowercase, do_lower_case=not lowercase)
+    path = bert_reference(tmp_path, lowercase=lowercase, do_lower_case=not lowercase, tokenizer_class="BertTokenizer")
     model = tmp_path / "model.gguf"
     write_gguf(model, good_bert(lowercase=not lowercase))
     cases = [Case(id="upper", suite="made", text="A B", add_special=False)]
@@ -268,7 +268,12 @@ def test_lowercasing_about_which_two_files_disagree_is_the_fault_of_the_referenc
 
 
 @pytest.mark.parametrize(
-    "config", [{"do_lower_case": False}, {}, {"do_lower_case": True, "tokenizer_class": "PreTrainedTokenizerFast"}]
+    "config",
+    [
+        {"do_lower_case": False, "tokenizer_class": "BertTokenizer"},
+        {"do_lower_case": True},
+        {"do_lower_case": True, "tokenizer_class": "PreTrainedTokenizerFast"},
+    ],
 )
 def test_lowercasing_is_a_fault_of_the_model_if_no_file_speaks_for_it(tmp_path, config: dict):
     path = bert_reference(tmp_path, lowercase=False, **config)

@@ -22,6 +22,7 @@ GLM = (
     "{{ '<|assistant|>' + m.content }}{% else %}<|observation|>{{ m.content }}{% endif %}{% endfor %}<|assistant|>"
 )
 IN_LINE = "{{ '<|user|>' if message.role == 'user' else '<|bot|>' }}{{ message.content }}"
+SEPARATED = "<|sep|>{% endfor %}{% if add_generation_prompt %}<|sep|>assistant{% endif %}"
 DEFAULT = "<|system|>You are a helpful assistant<|sep|>{{ message.content }}<|sep|>"
 
 
@@ -45,6 +46,10 @@ DEFAULT = "<|system|>You are a helpful assistant<|sep|>{{ message.content }}<|se
         ("<|assistant_end|>", "{{ '<|assistant|>' + content + '<|assistant_end|>' }}", False),
         ("<|user|>", IN_LINE, False),
         ("<|sep|>", DEFAULT, False),
+        # Nothing is written between the content and the token.
+        ("<|sep|>", f"{{{{ m.content }}}}{{% generation %}}{{% endgeneration %}}{SEPARATED}", False),
+        ("<|sep|>", f"{{{{ m.content }}}}{{% if x %}}{{% set y = 1 %}}{{% endif %}}{SEPARATED}", False),
+        ("<|sep|>", f"{{{{ m.content }}}}{{{{ 'x' }}}}{SEPARATED}", True),
         ("<|my_end|>", "{{ '<|im_start|>assistant<|my_end|>' }}", False),
         ("<|sep|>", "{{ '<|im_start|>assistant' }}{% else %}{{ '<|sep|>' }}", False),
         ("<|sep|>", "{{ '<|im_start|>assistant\\n<|im_end|>\\n<|sep|>' }}", False),

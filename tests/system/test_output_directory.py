@@ -38,9 +38,11 @@ def test_leftovers_of_a_killed_run_are_removed_unless_they_hold_replaced_files(t
     two_days_ago = time.time() - 2 * 24 * 3600
     for name, parts in ((".a.1.tokverify.tmp", "new"), (".a.2.tokverify.tmp", "old"), (".a.3.tokverify.tmp", "new")):
         (tmp_path / name / parts).mkdir(parents=True)
-        (tmp_path / name / parts / "a").write_text("half")
-        if name != ".a.3.tokverify.tmp":
-            os.utime(tmp_path / name, (two_days_ago, two_days_ago))
+        written = tmp_path / name / parts / "a"
+        written.write_text("half")
+        for path in (written, written.parent, tmp_path / name):
+            if path != written or name != ".a.3.tokverify.tmp":
+                os.utime(path, (two_days_ago, two_days_ago))
     fill(tmp_path / "out")
     # One that is fresh may belong to a run that is at work just now.
     assert sorted(path.name for path in tmp_path.iterdir()) == [".a.2.tokverify.tmp", ".a.3.tokverify.tmp", "out"]

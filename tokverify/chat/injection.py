@@ -55,7 +55,7 @@ _TAG_START, _TAG_END = re.compile(r"\{[{%]"), re.compile(r"[%}]\}")
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1|\\).){0,300})\1""", re.DOTALL)
 """A longer one would take quadratic time in a hostile template."""
 _ESCAPES = {"\\n": "\n", "\\r": "\r", "\\t": "\t"}
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u((?!d[89a-f])[0-9a-f]{4})|x([0-9a-f]{2})|.)", re.DOTALL | re.IGNORECASE)
 _REPLACED = (*string.punctuation, *string.whitespace, "\xe9", "\xa0", "\u200b", "<b>", "&lt;", "&gt;", "&amp;")
 """What a template may remove or replace, besides the texts in its source."""
 _FILLERS = ("a ", "a\n", "a " * 64, "a\n" * 64, "a\n" * 512)
@@ -279,8 +279,8 @@ class InjectionSearch:
 
     def _split(self) -> Iterator[_Attempt]:
         """Yield contents of which one begins a marker and the next one ends it."""
-        for shape in {"turns", "system", "users", _PARTS} & self._before_and_after.keys():
-            stretches = self._before_and_after[shape]
+        for shape in ("turns", "system", "users", _PARTS):
+            stretches = self._before_and_after.get(shape, ())
             for at, between in enumerate(stretches[1:-1]):
                 for id, text in (self._turn_markers | self._markers).items():
                     cut = text.find(between, 1)
@@ -374,9 +374,12 @@ def _find_literals(template: str) -> list[str]:
 
 def _unescape(literal: str) -> str:
     """Return the text that a string literal in a template stands for."""
-    return _ESCAPE.sub(
-        lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[0], found[0][1:]), literal
-    )
+
+    def read(found: re.Match[str]) -> str:
+        code = found[1] or found[2]
+        return chr(int(code, 16)) if code else _ESCAPES.get(found[0], found[0][1:])
+
+    return _ESCAPE.sub(read, literal)
 
 
 def converse(shape: str, contents: Sequence[str]) -> Conversation:

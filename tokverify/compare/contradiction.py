@@ -30,6 +30,7 @@ from tokverify.sources.config import (
     read_special_tokens_map,
     token_text,
 )
+from tokverify.sources.huggingface.document import read_json
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
@@ -53,11 +54,11 @@ _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer"
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
 _BYTE_LEVEL = re.compile(r"(GPT2|GPTNeoX|CodeGen|Roberta|Longformer|Bart|LED|Mvp|Blenderbot|Deberta)Tokenizer(Fast)?")
-"""The classes of byte-level BPE of which the same is true."""
+"""The classes of byte-level BPE of which the same is true if `ByteLevel` is the only stage."""
 _LOWERING = re.compile(
     r"((Conv|Distil|Mobile|Retri|Squeeze)?Bert|Electra|Funnel|LayoutLM|Lxmert|MPNet)Tokenizer(Fast)?"
 )
-"""The classes that lowercase as tokenizer_config.json says, whatever the tokenizer's file does."""
+"""The classes that lowercase as tokenizer_config.json says if `BertNormalizer` is the only stage."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -194,9 +195,18 @@ def _check_space_prefix(tokenizer: Tokenizer, path: Path, config: Mapping[str, A
     else:
         return
     does = adds_space(tokenizer, ESCAPED_SPACE if name in _LLAMA else spell_bytes(b" "))
-    if does is not None and does is not flag:
+    is_obeyed = name in _LLAMA or _has_outermost(tokenizer, "pre_tokenizer", "ByteLevel")
+    if does is not None and does is not flag and is_obeyed:
         sentence = f"{_CONFIG} has {says}, but {path.name} adds {'one' if does else 'none'}"
         yield Contradiction(SPACE_PREFIX, sentence, adds=flag)
+
+
+def _has_outermost(tokenizer: Tokenizer, part: str, type: str) -> bool:
+    """Whether a part of a tokenizer.json is a stage of this type, and no sequence of stages."""
+    if not isinstance(tokenizer, DocumentHolding):
+        return False
+    stage = read_json(tokenizer.tokenizer_json(), tokenizer.name).get(part)
+    return isinstance(stage, dict) and stage.get("type") == type
 
 
 def adds_space(tokenizer: Tokenizer, mark: str = ESCAPED_SPACE) -> bool | None:
@@ -214,10 +224,13 @@ def adds_space(tokenizer: Tokenizer, mark: str = ESCAPED_SPACE) -> bool | None:
 
 
 def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Contradiction]:
-    """Compare where the configuration and the tokenizer lowercase; source: `BertTokenizerFast` in transformers."""
-    flag, name = config.get("do_lower_case"), config.get("tokenizer_class") or "BertTokenizer"
+    """Compare where the configuration and the tokenizer lowercase; source: `BertTokenizerFast` in transformers.
+
+    Version 4 changes a `BertNormalizer` to what the configuration says, and nothing inside of a `Sequence`.
+    """
+    flag, name = config.get("do_lower_case"), config.get("tokenizer_class")
     does = lowers_case(tokenizer) if isinstance(flag, bool) and _LOWERING.fullmatch(str(name)) else None
-    if does is not None and does is not flag:
+    if does is not None and does is not flag and _has_outermost(tokenizer, "normalizer", "BertNormalizer"):
         does_it = "lowercases" if does else "does not lowercase"
         sentence = f"{_CONFIG} has do_lower_case {str(flag).lower()}, but the tokenizer {does_it}"
         yield Contradiction(LOWERCASE, sentence, adds=flag)

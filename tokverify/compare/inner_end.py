@@ -26,6 +26,7 @@ _OTHER, _ROLE, _VALUE = "\ue000", "\ue001", "\ue002"
 _SUBSCRIPT = re.compile(r"\[\s*['\"](\w+)['\"]\s*\]")
 _ROLE_VALUE = re.compile(r"[+~( ]*(?:\w+ \. )*role(?: \| \w+)*[+~) ]*")
 _JOINING = frozenset("+~()-")
+_TRANSPARENT = frozenset({"if", "endif", "generation", "endgeneration"})
 _NAMED_MARKER = re.compile(rf"({ANY.pattern})([a-z_]*)\Z")
 """A marker at the end of a text, with a name such as that of a channel."""
 _HEADER = re.compile(rf"(?:{_ROLE}|[>\]]\s*assistant)\Z")
@@ -66,7 +67,7 @@ def ends_no_turn(piece: str, template: str | None) -> bool:
     """Whether a chat template proves that a token with this text ends no turn."""
     if not piece or not template or piece in EOG_TEXTS or looks_like_end(piece):
         return False
-    if _ASSISTANT.fullmatch(piece) and piece in template:
+    if begins_answers(piece, template):
         return True
     layout = _read_layout(template)
     places = list(islice(_places(layout, piece), _MOST))
@@ -80,6 +81,11 @@ def _find_turn_end(settings: Settings, template: str | None, wrong: int) -> int 
     ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
     others = settings.eog_ids - {wrong}
     return None if "eos_token" in markers.template or not others.isdisjoint(ends) else next(iter(ends), None)
+
+
+def begins_answers(piece: str, template: str | None) -> bool:
+    """Whether a token with this text is the marker with which a chat template begins answers."""
+    return _ASSISTANT.fullmatch(piece) is not None and piece in (template or "")
 
 
 def _places(layout: str, piece: str) -> Iterator[int]:
@@ -106,7 +112,7 @@ def _is_in_header(layout: str, place: int, piece: str) -> bool:
 
 @lru_cache(maxsize=2)
 def _read_layout(template: str) -> str:
-    """Return what a template writes, one branch after the other, with `_ROLE` and `_OTHER` for what it does not say.
+    """Return what a template writes, one branch after the other, with marks such as `_ROLE` for all else.
 
     What comes after an error of syntax is left out.
     """
@@ -131,10 +137,12 @@ def _read_layout(template: str) -> str:
 
 
 def _read_statement(code: Sequence[Token]) -> str:
-    # What is inside of a condition comes right after what is before it; all else is another branch or another message.
-    if code and code[0].value == "if":
+    # What is inside of these, or after them, comes right after what is before; all else is another branch or message.
+    if code and code[0].value in _TRANSPARENT:
         return ""
     is_assigned = [token.value for token in code[:3:2]] == ["set", "="]
+    if is_assigned and not any(token.type == "string" for token in code):
+        return ""
     return f"{_OTHER}{_read_expression(code[3:])}{_OTHER}" if is_assigned else _OTHER
 
 

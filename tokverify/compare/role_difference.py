@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.digest import make_difference
-from tokverify.compare.inner_end import ends_no_turn
+from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
@@ -164,12 +164,12 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
     extra = sorted(ours.ids - theirs.ids - reported)
     if lost and ours.are_all:
         template = _template_of(actual) or _template_of(expected)
-        inner = [id for id in lost if ends_no_turn(expected.piece(id), template)]
-        if others := [id for id in lost if id not in inner]:
+        beginning = [id for id in lost if begins_answers(expected.piece(id), template)]
+        if others := [id for id in lost if id not in beginning]:
             yield _end_difference(others, "reference", expected)
-        if inner:
-            found = _end_difference(inner, "reference", expected)
-            reason = "; the chat template writes this only before an answer or inside of it, so none ends there"
+        if beginning:
+            found = _end_difference(beginning, "reference", expected)
+            reason = "; the chat template begins answers with it, so none ends there"
             yield replace(found, message=found.message + reason, severity=INFO)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)

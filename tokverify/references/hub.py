@@ -115,7 +115,7 @@ def _fetch(repo: str, name: str, revision: str | None, until: float) -> Path:
     try:
         return Path(done.result(max(until - time.monotonic(), 0.0)))
     except FutureTimeoutError:
-        raise TokverifyError(f"the hub has not sent it within {MAX_SECONDS:g} s") from None
+        raise TokverifyError(f"the limit for all files is {MAX_SECONDS:g} s") from None
 
 
 def _limit_size(download: Callable[..., str]) -> dict[str, Any]:

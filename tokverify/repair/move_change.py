@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 _LEAST = 8
 """Of fewer tokens, the texts alone were probably exchanged."""
 _MOST_BY_IDS = 64
-"""Of more tokens, another fault makes that they seem to be exchanged."""
+"""If there are more, another fault makes them look exchanged."""
 _AGREEMENT = 0.9
 """The share of the tokens that differ for which there must be the same ones elsewhere."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage import explain_misread_tokens
 from tokverify.compare.marker import read_template
+from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -43,8 +44,9 @@ _ORDERED = 0.5
 """If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
 _MANY = 100
 """So many added tokens at the end are no mistake."""
+_SPELLED_SPACE = spell_bytes(b" ")
 _TIMES = 10
-"""As many times more tokens must begin with one mark of a space than with another."""
+"""As many times more tokens must begin with one mark of a space than with the other."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 _STEP = 16
 """At most so many ids are lost between neighboring tokens of a block."""
@@ -126,11 +128,13 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
 
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the added tokens after the last one of the reference, if they are more than a fault adds."""
-    reference = facts.spec.tokens if facts.spec and facts.lists_all_tokens else ()
+    if facts.spec is None or not facts.lists_all_tokens:
+        return []
+    reference = facts.spec.tokens
     known, types = set(reference), types_of(spec)
     ids = [
         id
-        for id in range(len(reference), len(spec.tokens) if reference else 0)
+        for id in range(len(reference), len(spec.tokens))
         if types[id] in _ADDED_TYPES and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
     return ids if len(ids) >= _MANY else []
@@ -141,25 +145,19 @@ def _are_of_other_kinds(spec: TokenizerSpec, facts: Opened) -> tuple[str, str] |
 
     The file's tokens must be written as its model reads them: the name alone can be wrong.
     """
-    if facts.spec is None or spec.model == facts.spec.model:
-        return None
-    kinds = [(_count_beginning(each, "Ġ"), _count_beginning(each, ESCAPED_SPACE)) for each in (spec, facts.spec)]
-    (spelled, marked), (other_spelled, other_marked) = kinds
-    is_spelled, is_other_spelled = spelled > _TIMES * marked, other_spelled > _TIMES * other_marked
-    is_marked, is_other_marked = marked > _TIMES * spelled, other_marked > _TIMES * other_spelled
-    are_other = (is_spelled and is_other_marked) or (is_marked and is_other_spelled)
-    return (
-        (spec.model, facts.spec.model) if are_other and _is_written_for_its_model(spec, is_spelled=is_spelled) else None
-    )
-
-
-def _is_written_for_its_model(spec: TokenizerSpec, *, is_spelled: bool) -> bool:
     family = find_family(spec.model)
-    return family is not None and (family.alphabet is Alphabet.BYTE_LEVEL) is is_spelled
+    if facts.spec is None or family is None or spec.model == facts.spec.model:
+        return None
+    ours, theirs = _mark_of_space(spec), _mark_of_space(facts.spec)
+    is_own = ours == (_SPELLED_SPACE if family.alphabet is Alphabet.BYTE_LEVEL else ESCAPED_SPACE)
+    return (spec.model, facts.spec.model) if is_own and theirs and ours != theirs else None
 
 
-def _count_beginning(spec: TokenizerSpec, mark: str) -> int:
-    return sum(token.startswith(mark) for token in spec.tokens)
+def _mark_of_space(spec: TokenizerSpec) -> str | None:
+    """Return what nearly all words begin with that begin with a mark of a space."""
+    counts = {mark: sum(token.startswith(mark) for token in spec.tokens) for mark in (_SPELLED_SPACE, ESCAPED_SPACE)}
+    (_, second), (mark, first) = sorted(counts.items(), key=lambda item: item[1])
+    return mark if first > _TIMES * second else None
 
 
 def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
@@ -176,14 +174,14 @@ def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
 def _used_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
     """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
 
-    That is its EOS, and the markers that its chat template writes.
+    That is its EOS, and the markers with which its chat template ends turns; images need others.
     """
     reference = facts.spec.tokens if facts.spec else ()
     beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
     if not beyond:
         return []
-    written = read_template(facts.chat_template or "").strong
-    return [id for id in beyond if id == facts.special_ids.get("eos") or reference[id] in written]
+    ends = read_template(facts.chat_template or "").turn_ends
+    return [id for id in beyond if id == facts.special_ids.get("eos") or reference[id] in ends]
 
 
 def _list(ids: Sequence[int], facts: Opened) -> str:

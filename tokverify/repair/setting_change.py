@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from tokverify.compare.inner_end import ends_no_turn
-from tokverify.compare.marker import read_template
+from tokverify.compare.contradiction import LOWERCASE
+from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
+from tokverify.compare.role_difference import both_end
 from tokverify.engine.build import known_since
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes
@@ -55,7 +56,7 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
 def is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
     """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours."""
     # By default, accents are stripped if texts are lowercased.
-    subject = "lowercase" if flag == "strip_accents" else flag.removeprefix("add_")
+    subject = LOWERCASE if flag == "strip_accents" else flag.removeprefix("add_")
     return evidence.facts.is_contradicted(subject)
 
 
@@ -103,21 +104,19 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign each role that the reference declares to the same token."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
     for role, id in evidence.facts.special_ids.items():
-        if role == "eos" and _ends_turns(evidence, current.get(role)) and not _ends_turns(evidence, id):
-            # The reference names the end of the base model.
+        if role == "eos" and _is_end_anyway(evidence, current.get(role), id):
             continue
         is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
         if is_assignable and not evidence.facts.is_contradicted(f"{role} token"):
             yield assign_role(evidence.spec, role, id, confirmed=True)
 
 
-def _ends_turns(evidence: Evidence, id: int | None) -> bool:
-    """Whether the chat template ends turns with a token."""
-    markers, tokens = (
-        read_template(evidence.spec.chat_template or evidence.facts.chat_template or ""),
-        evidence.spec.tokens,
-    )
-    return id is not None and id < len(tokens) and tokens[id] in markers.turn_ends
+def _is_end_anyway(evidence: Evidence, ours: int | None, theirs: int) -> bool:
+    """Whether a generation ends at both tokens, whichever is EOS, as in chat models with the EOS of the base model."""
+    actual, expected = evidence.encoder, evidence.facts.tokenizer
+    if actual is None or expected is None or ours is None or ours == theirs:
+        return False
+    return both_end(actual, expected, ours, theirs)
 
 
 def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -141,7 +140,7 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     lost = sorted(
         id
         for id in ends.ids - others
-        if id < len(evidence.spec.tokens) and not ends_no_turn(expected.piece(id), template)
+        if id < len(evidence.spec.tokens) and not begins_answers(expected.piece(id), template)
     )
     changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):

@@ -219,7 +219,9 @@ def _remove_leftovers(directory: Path) -> None:
     """Remove what killed runs have left in a directory; once only, as a corpus writes many files into one."""
     for leftover in directory.glob(f".*{SUFFIX}"):
         with suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
+            # A directory is not changed by what is written into its files.
+            changed = max(path.stat().st_mtime for path in (leftover, *leftover.rglob("*")))
+            if time.time() - changed > _LEFTOVER_SECONDS:
                 _remove_leftover(leftover)
 
 

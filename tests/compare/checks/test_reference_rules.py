@@ -55,9 +55,10 @@ def config(**content: object) -> Change:
     return gguf(beside={"tokenizer_config": content})
 
 
-def bert(lowercase: bool) -> Change:
+def bert(lowercase: bool, **config: object) -> Change:
     spec = good_bert(lowercase=lowercase)
-    return lambda directory: against(spec, bert_json(spec, lowercase=False), directory)
+    beside = {"tokenizer_config": config} if config else {}
+    return lambda directory: against(spec, bert_json(spec, lowercase=False), directory, **beside)
 
 
 def typed(**types: int) -> list[int]:
@@ -152,7 +153,12 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         "ignore_merges is True",
     ),
     ("TV208", config(add_eos_token=True), WARNING, "add_eos_token true, but the tokenizer adds none"),
-    ("TV208", config(do_lower_case=True), WARNING, "does not lowercase"),
+    (
+        "TV208",
+        bert(lowercase=False, do_lower_case=True, tokenizer_class="BertTokenizer"),
+        WARNING,
+        "does not lowercase",
+    ),
     (
         "TV208",
         gguf(document=bpe_json(BPE, post_processor=ROBERTA), beside={"tokenizer_config": {"eos_token": "<think>"}}),

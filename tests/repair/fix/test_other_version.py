@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.rule_maker import CHATML, MERGES, bpe_json, good_bpe
+from support.spec_maker import CONTROL, bpe_spec
 from tokverify.case import Case
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
@@ -31,7 +32,7 @@ def test_a_reference_that_a_file_beside_it_contradicts_is_at_fault(tmp_path: Pat
     other = open_reference(written(tmp_path / "ref" / "other.json", BPE))
     model = tmp_path / "model.gguf"
     found = find_other_version(model, Encoder(BPE), reference, [other], CASES)
-    assert found.startswith("the reference is at fault, as its files contradict each other: the file agrees with")
+    assert found.startswith("the files of the reference contradict each other: the file agrees with")
     assert "disagrees about 1 of 1 case" in found
     # The file may be what is wrong, as the other one is that of its base model.
     base = replace(BPE, tokens=BPE.tokens[:-1], types=BPE.types[:-1])
@@ -42,12 +43,10 @@ def test_a_reference_that_a_file_beside_it_contradicts_is_at_fault(tmp_path: Pat
     assert find_other_version(model, Encoder(BPE), reference, [elsewhere], CASES) == ""
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "is_changed"), [("<|im_end|>", "<think>", False), ("<think>", "<|im_end|>", True)]
-)
-def test_an_eos_with_which_the_chat_template_ends_turns_is_kept(ours: str, theirs: str, is_changed: bool):
-    spec, reference = (
-        replace(BPE, special_ids={"eos": BPE.tokens.index(text)}, chat_template=CHATML) for text in (ours, theirs)
-    )
+@pytest.mark.parametrize(("template", "is_changed"), [(CHATML, False), ("{{ content }}{{ eos_token }}", True)])
+def test_an_eos_is_kept_if_generations_end_at_that_of_the_reference_anyway(template: str, is_changed: bool):
+    """As in chat models with the EOS of the base model; a template that writes EOS needs the right one."""
+    ends = {"<|im_end|>": CONTROL, "<|endoftext|>": CONTROL}
+    spec, reference = (bpe_spec([], ends, special_ids={"eos": id}, chat_template=template) for id in (256, 257))
     changes = declared_special_ids(Evidence(spec, Encoder(spec), Opened(Encoder(reference)), ()))
     assert any(change.kind == "eos_id" for change in changes) is is_changed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tokverify.compare import contradiction
 from tokverify.compare.behavior import encode_both, find_effect, judge, probes
 from tokverify.compare.charsmap_difference import find_replaced_differently
-from tokverify.compare.contradiction import LOWERCASE as CASE
 from tokverify.compare.pre_tokenization import normalize
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule
@@ -124,7 +124,7 @@ def _check_bert_flags(subject: Subject, stages: Sequence[Stage]) -> Iterator[Fin
         if actual != expected:
             message = f"{setting} is {actual}, but {expected} in the reference"
             # Accents are stripped, by default, where texts are lowercased.
-            is_in_doubt = subject.is_contradicted(CASE)
+            is_in_doubt = subject.is_contradicted(contradiction.LOWERCASE)
             repair = "" if is_in_doubt else set_flag(key, value=expected, declared=declared is not None)
             yield Finding(ERROR, message, keys=(key,), repair=repair)
 

@@ -87,7 +87,7 @@ class Sides:
             if is_converted_control(token.text) or id in contradicted
         }
 
-    @property
+    @cached_property
     def always_matched(self) -> list[int]:
         """The tokens that are matched in every text as the file declares them; none unless the reference does the same.
 

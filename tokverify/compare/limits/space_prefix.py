@@ -12,6 +12,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.errors import EncodeError
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.tokenizer import Staged
@@ -104,7 +105,10 @@ def _before_spaces(sides: Sides) -> Counterfactual:
     normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
 
     def is_blank(text: str) -> bool:
-        return bool(text) and not normalizer.normalize(text).strip(ESCAPED_SPACE)
+        try:
+            return bool(text) and not normalizer.normalize(text).strip(ESCAPED_SPACE)
+        except EncodeError:
+            return False
 
     return Counterfactual(
         reason="llama.cpp's unigram model adds no space before a text of spaces alone",

@@ -46,14 +46,15 @@ def find_other_version(
 ) -> str:
     """Say that a reference contradicts a tokenizer beside it, or is another version's; empty if nothing says so.
 
-    If the file agrees with a tokenizer beside it or beside the reference, limits aside, nothing is wrong with the file.
-    Only if all have the same tokens, one beside the reference is no base model, which lacks what was added later.
+    If the file agrees with a tokenizer beside it, limits aside, nothing is wrong with the file. If it agrees with one
+    beside the reference, that can also be the right one of the two, unless it is a base model, which lacks what was
+    added later, or a flag that the reference declares differs.
     """
     for other in others:
         is_own = other.path is not None and reference.path is not None and other.path.parent == reference.path.parent
         is_beside = is_own or (other.path is not None and other.path.parent == model.parent)
-        has_same = not is_own or _have_same_tokens(encoder, reference.tokenizer, other.tokenizer)
-        if not is_beside or not has_same or not _is_related(other.tokenizer, reference.tokenizer):
+        is_comparable = not is_own or _have_same_tokens(encoder, reference, other.tokenizer)
+        if not is_beside or not is_comparable or not _is_related(other.tokenizer, reference.tokenizer):
             continue
         disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
         # To look for limits takes longer than everything else.
@@ -64,8 +65,8 @@ def find_other_version(
             )
             if is_own:
                 return (
-                    f"the reference is at fault, as its files contradict each other: {agrees}; name another reference"
-                    " with -r, and leave the model as it is"
+                    f"the files of the reference contradict each other: {agrees}; find out with which of them the model"
+                    " was trained, and name that one with -r"
                 )
             return (
                 f"{agrees}, so this is the reference of another version of the model; name the right one with -r, or"
@@ -74,10 +75,13 @@ def find_other_version(
     return ""
 
 
-def _have_same_tokens(encoder: Encoder, reference: Tokenizer, other: Tokenizer) -> bool:
-    if not encoder.vocab_size == reference.vocab_size == other.vocab_size:
+def _have_same_tokens(encoder: Encoder, reference: OpenedReference, other: Tokenizer) -> bool:
+    """Whether the file has the tokens and flags of its reference, and the other tokenizer as many tokens."""
+    if not encoder.vocab_size == reference.tokenizer.vocab_size == other.vocab_size:
         return False
-    return list(pieces_of(encoder)) == list(pieces_of(reference))
+    declared = reference.spec.add_space_prefix if reference.spec else None
+    has_same_flag = declared is None or declared is encoder.settings.add_space_prefix
+    return has_same_flag and list(pieces_of(encoder)) == list(pieces_of(reference.tokenizer))
 
 
 def _agrees(original: Encoder, other: FoundReference, cases: Sequence[Case]) -> bool:

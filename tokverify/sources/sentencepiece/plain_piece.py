@@ -38,8 +38,8 @@ def find_plain_pieces(spec: TokenizerSpec) -> list[int]:
     if family.ranking is not Ranking.SCORE or not spec.add_space_prefix:
         # No space is added after such a piece.
         return []
-    ordinary = set("".join(spec.tokens[id] for id in ids_of_type(spec.types, TokenType.NORMAL)))
-    return [id for id in ids if len(spec.tokens[id]) == 1 and spec.tokens[id] not in {*ordinary, " ", ESCAPED_SPACE}]
+    taken = {" ", ESCAPED_SPACE}.union(*(spec.tokens[id] for id in ids_of_type(spec.types, TokenType.NORMAL)))
+    return [id for id in ids if len(spec.tokens[id]) == 1 and spec.tokens[id] not in taken]
 
 
 def _stay_in_normalization(spec: TokenizerSpec, ids: Iterable[int]) -> bool:
