@@ -23,7 +23,7 @@ from tokverify.compare.role_difference import find_end_differences
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.gguf.values import FIELDS
+from tokverify.sources.gguf import keys
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, pieces_of
 
@@ -36,32 +36,36 @@ class _Setting(NamedTuple):
 
     field: str
     """That of `TokenizerSpec`."""
+    key: str
     of: Callable[[Tokenizer], bool | None]
     """Whether a tokenizer does it."""
     aspect: Aspect
     code: str
     """The rule that reports the same."""
-    messages: tuple[str, str]
-    """What differs if only the model does it, and if only the reference does."""
+    only_model: str
+    """What differs if only the model does it."""
+    only_reference: str
+    """What differs if only the reference does."""
 
 
 _SETTINGS = {
     SPACE_PREFIX: _Setting(
         "add_space_prefix",
+        keys.ADD_SPACE_PREFIX,
         adds_space,
         Aspect.AFFIXES,
         "TV207",
-        (
-            "the model adds a space before a text, the reference none",
-            "the model adds no space before a text, the reference one",
-        ),
+        "the model adds a space before a text, the reference none",
+        "the model adds no space before a text, the reference one",
     ),
     LOWERCASE: _Setting(
         "lowercase",
+        keys.LOWERCASE,
         lowers_case,
         Aspect.NORMALIZATION,
         "TV205",
-        ("the model lowercases texts, the reference does not", "the reference lowercases texts, the model does not"),
+        "the model lowercases texts, the reference does not",
+        "the reference lowercases texts, the model does not",
     ),
 }
 
@@ -83,9 +87,9 @@ def blame_reference(
     for difference in differences:
         if vocabulary and difference.ids and set(difference.ids) <= set(vocabulary.ids):
             contradiction: Contradiction | None = vocabulary
-        elif difference.keys == (FIELDS["add_space_prefix"][0],):
-            # llama.cpp adds none for BPE.
-            about = (each for each in contradictions if each.subject == SPACE_PREFIX and each.adds is False)
+        elif difference.keys == (keys.ADD_SPACE_PREFIX,):
+            # Only of BPE, for which llama.cpp adds none, whatever the file says.
+            about = (each for each in contradictions if each.subject == SPACE_PREFIX and each.is_done is False)
             contradiction = next(about, None)
         elif difference.aspect is Aspect.AFFIXES:
             contradiction = blamed.get(difference.ids)
@@ -107,16 +111,18 @@ def _find_setting_differences(
     """Yield that only the model does something to texts, or only the reference, if a contradiction explains it."""
     for each in contradictions:
         setting = _SETTINGS.get(each.subject)
-        if setting and setting.of(actual) is each.adds:
-            message, key = setting.messages[not each.adds], FIELDS[setting.field][0]
-            found = make_difference(setting.aspect, ERROR, message, facts=each.subject, keys=(key,), code=setting.code)
+        if setting and setting.of(actual) is each.is_done:
+            message = setting.only_model if each.is_done else setting.only_reference
+            found = make_difference(
+                setting.aspect, ERROR, message, facts=each.subject, keys=(setting.key,), code=setting.code
+            )
             yield _blame(found, each)
 
 
 def blamed_settings(differences: Iterable[TokenizerDifference]) -> list[str]:
     """Return the flags of a file about which the reference is at fault, as fields of `TokenizerSpec`."""
     blamed = {key for each in differences if each.origin is Origin.REFERENCE for key in each.keys}
-    return [setting.field for setting in _SETTINGS.values() if FIELDS[setting.field][0] in blamed]
+    return [setting.field for setting in _SETTINGS.values() if setting.key in blamed]
 
 
 def compare_around(
@@ -126,7 +132,7 @@ def compare_around(
 
     The list is empty if there is no contradiction about these tokens, or they are not known.
     """
-    about = {each.subject: each for each in contradictions if each.adds is not None}
+    about = {each.subject: each for each in contradictions if each.is_done is not None}
     if not about:
         return []
     try:
@@ -142,7 +148,7 @@ def compare_around(
 
 def _agrees(actual: Tokenizer, ids: Sequence[int], contradiction: Contradiction) -> bool:
     """Whether a model adds what the other place says, and no other token."""
-    if bool(ids) is not contradiction.adds:
+    if bool(ids) is not contradiction.is_done:
         return False
     return not ids or contradiction.text is None or [actual.piece(id) for id in ids] == [contradiction.text]
 

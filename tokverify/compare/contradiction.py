@@ -15,7 +15,7 @@ from typing import Any
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
-from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import EOG_TEXTS
@@ -72,8 +72,8 @@ class Contradiction:
     """Quotes both places."""
     ids: tuple[int, ...] = ()
     """The tokens that it is about."""
-    adds: bool | None = None
-    """For a token around a text, or a space: whether the other place says that it is added; for lowercasing, done."""
+    is_done: bool | None = None
+    """Whether the other place says that this is done: a token around a text or a space is added, a text lowercased."""
     text: str | None = None
     """The token that it says so of, if that is known."""
     texts: tuple[str, ...] = ()
@@ -160,11 +160,11 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         is_own = flag is not False or text is None or text in map(tokenizer.piece, ids)
         if isinstance(flag, bool) and flag != bool(ids) and is_own:
             yield Contradiction(
-                role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", adds=flag, text=text
+                role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", is_done=flag, text=text
             )
         elif role == "bos" and flag is not False and not ids and text and _writes_bos(path, text):
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
-            yield Contradiction(role, sentence, adds=True, text=text)
+            yield Contradiction(role, sentence, is_done=True, text=text)
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
@@ -194,11 +194,11 @@ def _check_space_prefix(tokenizer: Tokenizer, path: Path, config: Mapping[str, A
         flag, says = True, "legacy false, so that transformers adds a space itself"
     else:
         return
-    does = adds_space(tokenizer, ESCAPED_SPACE if name in _LLAMA else spell_bytes(b" "))
+    does = adds_space(tokenizer, ESCAPED_SPACE if name in _LLAMA else SPELLED_SPACE)
     is_obeyed = name in _LLAMA or _has_outermost(tokenizer, "pre_tokenizer", "ByteLevel")
     if does is not None and does is not flag and is_obeyed:
         sentence = f"{_CONFIG} has {says}, but {path.name} adds {'one' if does else 'none'}"
-        yield Contradiction(SPACE_PREFIX, sentence, adds=flag)
+        yield Contradiction(SPACE_PREFIX, sentence, is_done=flag)
 
 
 def _has_outermost(tokenizer: Tokenizer, part: str, type: str) -> bool:
@@ -233,7 +233,7 @@ def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Con
     if does is not None and does is not flag and _has_outermost(tokenizer, "normalizer", "BertNormalizer"):
         does_it = "lowercases" if does else "does not lowercase"
         sentence = f"{_CONFIG} has do_lower_case {str(flag).lower()}, but the tokenizer {does_it}"
-        yield Contradiction(LOWERCASE, sentence, adds=flag)
+        yield Contradiction(LOWERCASE, sentence, is_done=flag)
 
 
 def lowers_case(tokenizer: Tokenizer) -> bool | None:
@@ -301,7 +301,8 @@ def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction
         return
     texts = {id: str(token_text(entry)) for id, entry in added_tokens(path).items()}
     pieces = pieces_of(tokenizer)
-    known = set(pieces)
+    # To look at every token takes longer than all else.
+    known = set(pieces) if max(texts, default=0) >= len(pieces) else set()
     differing: list[int] = []
     for id, text in texts.items():
         # A tokenizer.json without a token for an id gets this one.

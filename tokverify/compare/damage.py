@@ -13,7 +13,7 @@ from itertools import islice
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
-from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR
@@ -41,7 +41,6 @@ _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
 
 With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
 """
-_SPELLED_SPACE = spell_bytes(b" ")
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
@@ -96,7 +95,7 @@ def _lacks_byte_stage(facts: Opened) -> bool:
     vocab = document.model["vocab"]
     sample = list(islice(vocab, 0, None, 1 + len(vocab) // _MOST))
     beginning = Counter(piece[:1] for piece in sample)
-    return beginning[_SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
+    return beginning[SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
 
 
 def _texts_of_tokens(actual: Tokenizer, expected: Tokenizer, facts: Opened, *, is_spelled: bool) -> dict[int, str]:

@@ -7,6 +7,9 @@ from functools import cache
 
 from tokverify.text.utf8 import encode_leniently
 
+SPELLED_SPACE = "Ġ"
+"""A space in the GPT-2 alphabet."""
+
 
 @cache
 def byte_alphabet() -> Mapping[int, str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage import explain_misread_tokens
 from tokverify.compare.marker import read_template
-from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -44,7 +44,6 @@ _ORDERED = 0.5
 """If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
 _MANY = 100
 """So many added tokens at the end are no mistake."""
-_SPELLED_SPACE = spell_bytes(b" ")
 _TIMES = 10
 """As many times more tokens must begin with one mark of a space than with the other."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
@@ -149,13 +148,13 @@ def _are_of_other_kinds(spec: TokenizerSpec, facts: Opened) -> tuple[str, str] |
     if facts.spec is None or family is None or spec.model == facts.spec.model:
         return None
     ours, theirs = _mark_of_space(spec), _mark_of_space(facts.spec)
-    is_own = ours == (_SPELLED_SPACE if family.alphabet is Alphabet.BYTE_LEVEL else ESCAPED_SPACE)
+    is_own = ours == (SPELLED_SPACE if family.alphabet is Alphabet.BYTE_LEVEL else ESCAPED_SPACE)
     return (spec.model, facts.spec.model) if is_own and theirs and ours != theirs else None
 
 
 def _mark_of_space(spec: TokenizerSpec) -> str | None:
     """Return what nearly all words begin with that begin with a mark of a space."""
-    counts = {mark: sum(token.startswith(mark) for token in spec.tokens) for mark in (_SPELLED_SPACE, ESCAPED_SPACE)}
+    counts = {mark: sum(token.startswith(mark) for token in spec.tokens) for mark in (SPELLED_SPACE, ESCAPED_SPACE)}
     (_, second), (mark, first) = sorted(counts.items(), key=lambda item: item[1])
     return mark if first > _TIMES * second else None
 

@@ -9,10 +9,9 @@ from functools import cached_property, lru_cache
 from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
-from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking, Settings
-from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.models.unigram_normalizer import replacing_normalizer
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.engine.special_text import is_converted_control
@@ -111,7 +110,7 @@ class Sides:
         document = self.facts.document
         stages = [stage for stage in document.normalizer if stage["type"] == "Precompiled"] if document else []
         replace_by_reference = normalizer_of(stages).normalize_str
-        own = UnigramNormalizer(Charsmap(self.spec.charsmap or b""), (), merges_spaces=False, prefixes_space=False)
+        own = replacing_normalizer(self.spec.charsmap or b"")
         # Two limits ask about each text, one after the other.
         return lru_cache(maxsize=1)(lambda text: own.normalize(text) == escape_spaces(replace_by_reference(text)))
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.no_normalizer import normalize_like
 from tokverify.compare.limits.sides import Sides
-from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
-from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.models.unigram_normalizer import replacing_normalizer
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.errors import EncodeError
 from tokverify.report.finding import WARNING
@@ -101,8 +100,7 @@ def _of_sentencepiece(sides: Sides) -> Iterator[Counterfactual]:
 
 
 def _before_spaces(sides: Sides) -> Counterfactual:
-    charsmap = Charsmap(sides.spec.charsmap) if sides.spec.charsmap else None
-    normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
+    normalizer = replacing_normalizer(sides.spec.charsmap)
 
     def is_blank(text: str) -> bool:
         try:

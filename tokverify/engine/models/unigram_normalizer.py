@@ -137,3 +137,9 @@ class UnigramNormalizer:
             if length < size:
                 return length
             size *= 4
+
+
+def replacing_normalizer(charsmap: bytes | None) -> UnigramNormalizer:
+    """Return a normalizer that only replaces what a charsmap does, and writes spaces as `▁`; raises like `Charsmap`."""
+    read = None if charsmap is None else Charsmap(charsmap)
+    return UnigramNormalizer(read, (), merges_spaces=False, prefixes_space=False)

@@ -50,11 +50,14 @@ def find_other_version(
     beside the reference, that can also be the right one of the two, unless it is a base model, which lacks what was
     added later, or a flag that the reference declares differs.
     """
+    own = reference.path.parent if reference.path else None
     for other in others:
-        is_own = other.path is not None and reference.path is not None and other.path.parent == reference.path.parent
-        is_beside = is_own or (other.path is not None and other.path.parent == model.parent)
-        is_comparable = not is_own or _have_same_tokens(encoder, reference, other.tokenizer)
-        if not is_beside or not is_comparable or not _is_related(other.tokenizer, reference.tokenizer):
+        place = other.path.parent if other.path else None
+        if place is None or place not in {own, model.parent}:
+            continue
+        if place == own and not _have_same_tokens(encoder, reference, other.tokenizer):
+            continue
+        if not _is_related(other.tokenizer, reference.tokenizer):
             continue
         disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
         # To look for limits takes longer than everything else.
@@ -63,7 +66,7 @@ def find_other_version(
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
                 f"{disputed} of {plural(len(cases), 'case')}"
             )
-            if is_own:
+            if place == own:
                 return (
                     f"the files of the reference contradict each other: {agrees}; find out with which of them the model"
                     " was trained, and name that one with -r"

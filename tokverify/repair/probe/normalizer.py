@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tokverify.engine.charsmap import Charsmap
-from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.models.unigram_normalizer import replacing_normalizer
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.repair.probe.convention import read_charsmaps
 from tokverify.repair.probe.vocabulary import Vocabulary
@@ -85,5 +84,5 @@ def find_charsmap(queries: Queries) -> tuple[str, bytes] | None:
 
 
 def _make_normalizer(charsmap: bytes) -> Callable[[str], str]:
-    normalizer = UnigramNormalizer(Charsmap(charsmap), [], merges_spaces=False, prefixes_space=False)
+    normalizer = replacing_normalizer(charsmap)
     return lambda text: unescape_spaces(normalizer.normalize(text))

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.engine.byte_level import byte_pieces
+from tokverify.engine.byte_level import SPELLED_SPACE, byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import (
     added_tokens,
@@ -141,12 +141,12 @@ def _count_marks(pieces: Collection[str]) -> str:
 
     A mark that is a piece by itself shows nothing: it may be an added token.
     """
-    spaces = sum(piece.startswith("Ġ") for piece in pieces)
+    spaces = sum(piece.startswith(SPELLED_SPACE) for piece in pieces)
     ends = sum(piece.endswith("</w>") for piece in pieces if piece != "</w>")
     beginnings = sum(piece.startswith("▁") for piece in pieces if piece != "▁")
     for count, mark in ((ends, "end in `</w>`"), (beginnings, "begin with `▁`")):
         if count > spaces:
-            return f"{count:,} pieces {mark} and {spaces:,} begin with `Ġ`"
+            return f"{count:,} pieces {mark} and {spaces:,} begin with `{SPELLED_SPACE}`"
     return ""
 
 

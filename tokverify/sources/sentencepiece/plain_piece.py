@@ -10,11 +10,10 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.deviating_unigram import preferred_score
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
-from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
+from tokverify.engine.models.unigram_normalizer import replacing_normalizer
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
@@ -47,8 +46,7 @@ def _stay_in_normalization(spec: TokenizerSpec, ids: Iterable[int]) -> bool:
 
     Those that llama.cpp makes control tokens because of their texts are matched as such, whatever their type is.
     """
-    charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
-    normalizer = UnigramNormalizer(charsmap, (), merges_spaces=False, prefixes_space=False)
+    normalizer = replacing_normalizer(spec.charsmap)
     pieces = [spec.tokens[id] for id in ids]
     try:
         return all(normalizer.normalize(piece) == escape_spaces(piece) for piece in pieces)
