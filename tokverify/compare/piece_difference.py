@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from unicodedata import is_normalized, normalize
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
@@ -179,7 +180,14 @@ def _are_shifted(one: Mapping[int, str | None], other: Mapping[int, str | None],
 
 
 def _show(piece: PieceDifference) -> str:
-    texts = [quote(text, mark_spaces=True) for text in (piece.actual, piece.expected) if text is not None]
+    pair = [text for text in (piece.actual, piece.expected) if text is not None]
+    texts = [quote(text, mark_spaces=True) for text in pair]
+    if len({normalize("NFC", text) for text in pair}) < len(pair):
+        # They look the same, such as after a macOS tool has decomposed a list of tokens.
+        texts = [
+            shown if is_normalized("NFC", text) else f"{shown} (decomposed)"
+            for shown, text in zip(texts, pair, strict=True)
+        ]
     if len(texts) > 1 and texts[0] == texts[1]:
         return f"{piece.id} {texts[0]} (other bytes)"
     return f"{piece.id} {', not '.join(texts)}"

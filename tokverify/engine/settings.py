@@ -24,7 +24,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.engine.requirement import read_by
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
-from tokverify.text.wording import find_similar_names, list_alternatives, short_repr
+from tokverify.text.wording import find_similar_names, list_alternatives, plural, short_repr
 
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
 """The tokens of a Phi-3 model that do not strip the whitespace after them."""
@@ -243,7 +243,7 @@ def _duplicate_message(texts: Sequence[str]) -> str:
     text = texts[second]
     return (
         f"tokenizer.ggml.tokens contains {short_repr(text)} twice, as ids {second} and {ids[text]} "
-        f"({len(texts) - len(ids)} duplicates in all); llama.cpp aborts on such a file"
+        f"({plural(len(texts) - len(ids), 'duplicate')} in all); llama.cpp aborts on such a file"
     )
 
 

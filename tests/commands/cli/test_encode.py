@@ -31,6 +31,17 @@ def test_ids_and_count_are_written_alone():
     assert json.loads(run("encode", MODEL, "two  words", "--count", "--json").stdout) == {"count": len(ids)}
 
 
+def test_a_text_that_needs_more_tokens_than_the_window_fails():
+    count = int(run("encode", MODEL, "two  words", "--count").stdout)
+    assert run("encode", MODEL, "two  words", "--count", "--max-tokens", str(count)).exit_code == 0
+    longer = run("encode", MODEL, "two  words", "--count", "--max-tokens", str(count - 1))
+    assert (longer.exit_code, longer.stdout) == (1, f"{count}\n")
+    assert longer.stderr == f"too long: {count} tokens, and at most {count - 1} are allowed\n"
+    several = run("encode", MODEL, "--jsonl", "--count", "--max-tokens", "2", stdin='"a"\n"two  words"\n')
+    assert several.exit_code == 1
+    assert several.stderr == f"too long: 1 of 2 texts needs more than 2 tokens: text 2 ({count})\n"
+
+
 def test_each_line_is_encoded_and_decoded():
     written = run("encode", MODEL, "--jsonl", stdin=LINES).stdout
     assert [json.loads(line)["pieces"][0] for line in written.splitlines()] == ["two", "<bos>"]

@@ -25,6 +25,7 @@ from tokverify.commands.cli.options import (
 from tokverify.commands.cli.source import ids_of, map_lines, parse_ids, read_raw_text, read_text, text_of
 from tokverify.commands.cli.stream import render_options, write_bytes, write_stderr, write_text
 from tokverify.text.visible import visible
+from tokverify.text.wording import list_items, plural, verb
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.encode import Decoding, Encoding
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 @click.option("--eos", is_flag=True, help="Add EOS even if the file does not declare that it is added.")
 @click.option("--ids", "part", flag_value="ids", help="Write only the ids, separated by spaces.")
 @click.option("--count", "part", flag_value="count", help="Write only the number of tokens.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Exit with 1 if a text needs more tokens, such as those of a context window.",
+)
 @json_option
 @json_lines_option
 @no_color_option
@@ -55,10 +62,11 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     bos: bool,
     eos: bool,
     part: str | None,
+    max_tokens: int | None,
     format_name: str | None,
     json_lines: bool,
     no_color: bool,
-) -> None:
+) -> int:
     """Encode a text to token ids with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
@@ -81,10 +89,27 @@ def encode(  # noqa: PLR0913 - one parameter for each option
         source = read_raw_text(text, file)
         encodings = map(encode_one, [source])
     opened = open_model(model)
+    counts: list[int] = []
     for encoding in encodings:
         for warning in encoding.warnings:
             write_stderr(f"warning: {warning}")
         _write(encoding.tokens, part, as_json=format_name == "json" or json_lines, no_color=no_color)
+        counts.append(len(encoding.tokens))
+    return _check_counts(counts, max_tokens) if max_tokens else 0
+
+
+def _check_counts(counts: Sequence[int], most: int) -> int:
+    """Say on stderr which texts need more than `most` tokens; return the exit code."""
+    longer = [number for number, count in enumerate(counts, start=1) if count > most]
+    if not longer:
+        return 0
+    if len(counts) == 1:
+        write_stderr(f"too long: {counts[0]:,} tokens, and at most {most:,} are allowed")
+        return 1
+    shown = list_items(longer, show=lambda number: f"text {number} ({counts[number - 1]:,})")
+    of_all = f"{len(longer):,} of {plural(len(counts), 'text')}"
+    write_stderr(f"too long: {of_all} {verb(len(longer), 'need')} more than {most:,} tokens: {shown}")
+    return 1
 
 
 def _write(tokens: Sequence[Token], part: str | None, *, as_json: bool, no_color: bool) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.cases.loading import select_cases
-from tokverify.commands.tasks.opening import open_model, open_subject, other_tokenizer
+from tokverify.commands.tasks.declaration import open_declaration
+from tokverify.commands.tasks.opening import open_subject, other_tokenizer
 from tokverify.commands.tasks.run import (
     OnProgress,
     RunResult,
@@ -238,7 +239,14 @@ class _Opened:
 
     @cached_property
     def _model(self) -> OpenedModel:
-        return open_model(self._file)
+        opened = open_declaration(self._file)
+        try:
+            opened.encoder  # noqa: B018 - raises if llama.cpp refuses the file
+        except (BrokenFileError, UnsupportedError) as error:
+            if self._configured.reference is None or opened.kind != "gguf":
+                raise
+            raise type(error)(f"{error} (`tokverify fix` with this reference may repair it)") from error
+        return opened
 
     @cached_property
     def _is_file(self) -> bool:
