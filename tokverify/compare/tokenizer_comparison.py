@@ -14,6 +14,7 @@ from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
+from tokverify.compare.template_difference import find_template_difference
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.compare.unread_key import find_unread
 from tokverify.errors import GoneError, TokverifyError
@@ -50,6 +51,7 @@ def compare_tokenizers(
         partial(find_end_differences, actual, expected),
         partial(find_affix_differences, actual, expected),
         partial(find_unread, actual),
+        partial(find_template_difference, actual, expected),
     ]
     if vocabulary:
         steps = [

@@ -57,6 +57,7 @@ class Aspect(MeaningEnum):
     NORMALIZATION = "normalization", "texts are normalized differently, such as to lowercase"
     SPLITTING = "splitting", "the reference splits its own tokens, which the model keeps whole"
     DECODING = "decoding", "the same ids are decoded differently"
+    TEMPLATE = "template", "the chat template is not the reference's, apart from white space"
     KEYS = "keys", "the file has keys that no known build of llama.cpp reads; fails with --strict"
     RULES = "rules", "a static rule reports a problem in the model, and the reference cannot contradict it"
 
@@ -70,6 +71,7 @@ CODES: Mapping[Aspect, str] = {
     Aspect.ENDS: "TV212",
     Aspect.NORMALIZATION: "TV205",
     Aspect.SPLITTING: "TV213",
+    Aspect.TEMPLATE: "TV210",
     Aspect.KEYS: "TV132",
 }
 """Aspect -> the code of the rule of `tokverify audit` that reports the same difference; baselines name it."""

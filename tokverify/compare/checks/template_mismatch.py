@@ -7,14 +7,10 @@ from collections.abc import Iterator
 from tokverify.compare.repair import new_metadata
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
+from tokverify.compare.template_difference import describe_other_template
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
-from tokverify.text.sequence import common_length
-from tokverify.text.wording import quote
-
-_SHOWN_BEFORE = 20
-"""In characters."""
 
 
 @rule(code="TV210", name="template-mismatch", severity=WARNING)
@@ -42,28 +38,8 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
     if expected is None:
         raise NotEvaluatedError("there is no default chat template beside the reference")
     actual = subject.spec.chat_template
-    if actual is None:
-        yield _template_finding("the reference has a chat template, but the file has none")
-    elif actual.split() != expected.split():
-        line, ours, theirs = _first_difference(actual, expected)
-        # A long line is quoted from a little before the place where it differs.
-        start = max(common_length(ours, theirs) - _SHOWN_BEFORE, 0)
-        ours, theirs = ours[start:], theirs[start:]
-        place = f"first in line {line}: {quote(ours)}, but {quote(theirs)} in the reference"
-        yield _template_finding(f"the chat template differs from the reference's, {place}")
+    if message := describe_other_template(actual, expected):
+        repair = new_metadata("--chat-template-file", "chat_template.jinja")
+        yield Finding(WARNING, message, keys=(CHAT_TEMPLATE,), repair=repair)
     elif actual != expected:
         yield Finding(INFO, "the chat template differs from the reference's only in whitespace", keys=(CHAT_TEMPLATE,))
-
-
-def _template_finding(message: str) -> Finding:
-    repair = new_metadata("--chat-template-file", "chat_template.jinja")
-    return Finding(WARNING, message, keys=(CHAT_TEMPLATE,), repair=repair)
-
-
-def _first_difference(actual: str, expected: str) -> tuple[int, str, str]:
-    ours, theirs = actual.splitlines(), expected.splitlines()
-    for number, pair in enumerate(zip(ours, theirs, strict=False), 1):
-        if pair[0] != pair[1]:
-            return number, *pair
-    least = min(len(ours), len(theirs))
-    return least + 1, "".join(ours[least : least + 1]), "".join(theirs[least : least + 1])

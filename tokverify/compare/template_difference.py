@@ -1,0 +1,53 @@
+"""Report that the model's chat template is not the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.digest import make_difference
+from tokverify.engine.encoder import Encoder
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.sources.config import chat_templates
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE
+from tokverify.spec import DEFAULT_TEMPLATE
+from tokverify.text.sequence import common_length
+from tokverify.text.wording import quote
+from tokverify.tokenizer import FileReading, Tokenizer
+
+_SHOWN_BEFORE = 20
+"""In characters."""
+
+
+def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield that the default chat template is not that beside the reference's file, apart from white space."""
+    path = expected.path if isinstance(expected, FileReading) else None
+    theirs = chat_templates(path).get(DEFAULT_TEMPLATE) if path else None
+    if not isinstance(actual, Encoder) or theirs is None:
+        return
+    ours = actual.spec.chat_template
+    if message := describe_other_template(ours, theirs):
+        message = f"{message} (`tokverify chat` compares what they write)"
+        yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[ours, theirs], keys=[CHAT_TEMPLATE])
+
+
+def describe_other_template(actual: str | None, expected: str) -> str:
+    """Say where the chat template first differs from the reference's; empty if only in white space, or not at all."""
+    if actual is None:
+        return "the reference has a chat template, but the file has none"
+    if actual.split() == expected.split():
+        return ""
+    line, ours, theirs = _first_difference(actual, expected)
+    # A long line is quoted from a little before the place where it differs.
+    start = max(common_length(ours, theirs) - _SHOWN_BEFORE, 0)
+    place = f"first in line {line}: {quote(ours[start:])}, but {quote(theirs[start:])} in the reference"
+    return f"the chat template differs from the reference's, {place}"
+
+
+def _first_difference(actual: str, expected: str) -> tuple[int, str, str]:
+    ours, theirs = actual.splitlines(), expected.splitlines()
+    for number, pair in enumerate(zip(ours, theirs, strict=False), 1):
+        if pair[0] != pair[1]:
+            return number, *pair
+    least = min(len(ours), len(theirs))
+    return least + 1, "".join(ours[least : least + 1]), "".join(theirs[least : least + 1])
