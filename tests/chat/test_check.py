@@ -251,6 +251,16 @@ def test_a_turn_can_end_at_the_next_one():
     assert [f[:2] for f in found(ours, conversations=[TURN])] == [("ERROR", "turn-end")]
 
 
+def test_gpt_oss_generates_another_end_than_a_history_contains():
+    turns = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}"
+    harmony = turns + "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+    added = dict.fromkeys(["<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"], 3)
+    ours = Encoder(bpe_spec((), added, special_ids={"eos": 259}, add_bos=False, chat_template=harmony), "ours")
+    [(severity, _, _, message)] = [each for each in found(ours, conversations=[TURN]) if each[1] == "turn-end"]
+    assert severity == "INFO"
+    assert "such a model generates <|return|>" in message
+
+
 @pytest.mark.parametrize("answer", ["end", "i", "|", "im_end", "user"])
 def test_an_answer_that_also_occurs_in_a_marker_causes_no_finding(answer: str):
     short = Conversation(id="short", messages=[USER, {"role": "assistant", "content": answer}])

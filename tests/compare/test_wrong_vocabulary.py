@@ -74,6 +74,36 @@ def test_the_reference_is_at_fault_and_nothing_is_repaired(tmp_path: Path, write
         fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
 
 
+def test_a_reference_that_has_lost_all_added_tokens_is_at_fault(tmp_path: Path):
+    model, reference = write_bpe(tmp_path)
+    document = bpe_json(good_bpe()) | {"added_tokens": []}
+    for text in ADDED:
+        document["model"]["vocab"].pop(text, None)
+    (reference / "tokenizer.json").write_text(json.dumps(document))
+    cases = [Case(id="1", suite="made", text="ab<think>", parse_special=False)]
+    report = verify_model(model, reference, cases, diagnose=True)
+    assert [result.fails for result in report.results] == [True]
+    message = "3 added tokens of tokenizer_config.json, with BOS or EOS, are not in tokenizer.json"
+    assert message in report.undiagnosed
+    assert report.diagnosis is None
+    with pytest.raises(TokverifyError, match=message):
+        fix_model(model, tmp_path / "fixed.gguf", reference, cases)
+
+
+def test_a_reference_that_lacks_other_added_tokens_is_not_at_fault(tmp_path: Path):
+    _, reference = write_bpe(tmp_path)
+    (reference / "tokenizer.json").write_text(json.dumps(bpe_json(good_bpe())))
+    size = len(good_bpe().tokens)
+    config = {
+        "added_tokens_decoder": {str(size): {"content": "[PAD]"}},
+        "pad_token": "[PAD]",
+        "eos_token": "<|im_end|>",
+    }
+    (reference / "tokenizer_config.json").write_text(json.dumps(config))
+    tokens = [*good_bpe().tokens, "[PAD]"]
+    assert find_wrong_vocabulary(tokens, find_reference(reference / "tokenizer.json").tokenizer) is None
+
+
 def test_a_file_beside_it_that_cannot_be_read_hides_no_contradiction(tmp_path: Path):
     model, reference = write_bpe(tmp_path)
     (reference / "tokenizer.model").write_bytes(b"IQ== 0\n")

@@ -35,6 +35,8 @@ THOUGHT = "tokverifythought"
 """What the assistant thinks in `Probes.thinking`."""
 QUESTION = "tokverifyquestion"
 """The user's message that follows the assistant's."""
+_HARMONY_END, _HARMONY_STOPS = "<|end|>", ("<|return|>", "<|call|>")
+"""How gpt-oss ends an answer that is part of a history, and those that it generates."""
 
 
 class Problem(NamedTuple):
@@ -160,10 +162,14 @@ def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
         _text_after(subject.probes.followed.text or "", _trimmed_texts(messages)) if subject.probes.followed else None
     )
     before_next = (followed or "").partition(QUESTION)[0]
-    if any(not subject.settings.eog_ids.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
+    ends = subject.settings.eog_ids
+    if any(not ends.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
         return
     if after:
-        yield Problem(ERROR, f"ends the assistant's turn with {quote(after)}, in which no token ends the generation")
+        message = f"ends the assistant's turn with {quote(after)}, in which no token ends the generation"
+        is_harmony = after.strip() == _HARMONY_END and {*_HARMONY_STOPS} <= set(map(subject.actual.piece, ends))
+        reason = f"; such a model generates {_HARMONY_STOPS[0]}, and {_HARMONY_END} is written for it in a history"
+        yield Problem(INFO, message + reason) if is_harmony else Problem(ERROR, message)
     else:
         message = "writes nothing after the assistant's turn, so the model never learns to stop"
         yield Problem(INFO if subject.as_in_reference else WARNING, message)

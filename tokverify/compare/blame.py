@@ -204,6 +204,9 @@ def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
     results = report.results
     if Aspect.SPLITTING in blamed:
         results = tuple(result for result in results if not result.fails)
+    if Aspect.EXTRA in blamed:
+        lost = frozenset[int]().union(*(each.ids for each in report.differences if each.aspect is Aspect.EXTRA))
+        results = tuple(result for result in results if lost.isdisjoint(result.actual or ()))
     if Aspect.DECODING in blamed:
         results = tuple(replace(result, decode_difference=None) for result in results)
     return tuple(result for result in results if not _differs_only_around(result, ids))

@@ -293,9 +293,10 @@ def _check_added_tokens(tokenizer: Tokenizer, path: Path) -> Iterator[Contradict
 
 
 def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
-    """Find added tokens that have other ids in tokenizer_config.json.
+    """Find added tokens that have other ids in tokenizer_config.json, or are not in the tokenizer.json.
 
-    The library numbers added tokens anew from the first one that is missing in a tokenizer.json.
+    The library numbers added tokens anew from the first one that is missing in a tokenizer.json. That it leaves some
+    out, such as padding, is common; without BOS or EOS, it has lost them.
     """
     if not isinstance(tokenizer, DocumentHolding):
         return
@@ -303,13 +304,22 @@ def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction
     pieces = pieces_of(tokenizer)
     # To look at every token takes longer than all else.
     known = set(pieces) if max(texts, default=0) >= len(pieces) else set()
+    config = read_config(path)
+    ends = {token_text(config.get(f"{role}_token")) for role in ("bos", "eos")}
+    is_lost = any(id >= len(pieces) and text in ends and text not in known for id, text in texts.items())
     differing: list[int] = []
     for id, text in texts.items():
         # A tokenizer.json without a token for an id gets this one.
-        is_other = pieces[id] not in {"", text} if id < len(pieces) else text in known
+        is_other = pieces[id] not in {"", text} if id < len(pieces) else is_lost or text in known
         if is_other:
             differing.append(id)
-    if differing:
+    if differing and is_lost:
+        names = list_tokens(differing, texts)
+        sentence = (
+            f"{plural(len(differing), 'added token')} of {_CONFIG}, with BOS or EOS, are not in tokenizer.json: {names}"
+        )
+        yield Contradiction(VOCABULARY, sentence, tuple(differing), texts=tuple(texts[id] for id in differing))
+    elif differing:
         yield _contradict_ids(differing, texts, _CONFIG, pieces)
 
 
