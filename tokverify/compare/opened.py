@@ -122,7 +122,7 @@ class Opened:
 
         if self.spec is None or self.path is None or self.tokenizer is None or not find_left_out(self.tokenizer):
             return self.spec
-        return append_tokens(self.spec, tokens_beside(self.path))
+        return append_tokens(self.spec, tokens_beside(self.path, len(self.spec.tokens)))
 
     @property
     def is_llama_cpp(self) -> bool:

@@ -110,7 +110,7 @@ def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[Token
 def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
     path = expected.path if isinstance(expected, FileReading) else None
-    declared = configured_tokens(path) if path else {}
+    declared = configured_tokens(path, expected.vocab_size) if path else {}
     return {id: text for text, id in declared.items() if id >= expected.vocab_size}
 
 

@@ -55,7 +55,7 @@ class SentencePieceTokenizer:
         self._content = content
         self._spec: TokenizerSpec | None = None
         self.vocab_size: int = processor.get_piece_size()
-        declared = tokens_beside(path) if path else {}
+        declared = tokens_beside(path, self.vocab_size) if path else {}
         self._beside = {id: token for id, token in declared.items() if id >= self.vocab_size}
         self._added = {text: id for id, (text, type) in self._beside.items() if type is TokenType.USER_DEFINED}
         longest_first = sorted(self._added, key=len, reverse=True)

@@ -13,6 +13,8 @@ from tokverify.system.json_input import JsonError, parse_json
 
 _MAX_BYTES = 1 << 25
 _ID = re.compile("[0-9]{1,9}")
+_MOST_SENTINELS = 1000
+"""T5 has 100."""
 
 GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 """The roles that both a GGUF file and a tokenizer_config.json can contain."""
@@ -140,9 +142,18 @@ def declared_tokens(tokenizer_file: Path) -> dict[str, int]:
     return {str(token_text(entry)): id for id, entry in added_tokens(tokenizer_file).items()}
 
 
-def configured_tokens(tokenizer_file: Path) -> dict[str, int]:
-    """Map the texts of the added tokens that any file next to the tokenizer declares to their ids."""
-    return {**read_extra_tokens(tokenizer_file), **declared_tokens(tokenizer_file)}
+def configured_tokens(tokenizer_file: Path, size: int) -> dict[str, int]:
+    """Map the texts of the added tokens that any file next to a tokenizer of `size` tokens declares to their ids."""
+    others = {**read_extra_tokens(tokenizer_file), **declared_tokens(tokenizer_file)}
+    return others or _sentinels(tokenizer_file, size)
+
+
+def _sentinels(tokenizer_file: Path, size: int) -> dict[str, int]:
+    """Return the tokens that T5's class appends to a sentencepiece model, the last first; source: transformers."""
+    count = read_config(tokenizer_file).get("extra_ids")
+    if tokenizer_file.suffix != ".model" or type(count) is not int or not 0 < count <= _MOST_SENTINELS:
+        return {}
+    return {f"<extra_id_{number}>": size + count - 1 - number for number in range(count)}
 
 
 def generation_end_ids(tokenizer_file: Path) -> frozenset[int]:

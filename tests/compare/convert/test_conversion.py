@@ -261,6 +261,18 @@ def test_added_tokens_beside_a_sentencepiece_model_are_written(to_gguf, tmp_path
     assert spec.special_ids["eos"] == size
 
 
+def test_the_sentinels_that_t5_s_class_appends_are_written_the_last_first(to_gguf, tmp_path):
+    source = tmp_path / "spiece.model"
+    source.write_bytes(train_model(vocab_size=120, model_type="unigram"))
+    size = len(load_model(source).spec.tokens)
+    (tmp_path / "tokenizer_config.json").write_text('{"extra_ids": 3, "eos_token": "</s>"}')
+    done = to_gguf(source, "fox <extra_id_0>", "fox")
+    spec = read_spec(tmp_path / "out.gguf")
+    assert (done.written, done.differing) == (True, 0)
+    assert spec.tokens[size:] == ["<extra_id_2>", "<extra_id_1>", "<extra_id_0>"]
+    assert list(spec.types[size:]) == [CONTROL] * 3
+
+
 def test_user_defined_pieces_are_matched_differently(to_gguf, tmp_path):
     pieces = [
         ("<unk>", 0, UNKNOWN),

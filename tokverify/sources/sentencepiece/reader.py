@@ -8,6 +8,7 @@ Features that have a key, but that llama.cpp implements differently, are found a
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -40,6 +41,8 @@ _MARKS_PER_PIECE = 4
 _ADDED_SCORE, _UNUSED_SCORE = -1000.0, -10000.0
 _PLAIN = frozenset([TokenType.NORMAL, TokenType.USER_DEFINED])
 """The types of pieces that may be added tokens, too."""
+_SENTINEL = re.compile("<extra_id_[0-9]+>")
+"""What T5's class adds, which is special without any flag."""
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
 
 
@@ -90,8 +93,9 @@ def read_with_added_tokens(path: Path | str) -> TokenizerSpec:
         UnsupportedError: As for `read_spec`.
     """
     path = Path(path)
-    declared = tokens_beside(path)
-    spec = append_tokens(with_plain_pieces(read_spec(path)), declared)
+    pieces = with_plain_pieces(read_spec(path))
+    declared = tokens_beside(path, len(pieces.tokens))
+    spec = append_tokens(pieces, declared)
     types = list(spec.types or ())
     for id, type in enumerate(types):
         if type in _PLAIN and id in declared and declared[id][0] == spec.tokens[id]:
@@ -112,8 +116,8 @@ def append_tokens(spec: TokenizerSpec, declared: Mapping[int, tuple[str, TokenTy
     return replace(spec, tokens=tokens, scores=scores, types=types)
 
 
-def tokens_beside(path: Path) -> dict[int, tuple[str, TokenType]]:
-    """Map the ids of the added tokens that the files next to a .model declare to their texts and types.
+def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
+    """Map the ids of the added tokens that the files next to a .model of `size` pieces declare to texts and types.
 
     Raises:
         BrokenFileError: If one of the files is not a JSON object.
@@ -122,10 +126,12 @@ def tokens_beside(path: Path) -> dict[int, tuple[str, TokenType]]:
     flags = added_tokens(path)
 
     def type_of(id: int, text: str) -> TokenType:
-        is_special = id in flags and (flags[id].get("special") or is_converted_control(text))
+        is_special = (
+            flags[id].get("special") or is_converted_control(text) if id in flags else _SENTINEL.fullmatch(text)
+        )
         return TokenType.CONTROL if is_special else TokenType.USER_DEFINED
 
-    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path).items()}
+    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path, size).items()}
 
 
 def numbered_model(path: Path, data: bytes) -> bytes:
