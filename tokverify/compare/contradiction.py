@@ -23,7 +23,7 @@ from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, Unsup
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
-    chat_templates,
+    default_template,
     generation_end_ids,
     has_derived_ends,
     read_config,
@@ -134,7 +134,7 @@ def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]
     about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
     if path is None or not about:
         return frozenset()
-    template = chat_templates(path).get("default", "")
+    template = default_template(path) or ""
     is_derived = has_derived_ends(path)
 
     def is_false(id: int) -> bool:
@@ -171,7 +171,7 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
 
 
 def _writes_bos(path: Path, bos: str) -> bool:
-    markers = read_template(chat_templates(path).get("default", ""))
+    markers = read_template(default_template(path) or "")
     if markers.mentions_bos:
         return True
     # subtle: models with ChatML often name <|im_start|> as BOS, which their templates write before each message.

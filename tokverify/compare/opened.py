@@ -257,13 +257,11 @@ class Opened:
     @cached_property
     def chat_template(self) -> str | None:
         """The default chat template; None if there is none, or it cannot be read."""
-        from tokverify.sources.config import chat_templates
+        from tokverify.sources.config import default_template
 
         declared = self.spec.chat_template if self.spec else None
-        if declared is not None or self.path is None:
-            return declared
         try:
-            return chat_templates(self.path).get("default")
+            return default_template(self.path) if declared is None else declared
         except TokverifyError:
             return None
 

@@ -13,9 +13,9 @@ from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import chat_templates, generation_end_ids
+from tokverify.sources.config import default_template, generation_end_ids
 from tokverify.sources.gguf.keys import SPECIAL_IDS
-from tokverify.spec import DEFAULT_TEMPLATE, TokenType
+from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler, is_marker
@@ -190,8 +190,7 @@ def _template_of(tokenizer: Tokenizer) -> str | None:
     """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
     if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().chat_template):
         return declared
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
-    return chat_templates(path).get(DEFAULT_TEMPLATE) if path else None
+    return default_template(tokenizer.path) if isinstance(tokenizer, FileReading) else None
 
 
 def _has_generation_config(tokenizer: Tokenizer) -> bool:

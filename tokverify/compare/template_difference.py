@@ -8,9 +8,8 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.sources.config import chat_templates
+from tokverify.sources.config import default_template
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
-from tokverify.spec import DEFAULT_TEMPLATE
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 from tokverify.tokenizer import FileReading, Tokenizer
@@ -21,8 +20,7 @@ _SHOWN_BEFORE = 20
 
 def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
     """Yield that the default chat template is not that beside the reference's file, apart from white space."""
-    path = expected.path if isinstance(expected, FileReading) else None
-    theirs = chat_templates(path).get(DEFAULT_TEMPLATE) if path else None
+    theirs = default_template(expected.path) if isinstance(expected, FileReading) else None
     if not isinstance(actual, Encoder) or theirs is None:
         return
     ours = actual.spec.chat_template

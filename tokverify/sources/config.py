@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError
-from tokverify.spec import MAX_TOKENS
+from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
 
@@ -171,7 +171,12 @@ def has_derived_ends(tokenizer_file: Path) -> bool:
 def template_fields(tokenizer_file: Path) -> dict[str, Any]:
     """Return the fields of a spec that contain the chat templates next to a tokenizer."""
     templates = chat_templates(tokenizer_file)
-    return {"chat_template": templates.pop("default", None), "named_chat_templates": templates}
+    return {"chat_template": templates.pop(DEFAULT_TEMPLATE, None), "named_chat_templates": templates}
+
+
+def default_template(tokenizer_file: Path | None) -> str | None:
+    """Return the default chat template next to a tokenizer; None if there is none. Errors as for `chat_templates`."""
+    return None if tokenizer_file is None else chat_templates(tokenizer_file).get(DEFAULT_TEMPLATE)
 
 
 def chat_templates(tokenizer_file: Path) -> dict[str, str]:
@@ -187,7 +192,7 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     if template is None:
         template = read_config(tokenizer_file).get("chat_template")
     if isinstance(template, str):
-        return {"default": template}
+        return {DEFAULT_TEMPLATE: template}
     entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
     named = {str(entry.get("name")): entry.get("template") for entry in entries}
     return {name: text for name, text in named.items() if isinstance(text, str)}

@@ -9,7 +9,7 @@ from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.compare.template_difference import describe_other_template
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.sources.config import chat_templates
+from tokverify.sources.config import default_template
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 
 
@@ -34,7 +34,7 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
     Threads:
         onnxruntime/mobius#660, ggml-org/llama.cpp#15110
     """
-    expected = chat_templates(subject.path).get("default")
+    expected = default_template(subject.path)
     if expected is None:
         raise NotEvaluatedError("there is no default chat template beside the reference")
     actual = subject.spec.chat_template
