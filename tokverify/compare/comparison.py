@@ -135,7 +135,8 @@ def compare_beyond_texts(
     """Add to a report how the tokenizers differ in more than the ids of texts; `facts` are those of `expected`."""
     if expected is None:
         return report
-    compared = compare_tokenizers(actual, expected, report.vocabulary)
+    known = facts.contradictions if facts else None
+    compared = compare_tokenizers(actual, expected, report.vocabulary, contradictions=known)
     differences, decoding = [*compared.differences], describe_decoding(report.results)
     differs = any(result.actual != result.expected for result in report.results)
     if differs or decoding:

@@ -35,7 +35,12 @@ class TokenizerComparison(NamedTuple):
 
 
 def compare_tokenizers(
-    actual: Tokenizer, expected: Tokenizer, vocabulary: VocabularyDifference | None, *, ranking: bool = True
+    actual: Tokenizer,
+    expected: Tokenizer,
+    vocabulary: VocabularyDifference | None,
+    *,
+    contradictions: Sequence[Contradiction] | None = None,
+    ranking: bool = True,
 ) -> TokenizerComparison:
     """Compare two tokenizers in all aspects that both sides expose.
 
@@ -43,9 +48,10 @@ def compare_tokenizers(
         actual: The tokenizer under test.
         expected: The reference.
         vocabulary: How their vocabularies differ; None if one side does not list its tokens.
+        contradictions: Those between the files of the reference; found if None.
         ranking: Whether to compare the order of merges or scores, which takes as long as everything else together.
     """
-    contradictions = contradictions_of(expected)
+    contradictions = contradictions_of(expected) if contradictions is None else contradictions
     contradicted = frozenset(id for each in contradictions if each.subject == ADDED_TOKENS for id in each.ids)
     steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),

@@ -366,7 +366,9 @@ class Measuring:
         vocabulary = compare_vocabularies(encoder, expected)
         alike = next((known for known in self._variants if _ranks_alike(known, encoder.spec)), None)
         compares_ranking = self._compares_ranking and alike is None
-        found = compare_tokenizers(encoder, expected, vocabulary, ranking=compares_ranking).differences
+        known = self._facts.contradictions
+        compared = compare_tokenizers(encoder, expected, vocabulary, contradictions=known, ranking=compares_ranking)
+        found = compared.differences
         if alike:
             return [*found, *(each for each in alike.differences if each.aspect is Aspect.RANKING)]
         # If the file, which is measured first, has the right order, the cases show whether a candidate breaks it.
