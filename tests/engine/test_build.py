@@ -115,6 +115,13 @@ def test_it_is_said_before_which_build_ids_were_others(spec, since, why, text, p
     assert describe_changes_between(spec, resolve(spec), since) == ""
 
 
+def test_a_key_that_a_build_does_not_read_is_a_reason():
+    spec = spec_of("t5", ["<unk>", "▁", "e"], special_ids={"unk": 0}, nfc=True)
+    told = "b11548 can give other ids than b11739, because tokenizer.ggml.normalizer.nfc was not read before b11739"
+    assert describe_changes_between(spec, resolve(spec), 11548) == told
+    assert describe_changes(spec, resolve(spec)) == ""
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -127,6 +127,8 @@ def _changes_by_build(
 def _changes(spec: TokenizerSpec, settings: Settings) -> Iterator[tuple[int, str]]:
     """Yield the build since which ids are what they are now, and what was different before."""
     family = settings.family
+    for key in _keys_that_matter(spec, family):
+        yield known_since("keys")[key], f"{key} was not read"
     if since := _IMITATED_SINCE.get(spec.model):
         yield since, f"the model {spec.model} was read otherwise"
     if family.strips_accents_if_lowercase and settings.strip_accents:

@@ -155,13 +155,12 @@ def _excuse(model: OpenedModel, reference: OpenedReference | None) -> str:
     """Say why another build or program gives other ids of the same file; empty for any other reference."""
     if reference is None or not reference.found.reads_model or reference.is_rebuilt:
         return ""
-    if not reference.tokenizer.decodes_as_llama_cpp:
-        return f"{reference.tokenizer.name} reads the same file in its own way, which is no fault of the file"
     from tokverify.engine.requirement import describe_changes_between
 
     build = reference.found.build
-    changes = describe_changes_between(model.spec, model.encoder.settings, build) if build else ""
-    return f"{changes}; another build is no fault of the file" if changes else ""
+    if build and (changes := describe_changes_between(model.spec, model.encoder.settings, build)):
+        return f"{changes}; another build is no fault of the file"
+    return f"{reference.tokenizer.name} reads the same file in its own way, which is no fault of the file"
 
 
 def names_expected(reference: ReferenceSource) -> bool:
