@@ -92,14 +92,14 @@ tokenizers were tried in 17 builds that made no table: those of the next paragra
 and b7376. Whether a build loads a file, and all 1,997,076 lists of ids, were as predicted, except for the file of
 DeepSeek V3 that b8672 aborts on, and for `gemma4` in b8672, of which tokverify says that it is not imitated.
 
-The first time, `python benchmarks/build_acceptance.py texts.jsonl --builds ... MODEL...` asked builds that made no table: b8672,
-b8929, b9093, b9294, b9538, b9713, b9873, b10068, b10229, b10566, b10809, b11063 and b11549, for 10 laboratory
-vocabularies and 7 files that llama.cpp's converter made, with 2,000 texts, with and without special tokens. Whether a
-build loads a file, and all ids, were as predicted, with two exceptions. In builds before b10566, 12 of 4,000 encodings
-with `deepseek-v3` differed, because `~` was no symbol; that is imitated now. And b8672 aborts on a file of DeepSeek V3
-that contains nothing but the tokenizer, before it reads that. What b8672 makes of `gemma4` is not imitated, which
-`tokverify` says. Thirty pre-tokenizers on the vocabulary of GPT-2 were tried in b8672, b9713, b10229 and b11063, with
-the same result: only `deepseek-v3` and `afmoe` differed, for the same reason.
+The first time, `python benchmarks/build_acceptance.py texts.jsonl --builds ... MODEL...` asked builds that made no
+table: b8672, b8929, b9093, b9294, b9538, b9713, b9873, b10068, b10229, b10566, b10809, b11063 and b11549, for 10
+laboratory vocabularies and 7 files that llama.cpp's converter made, with 2,000 texts, with and without special
+tokens. Whether a build loads a file, and all ids, were as predicted, with two exceptions. In builds before b10566, 12
+of 4,000 encodings with `deepseek-v3` differed, because `~` was no symbol; that is imitated now. And b8672 aborts on a
+file of DeepSeek V3 that contains nothing but the tokenizer, before it reads that. What b8672 makes of `gemma4` is not
+imitated, which `tokverify` says. Thirty pre-tokenizers on the vocabulary of GPT-2 were tried in b8672, b9713, b10229
+and b11063, with the same result: only `deepseek-v3` and `afmoe` differed, for the same reason.
 
 Then 118 files with odd keys, types, names, architectures and special tokens and 66 real vocabularies were tried in
 builds of node-llama-cpp and xllamacpp, with 421 texts, with and without special tokens. At first, predictions were
