@@ -147,6 +147,31 @@ def test_a_type_that_the_configuration_declares_is_the_fault_of_the_reference(tm
     assert bool(changed) is (origin is Origin.UNKNOWN)
 
 
+def test_a_special_token_that_a_tokenizer_json_has_as_an_ordinary_one_is_the_fault_of_the_reference(tmp_path):
+    document = bpe_json(BPE)
+    document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] == "<think>"]
+    document["model"]["vocab"] |= {BPE.tokens[id]: id for id in (260, 261)}
+    declared = {str(id): {"content": BPE.tokens[id], "special": True} for id in (260, 261)}
+    facts = reference(tmp_path, document, added_tokens_decoder=declared)
+    write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False))
+    cases = [Case(id="markers", suite="made", text="a<|im_end|>", add_special=False)]
+    report = verify_model(tmp_path / "model.gguf", str(facts.path), cases, diagnose=True)
+    blamed = [each for each in report.differences if each.origin is Origin.REFERENCE]
+    assert [(each.aspect, each.ids) for each in blamed] == [(Aspect.TYPES, (260, 261))]
+    assert "leave the model as it is" in report.undiagnosed
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(tmp_path / "model.gguf", None, str(facts.path), cases)
+
+
+@pytest.mark.parametrize(("name", "is_blamed"), [("RobertaTokenizer", True), ("GPT2Tokenizer", False)])
+def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference(tmp_path, name: str, is_blamed: bool):
+    config = {"tokenizer_class": name, "cls_token": "<|im_start|>", "sep_token": "<|im_end|>"}
+    facts = reference(tmp_path, **config)
+    report = verify(replace(BPE, add_eos=True), facts)
+    affixes = [each.origin for each in report.differences if each.aspect is Aspect.AFFIXES]
+    assert affixes == [Origin.REFERENCE if is_blamed else Origin.UNKNOWN] * 2
+
+
 def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_reference(tmp_path):
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
     facts = reference(tmp_path, **OTHER_EOS)
@@ -252,8 +277,14 @@ def bert_reference(directory: Path, *, lowercase: bool, **config: object) -> Pat
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_lowercasing_about_which_two_files_disagree_is_the_fault_of_the_reference(tmp_path, lowercase: bool):
-    path = bert_reference(tmp_path, lowercase=lowercase, do_lower_case=not lowercase, tokenizer_class="BertTokenizer")
+@pytest.mark.parametrize(
+    "config",
+    [{"tokenizer_class": "BertTokenizer"}, {"tokenizer_class": "RobertaTokenizer", "tokenize_chinese_chars": True}],
+)
+def test_lowercasing_about_which_two_files_disagree_is_the_fault_of_the_reference(
+    tmp_path, lowercase: bool, config: dict
+):
+    path = bert_reference(tmp_path, lowercase=lowercase, do_lower_case=not lowercase, **config)
     model = tmp_path / "model.gguf"
     write_gguf(model, good_bert(lowercase=not lowercase))
     cases = [Case(id="upper", suite="made", text="A B", add_special=False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from tokverify.compare.affix import affixes_of, find_affix_differences
@@ -13,6 +14,7 @@ from tokverify.compare.contradiction import (
     SPACE_PREFIX,
     Contradiction,
     adds_space,
+    contradicted_tokens,
     contradictions_of,
     find_false_ends,
     find_other_vocabularies,
@@ -20,6 +22,7 @@ from tokverify.compare.contradiction import (
 )
 from tokverify.compare.digest import make_difference
 from tokverify.compare.role_difference import find_end_differences
+from tokverify.compare.type_difference import find_type_differences
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -28,6 +31,8 @@ from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, pieces_of
 
 _FAULT = "the reference is at fault, as its files contradict each other: "
+_OF_TOKENS = frozenset({Aspect.EXTRA, Aspect.TYPES})
+"""If a reference is at fault in one of these, it is wrong about each text in which one of the tokens is found."""
 _OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
 
 
@@ -204,9 +209,13 @@ def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
     results = report.results
     if Aspect.SPLITTING in blamed:
         results = tuple(result for result in results if not result.fails)
-    if Aspect.EXTRA in blamed:
-        lost = frozenset[int]().union(*(each.ids for each in report.differences if each.aspect is Aspect.EXTRA))
-        results = tuple(result for result in results if lost.isdisjoint(result.actual or ()))
+    named = frozenset(
+        id
+        for difference in report.differences
+        if difference.aspect in _OF_TOKENS and difference.origin is Origin.REFERENCE
+        for id in difference.ids
+    )
+    results = tuple(result for result in results if named.isdisjoint((*result.actual, *result.expected)))
     if Aspect.DECODING in blamed:
         results = tuple(replace(result, decode_difference=None) for result in results)
     return tuple(result for result in results if not _differs_only_around(result, ids))
@@ -235,10 +244,12 @@ def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about what is added around a text, or ends one; empty if it is not."""
+    """Say that a reference is at fault about added tokens, or what is added around a text or ends one; else empty."""
+    contradictions = contradictions_of(expected)
     differences: list[TokenizerDifference] = []
-    for find in (find_affix_differences, find_end_differences):
+    find_types = partial(find_type_differences, contradicted=contradicted_tokens(contradictions))
+    for find in (find_affix_differences, find_end_differences, find_types):
         with suppress(NotComparedError):
             differences += find(actual, expected)
-    blamed = blame_reference(differences, contradictions_of(expected), actual, expected)
+    blamed = blame_reference(differences, contradictions, actual, expected)
     return explain_blame(each for each in blamed if each.severity is ERROR)

@@ -59,6 +59,11 @@ _LOWERING = re.compile(
     r"((Conv|Distil|Mobile|Retri|Squeeze)?Bert|Electra|Funnel|LayoutLM|Lxmert|MPNet)Tokenizer(Fast)?"
 )
 """The classes that lowercase as tokenizer_config.json says if `BertNormalizer` is the only stage."""
+_SURROUNDING = re.compile(
+    r"(Roberta|Longformer|Bart|LED|Mvp|Blenderbot|MPNet|(Distil|Mobile)?Bert|Electra)Tokenizer(Fast)?"
+)
+"""The classes that add a token before each text and one after it, whatever the configuration says."""
+_SURROUNDED_BY = {"bos": "cls_token", "eos": "sep_token"}
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -107,6 +112,11 @@ def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
         return find_contradictions(tokenizer)
     except TokverifyError:
         return []
+
+
+def contradicted_tokens(contradictions: Iterable[Contradiction]) -> frozenset[int]:
+    """Return the added tokens of which two places say both that they are special and that they are not."""
+    return frozenset(id for each in contradictions if each.subject == ADDED_TOKENS for id in each.ids)
 
 
 def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
@@ -158,7 +168,11 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         does = f"the tokenizer adds {'one' if ids else 'none'}"
         # The flag concerns the role's token only: Whisper's template adds other ones without it.
         is_own = flag is not False or text is None or text in map(tokenizer.piece, ids)
-        if isinstance(flag, bool) and flag != bool(ids) and is_own:
+        surrounding, name = token_text(config.get(_SURROUNDED_BY[role])), str(config.get("tokenizer_class"))
+        if surrounding and not ids and _SURROUNDING.fullmatch(name):
+            sentence = f"{_CONFIG} has tokenizer_class {name}, which adds {quote(surrounding)}, but {does}"
+            yield Contradiction(role, sentence, is_done=True, text=surrounding)
+        elif isinstance(flag, bool) and flag != bool(ids) and is_own:
             yield Contradiction(
                 role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", is_done=flag, text=text
             )
@@ -229,7 +243,9 @@ def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Con
     Version 4 changes a `BertNormalizer` to what the configuration says, and nothing inside of a `Sequence`.
     """
     flag, name = config.get("do_lower_case"), config.get("tokenizer_class")
-    does = lowers_case(tokenizer) if isinstance(flag, bool) and _LOWERING.fullmatch(str(name)) else None
+    # Only BERT's classes save the latter; a model may name another one, such as KLUE's RoBERTa.
+    is_bert = _LOWERING.fullmatch(str(name)) or "tokenize_chinese_chars" in config
+    does = lowers_case(tokenizer) if isinstance(flag, bool) and is_bert else None
     if does is not None and does is not flag and _has_outermost(tokenizer, "normalizer", "BertNormalizer"):
         does_it = "lowercases" if does else "does not lowercase"
         sentence = f"{_CONFIG} has do_lower_case {str(flag).lower()}, but the tokenizer {does_it}"
@@ -275,12 +291,14 @@ def _check_added_tokens(tokenizer: Tokenizer, path: Path) -> Iterator[Contradict
         types = types_of(tokenizer)
     except NotComparedError:
         return
+    # A sentencepiece model may have any piece that others make special; a tokenizer.json lists those that are.
+    special = _SPECIAL | {TokenType.UNDEFINED: False} if isinstance(tokenizer, DocumentHolding) else _SPECIAL
     differing = [
         id
         for id, entry in configured.items()
         if id < len(types)
         and isinstance(entry.get("special"), bool)
-        and entry["special"] is not _SPECIAL.get(types[id], entry["special"])
+        and entry["special"] is not special.get(types[id], entry["special"])
         and token_text(entry) == tokenizer.piece(id)
     ]
     if differing:

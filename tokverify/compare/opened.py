@@ -152,9 +152,9 @@ class Opened:
     @cached_property
     def contradicted_tokens(self) -> frozenset[int]:
         """The added tokens of which the files of the reference say both that they are special and that they are not."""
-        from tokverify.compare.contradiction import ADDED_TOKENS
+        from tokverify.compare.contradiction import contradicted_tokens
 
-        return frozenset(id for each in self.contradictions if each.subject == ADDED_TOKENS for id in each.ids)
+        return contradicted_tokens(self.contradictions)
 
     @cached_property
     def contradicted_ends(self) -> frozenset[int]:

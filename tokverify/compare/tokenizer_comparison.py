@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.blame import blame_reference
-from tokverify.compare.contradiction import ADDED_TOKENS, Contradiction, contradictions_of
+from tokverify.compare.contradiction import Contradiction, contradicted_tokens, contradictions_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.piece_difference import find_piece_differences
@@ -52,7 +52,7 @@ def compare_tokenizers(
         ranking: Whether to compare the order of merges or scores, which takes as long as everything else together.
     """
     contradictions = contradictions_of(expected) if contradictions is None else contradictions
-    contradicted = frozenset(id for each in contradictions if each.subject == ADDED_TOKENS for id in each.ids)
+    contradicted = contradicted_tokens(contradictions)
     steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),
         partial(find_affix_differences, actual, expected),

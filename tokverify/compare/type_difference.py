@@ -88,7 +88,9 @@ def find_type_differences(
     by_way: dict[_Way, list[int]] = {}
     for id, (ours, theirs) in differing.items():
         way = _find_way(pieces[id], ours, theirs, alike)
-        if id in contradicted and way.severity is ERROR and {ours.meaning, theirs.meaning} == _MATCHED:
+        is_special = theirs.meaning is _Class.ORDINARY and ours.meaning is _Class.CONTROL
+        is_matched = {ours.meaning, theirs.meaning} == _MATCHED
+        if id in contradicted and way.severity is ERROR and (is_matched or is_special):
             if _is_converted(ours, theirs) and not expected.parses_special:
                 way = way._replace(severity=INFO, reason=_CONFIGURED, origin=Origin.CONVENTION)
             else:
