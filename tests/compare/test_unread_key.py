@@ -7,6 +7,8 @@ import pytest
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.spec_maker import bpe_spec
 from tokverify.case import Case
+from tokverify.commands.tasks.inspect import inspect_model
+from tokverify.commands.tasks.opening import open_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
@@ -60,3 +62,12 @@ def test_the_model_of_llama_cpps_own_tests_is_known(tmp_path):
     path.write_bytes(make_gguf(GPT2 | {"tokenizer.ggml.model": string("test")}))
     with pytest.raises(UnsupportedError, match=r"is test: llama\.cpp has it for its own tests"):
         read_spec(path)
+
+
+def test_a_file_for_big_endian_machines_says_so(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(make_gguf(GPT2, order=">"))
+    assert inspect_model(path).needs.startswith("a big-endian machine")
+    assert open_model(path).description.caveat.startswith("needs a big-endian machine")
+    path.write_bytes(make_gguf(GPT2))
+    assert "endian" not in inspect_model(path).needs

@@ -5,7 +5,7 @@ import pytest
 from support.spec_maker import CONTROL, spm_spec, unigram_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.added_token_change import padding
+from tokverify.repair.added_token_change import padding, reference_tokens
 from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.extra_token_change import extra_tokens
@@ -33,6 +33,23 @@ def test_scores_types_and_roles_are_cut_with_the_tokens():
     assert (list(fixed.tokens), list(fixed.types)) == (list(RIGHT.tokens), list(RIGHT.types))
     assert list(fixed.scores) == list(RIGHT.scores)
     assert fixed.special_ids == RIGHT.special_ids
+
+
+def test_tokens_that_were_moved_get_the_text_and_type_of_the_reference():
+    added = {"<a>": CONTROL, "<b>": TokenType.USER_DEFINED.value, "<c>": TokenType.USER_DEFINED.value}
+    pieces = {"▁": -5, "▁▁": -6, **dict.fromkeys(added, 0)}
+    reference = spm_spec(pieces, added, special_ids=RIGHT.special_ids)
+    first = list(reference.tokens).index("<a>")
+    tokens, types = list(reference.tokens), list(reference.types)
+    tokens[first:] = ["<b>", "<c>", "<pad_extra>"]
+    types[first:] = [TokenType.USER_DEFINED.value] * 3
+    tokens[tokens.index("▁▁")] = "  "
+    wrong = replace(reference, tokens=tokens, types=types)
+    changes = [change.transform(wrong) for change in reference_tokens(evidence(wrong, reference))]
+    # First only where both differ, then all that have another text; another mark of spaces is none.
+    assert [list(fixed.tokens[first:]) for fixed in changes] == [["<a>", "<c>", "<pad_extra>"], ["<a>", "<b>", "<c>"]]
+    assert list(changes[1].types) == list(reference.types)
+    assert "  " in changes[1].tokens
 
 
 def test_placeholders_are_cut_only_if_texts_can_contain_them():

@@ -468,12 +468,19 @@ class OpenedModel(Opened):
         """The file on this machine."""
         return self.file.path
 
+    @property
+    def byte_order(self) -> str:
+        """Which machine a GGUF file needs; empty for all usual ones."""
+        from tokverify.sources.gguf.metadata import describe_byte_order
+
+        return describe_byte_order(self.path) if self.kind == "gguf" else ""
+
     @cached_property
     def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
         build = self.encoder.settings.build
         other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
-        needs = describe_needs(self.spec)
+        needs = " and ".join(filter(None, [self.byte_order, describe_needs(self.spec)]))
         changes = describe_changes(self.spec, self.encoder.settings)
         others = changes and f"llama.cpp gives other ids {changes}"
         caveat = "; ".join(filter(None, [*self.spec.left_out, *other, needs and f"needs {needs}", others]))

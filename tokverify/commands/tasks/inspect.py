@@ -23,7 +23,9 @@ def inspect_model(model: str | Path) -> Inspection:
     """
     opened = open_declaration(model)
     refusal = opened.declaration.refusal
-    return replace(inspect(opened.spec, str(refusal) if refusal else None), source=opened.file.location)
+    inspected = inspect(opened.spec, str(refusal) if refusal else None)
+    needs = " and ".join(filter(None, [opened.byte_order, inspected.needs]))
+    return replace(inspected, needs=needs, source=opened.file.location)
 
 
 def list_tokens(model: str | Path, selection: str) -> TokenList:

@@ -82,6 +82,18 @@ def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, V
     return values, shapes
 
 
+def describe_byte_order(path: Path) -> str:
+    """Say that a GGUF file has the byte order of few machines; empty if not. Errors are those of `read_metadata`."""
+    with open_gguf(path) as data:
+        cursor = Cursor(path, data)
+        read_header(cursor)
+    if cursor.order == "<":
+        return ""
+    return (
+        "a big-endian machine, such as s390x: elsewhere, llama.cpp does not load it (gguf-convert-endian converts it)"
+    )
+
+
 def find_metadata_end(path: Path, data: GgufFile) -> int:
     """Return where the tensor data of a file begins, in bytes; errors are those of `read_metadata`."""
     cursor = Cursor(path, data)
