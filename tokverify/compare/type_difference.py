@@ -122,7 +122,7 @@ class _Side(NamedTuple):
         declared = tokenizer.declared_spec().types if isinstance(tokenizer, _Gguf) else None
         # In a file, an undefined type means that the token represents nothing. A tokenizer that is no file lists
         # ordinary tokens as UNDEFINED, if nothing more is known of them.
-        undefined = _Class.UNUSED if TokenType.NORMAL in types else _Class.ORDINARY
+        undefined = _Class.UNUSED if is_gguf or TokenType.NORMAL in types else _Class.ORDINARY
         return cls(tokenizer, types, {**_CLASSES, TokenType.UNDEFINED: undefined}, is_gguf, declared)
 
     def class_codes(self) -> bytes:

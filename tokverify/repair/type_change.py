@@ -279,14 +279,14 @@ def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
 
 
 def type_effect(type: int, spec: TokenizerSpec) -> str:
-    """Name the effect of a type when a text is encoded."""
+    """Name the effect of a type when a text is encoded, or when its ids are decoded: UNDEFINED represents nothing."""
     if type in _SPECIAL:
         return "special"
     if type == TokenType.USER_DEFINED:
         return "user-defined"
     if type == TokenType.BYTE and depends_on_types(spec):
         return "byte"
-    if type == TokenType.UNDEFINED and depends_on_types(spec):
+    if type == TokenType.UNDEFINED:
         return "undefined"
     return "plain"
 

@@ -717,6 +717,23 @@ def test_a_change_that_further_texts_show_to_be_harmful_is_not_made():
     assert fix_exit_code(written(plan)) == 1
 
 
+@pytest.mark.parametrize("role", ["eot", "fim_pad"])
+def test_an_ordinary_token_ends_no_generation_besides_eos(role: str):
+    right = ended(bpe_spec(["a b"], {"<x>": CONTROL}))
+    wrong = replace(right, special_ids={**right.special_ids, role: right.tokens.index("a")})
+    plan = planned(wrong, right)
+    assert plan.change.transform(wrong).special_ids == right.special_ids
+    assert fix_exit_code(written(plan)) == 0
+
+
+def test_tokens_without_a_type_that_exists_get_that_of_the_reference():
+    right = ended(bpe_spec(["a b"], {"<x>": CONTROL}))
+    wrong = replace(right, types=[0] * len(right.tokens))
+    plan = planned(wrong, right)
+    assert list(plan.change.transform(wrong).types) == list(right.types)
+    assert fix_exit_code(written(plan)) == 0
+
+
 def test_an_end_whose_text_is_wrong_keeps_its_role():
     # By its own texts, "</s>" should be the end; but the reference has this text where the end is.
     exchanged = replace(SPM, tokens=[SPM.tokens[0], SPM.tokens[2], SPM.tokens[1], *SPM.tokens[3:]])

@@ -11,7 +11,7 @@ from tokverify.compare.opened import Opened
 from tokverify.compare.role_name import ROLES_BY_NAME, suggest_end
 from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.engine.special_text import BYTE_PIECE, ENDING_FIM_ROLES
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
@@ -30,6 +30,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder, facts)
+        yield from _other_ordinary_ends(encoder, facts)
         yield from _inner_ends(encoder, facts)
     if encoder is not None and spec.chat_template is not None:
         yield from _turn_end(spec, encoder)
@@ -64,6 +65,17 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     id = suggest_end(settings)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
+
+
+def _other_ordinary_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
+    """Take each other role that ends generations from an ordinary token, unless the token's text is what is wrong."""
+    settings, expected = encoder.settings, facts.token_bytes
+    for role in ("eot", "eom", *ENDING_FIM_ROLES):
+        id = encoder.spec.valid_special_ids.get(role)
+        if id is None or not settings.attributes[id] & ORDINARY or facts.special_ids.get(role) == id:
+            continue
+        if id >= len(expected) or expected[id] == encoder.token_bytes(id):
+            yield unassign_role(role)
 
 
 def _has_other_role(text: str) -> bool:
