@@ -163,13 +163,20 @@ def test_a_special_token_that_a_tokenizer_json_has_as_an_ordinary_one_is_the_fau
         fix_model(tmp_path / "model.gguf", None, str(facts.path), cases)
 
 
-@pytest.mark.parametrize(("name", "is_blamed"), [("RobertaTokenizer", True), ("GPT2Tokenizer", False)])
-def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference(tmp_path, name: str, is_blamed: bool):
-    config = {"tokenizer_class": name, "cls_token": "<|im_start|>", "sep_token": "<|im_end|>"}
-    facts = reference(tmp_path, **config)
-    report = verify(replace(BPE, add_eos=True), facts)
-    affixes = [each.origin for each in report.differences if each.aspect is Aspect.AFFIXES]
-    assert affixes == [Origin.REFERENCE if is_blamed else Origin.UNKNOWN] * 2
+@pytest.mark.parametrize(
+    ("config", "origins"),
+    [
+        ({"tokenizer_class": "RobertaTokenizer", "cls_token": "<|im_start|>", "sep_token": "<|im_end|>"}, "RR"),
+        ({"tokenizer_class": "T5Tokenizer", "eos_token": "<|im_end|>"}, "UR"),
+        ({"tokenizer_class": "BertTokenizer"}, "UU"),  # which adds [CLS] and [SEP]
+        ({"tokenizer_class": "GPT2Tokenizer", "cls_token": "<|im_start|>", "sep_token": "<|im_end|>"}, "UU"),
+    ],
+)
+def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference(tmp_path, config: dict, origins: str):
+    report = verify(replace(BPE, add_eos=True), reference(tmp_path, **config))
+    affixes = [each for each in report.differences if each.aspect is Aspect.AFFIXES]
+    found = {each.ids: each.origin.name[0] for each in affixes}
+    assert "".join(found[ids] for ids in ((BOS,), (261,))) == origins
 
 
 def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_reference(tmp_path):

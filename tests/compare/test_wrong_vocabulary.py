@@ -90,6 +90,20 @@ def test_a_reference_that_has_lost_all_added_tokens_is_at_fault(tmp_path: Path):
         fix_model(model, tmp_path / "fixed.gguf", reference, cases)
 
 
+def test_a_tokenizer_json_that_contradicts_the_vocab_json_beside_it_is_at_fault(tmp_path: Path):
+    model, reference = write_bpe(tmp_path)
+    right = good_bpe()
+    tokens = list(right.tokens)
+    tokens[256], tokens[257] = tokens[257], tokens[256]
+    (reference / "tokenizer.json").write_text(json.dumps(bpe_json(replace(right, tokens=tokens))))
+    (reference / "tokenizer_config.json").write_text("{}")
+    (reference / "vocab.json").write_text(json.dumps({text: id for id, text in enumerate(right.tokens[:260])}))
+    with pytest.raises(TokverifyError, match=r"2 ids of vocab\.json have another token in tokenizer\.json"):
+        fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
+    (reference / "vocab.json").write_text(json.dumps({text: id for id, text in enumerate(tokens[:260])}))
+    assert find_wrong_vocabulary(right.tokens, find_reference(reference).tokenizer) is None
+
+
 def test_a_reference_that_lacks_other_added_tokens_is_not_at_fault(tmp_path: Path):
     _, reference = write_bpe(tmp_path)
     (reference / "tokenizer.json").write_text(json.dumps(bpe_json(good_bpe())))

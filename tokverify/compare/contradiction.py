@@ -31,6 +31,7 @@ from tokverify.sources.config import (
     token_text,
 )
 from tokverify.sources.huggingface.document import read_json
+from tokverify.sources.huggingface.vocabulary_files import read_vocabulary
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
@@ -59,11 +60,12 @@ _LOWERING = re.compile(
     r"((Conv|Distil|Mobile|Retri|Squeeze)?Bert|Electra|Funnel|LayoutLM|Lxmert|MPNet)Tokenizer(Fast)?"
 )
 """The classes that lowercase as tokenizer_config.json says if `BertNormalizer` is the only stage."""
-_SURROUNDING = re.compile(
-    r"(Roberta|Longformer|Bart|LED|Mvp|Blenderbot|MPNet|(Distil|Mobile)?Bert|Electra)Tokenizer(Fast)?"
-)
-"""The classes that add a token before each text and one after it, whatever the configuration says."""
-_SURROUNDED_BY = {"bos": "cls_token", "eos": "sep_token"}
+_AROUND = {
+    re.compile(r"((Distil|Mobile)?Bert|Electra|Funnel|LayoutLM)Tokenizer(Fast)?"): ("[CLS]", "[SEP]"),
+    re.compile(r"(Roberta|Longformer|Bart|LED|Mvp|Blenderbot|MPNet)Tokenizer(Fast)?"): ("<s>", "</s>"),
+    re.compile(r"T5Tokenizer(Fast)?"): (None, "</s>"),
+}
+"""Classes -> what they add before and after each text, whatever the configuration says, unless it has other texts."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -122,12 +124,12 @@ def contradicted_tokens(contradictions: Iterable[Contradiction]) -> frozenset[in
 def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
     """Return where files beside a tokenizer.json give its ids to other tokens; those that cannot be read say nothing.
 
-    A sentencepiece model takes long to read, so `find_contradictions` does not look at it.
+    A sentencepiece model or a vocab.json takes long to read, so `find_contradictions` does not look at it.
     """
     path = tokenizer.path if isinstance(tokenizer, FileReading) else None
     found: list[Contradiction] = []
     if path is not None:
-        for check in (_check_added_ids, _check_pieces):
+        for check in (_check_added_ids, _check_words, _check_pieces):
             with suppress(TokverifyError):
                 found += check(tokenizer, path)
     return found
@@ -163,15 +165,18 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         around = affixes_of(tokenizer)
     except NotComparedError:
         return
+    always = _added_by_class(config)
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
         # The flag concerns the role's token only: Whisper's template adds other ones without it.
         is_own = flag is not False or text is None or text in map(tokenizer.piece, ids)
-        surrounding, name = token_text(config.get(_SURROUNDED_BY[role])), str(config.get("tokenizer_class"))
-        if surrounding and not ids and _SURROUNDING.fullmatch(name):
-            sentence = f"{_CONFIG} has tokenizer_class {name}, which adds {quote(surrounding)}, but {does}"
-            yield Contradiction(role, sentence, is_done=True, text=surrounding)
+        added = always[role]
+        if added and not ids:
+            sentence = (
+                f"{_CONFIG} has tokenizer_class {config['tokenizer_class']}, which adds {quote(added)}, but {does}"
+            )
+            yield Contradiction(role, sentence, is_done=True, text=added)
         elif isinstance(flag, bool) and flag != bool(ids) and is_own:
             yield Contradiction(
                 role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", is_done=flag, text=text
@@ -182,6 +187,14 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
+
+
+def _added_by_class(config: Mapping[str, Any]) -> Mapping[str, str | None]:
+    """Return what a reference's class always adds before a text, as `bos`, and after it, as `eos`."""
+    name = str(config.get("tokenizer_class"))
+    before, after = next((added for classes, added in _AROUND.items() if classes.fullmatch(name)), (None, None))
+    own_end = token_text(config.get("sep_token" if before else "eos_token"))
+    return {"bos": before and (token_text(config.get("cls_token")) or before), "eos": after and (own_end or after)}
 
 
 def _writes_bos(path: Path, bos: str) -> bool:
@@ -350,6 +363,17 @@ def _contradict_ids(ids: Sequence[int], texts: Mapping[int, str], place: str, pi
         f" {which}{first}: {quote(texts[first])} there, {here} here"
     )
     return Contradiction(VOCABULARY, sentence, tuple(ids), texts=tuple(texts[id] for id in ids))
+
+
+def _check_words(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
+    """Find tokens of the vocab.json beside a tokenizer.json that have other ids in it."""
+    place = path.with_name("vocab.json")
+    if path.name != "tokenizer.json" or not place.is_file() or not isinstance(tokenizer, DocumentHolding):
+        return
+    pieces, theirs = pieces_of(tokenizer), read_vocabulary(place)
+    texts = {id: text for text, id in theirs.items() if isinstance(id, int) and 0 <= id < len(pieces)}
+    if differing := [id for id, text in sorted(texts.items()) if pieces[id] not in {"", text}]:
+        yield _contradict_ids(differing, texts, place.name, pieces)
 
 
 def model_beside(path: Path) -> Path | None:

@@ -69,7 +69,7 @@ def find_repair(
     failing = failing_differences(report)
     is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing)
     is_blamed = len(results) < len(report.results) or (failing and not has_failing_case(report))
-    if found is None and is_blamed and is_reference_at_fault:
+    if (found is None or found.diagnosis.decoding) and is_blamed and is_reference_at_fault:
         return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing
     if facts.tokenizer is None or not is_failing or not _is_file_suspected(report, found):

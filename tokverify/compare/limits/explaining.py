@@ -191,7 +191,7 @@ def _describe(candidate: _Candidate, cases: int) -> AppliedLimit:
     return AppliedLimit(
         code=limit.code,
         name=limit.name,
-        origin=limit.origin,
+        origin=candidate.counterfactual.origin or limit.origin,
         severity=limit.severity,
         message=candidate.counterfactual.reason,
         cases=cases,

@@ -42,6 +42,8 @@ class Counterfactual:
     deviation: Deviation
     applies: Callable[[Text], bool]
     """Whether it can change the ids of a text; cheap, and wrong only by saying yes."""
+    origin: Origin | None = None
+    """Where the difference comes from, if not from what the limit's own origin says."""
     is_guess: bool = False
     """Whether the reference does not declare it, so that only its ids speak for it."""
 

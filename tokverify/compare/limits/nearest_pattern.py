@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tokverify.compare.damage import find_lost_tokens
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
+from tokverify.engine.build import known_since
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.nearest_pattern import count_differences, probe_texts
+from tokverify.texts.batch import encode_all
+from tokverify.texts.mode import Mode
+
+_MODE = Mode(add_special=False, parse_special=False)
 
 
 @limit(code="TL012", name="nearest-pattern", origin=Origin.RUNTIME, severity=WARNING)
@@ -27,7 +36,9 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
         inside, too.
 
     How to live with it:
-        Expect other tokens, and a somewhat worse model, for these texts.
+        Expect other tokens, and a somewhat worse model, for these texts. If the message names another pre-tokenizer,
+        it gives the reference's ids for all texts that were tried, but builds of llama.cpp that do not know its name
+        refuse the file, and llama.cpp's converter does not write it.
 
     What it does not explain:
         A file whose pre-tokenizer is not the nearest: another name splits fewer texts differently, or is as near and
@@ -42,9 +53,32 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     def applies(target: Text) -> bool:
         return split(target.text) != sides.own_split(target.text) and not sides.splits_as_rival(target.text)
 
+    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)"
+    exact = _find_exact(sides, split)
+    if exact:
+        own = f"llama.cpp's {sides.settings.pre} splits some texts in another way than the reference"
+        reason = f"{own}, and {exact} does not"
     yield Counterfactual(
-        reason=f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)",
+        reason=reason,
+        origin=Origin.CONVENTION if exact else None,
         sentence="splitting texts into pre-tokens as the reference does",
         deviation=Deviation(split_pre_tokens=split),
         applies=applies,
     )
+
+
+def _find_exact(sides: Sides, split: Callable[[str], list[str]]) -> str:
+    """Name a pre-tokenizer that gives all probe texts the reference's ids, though it may split some in another way."""
+    if sides.facts.tokenizer is None:
+        return ""
+    own, texts = PRE_TOKENIZERS[sides.settings.pre], probe_texts()
+    expected, found = (encode_all(each, texts, [_MODE] * len(texts)) for each in (sides.facts.tokenizer, sides.encoder))
+    wrong = [(text, split(text)) for text, ours, theirs in zip(texts, found, expected, strict=True) if ours != theirs]
+    for name, other in PRE_TOKENIZERS.items():
+        is_like = (other.byte_level, other.ignore_merges) == (own.byte_level, own.ignore_merges)
+        if wrong and is_like and not count_differences(other, wrong, 0):
+            encoder = Encoder(replace(sides.spec, pre=name))
+            if encode_all(encoder, texts, [_MODE] * len(texts)) == expected:
+                since = known_since("pre_tokenizers").get(name, 0)
+                return f"{name}, known since b{since}," if since else name
+    return ""

@@ -85,7 +85,7 @@ def build_document(path: Path) -> bytes:
 def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-    vocabulary = _read_vocabulary(path)
+    vocabulary = read_vocabulary(path)
     merges = _read_merges(path)
     # A class says how texts are split, whatever the pieces are.
     if not name:
@@ -254,7 +254,13 @@ def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any], name: str) -> N
         tokenizer.post_processor = processors.TemplateProcessing(items, special_tokens=list(dict(known).items()))
 
 
-def _read_vocabulary(path: Path) -> dict[str, Any]:
+def read_vocabulary(path: Path) -> dict[str, Any]:
+    """Return the content of a `vocab.json`, which should map texts to ids.
+
+    Raises:
+        BrokenFileError: If it is not a JSON object.
+        UnsupportedError: If an id is too high.
+    """
     try:
         content = parse_json(read_file(path))
     except JsonError as error:
