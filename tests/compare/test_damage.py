@@ -1,6 +1,7 @@
 """References that a library has damaged: which side is blamed, and that the model is left as it is."""
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from string import ascii_lowercase, digits
@@ -20,6 +21,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.original_pattern import ORIGINALS
 
 # Qwen's pattern keeps a sign with the letters after it; that of GPT-2 splits them.
 MERGES = tuple(f". {letter}" for letter in "abcdefghij")
@@ -102,6 +104,24 @@ def test_a_reference_that_lacks_merges_is_at_fault_for_that_reason(tmp_path):
     report = verify(tmp_path, merges=MERGES[:1])
     (found,) = (each for each in report.differences if each.aspect is Aspect.SPLITTING)
     assert "merges are missing (it has 1), and so it splits its own tokens" in found.message
+
+
+def test_a_reference_that_has_lost_ignore_merges_is_at_fault(tmp_path):
+    # No merge makes these words, which llama.cpp looks up as a whole.
+    words = [f"zz{letter}" for letter in "abcdefghij"]
+    spec = bpe_spec(("a b",), pre="llama-bpe")
+    spec = replace(spec, tokens=[*spec.tokens, *words], types=[*spec.types, *[1] * len(words)])
+    split = {"type": "Split", "pattern": {"Regex": ORIGINALS["llama-bpe"]}, "behavior": "Isolated", "invert": False}
+    document = bpe_json(spec, pre_tokenizer=stages(split, byte_level(use_regex=False)), merges=["a b"])
+    write_gguf(tmp_path / "model.gguf", spec)
+    cases = [Case(id="word", suite="made", text="zza", add_special=False)]
+    for is_lost in (True, False):
+        document["model"]["ignore_merges"] = not is_lost
+        (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+        report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", cases, diagnose=True)
+        found = [each.origin for each in report.differences if each.aspect is Aspect.SPLITTING]
+        assert found == ([Origin.REFERENCE] if is_lost else [])
+        assert ("its ignore_merges, which goes with its pattern, is lost" in report.undiagnosed) is is_lost
 
 
 WORDS = ["▁naïve", "größe", "▁Ärger", "één", "ça", "▁İstanbul", "ñandú", "café", "▁über", "œuvre"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import Bare, IdsOnly
 from support.faults.values import one_score
 from support.limits import added, write_json
 from support.made_vocabulary import unigram
@@ -732,6 +732,15 @@ def test_tokens_without_a_type_that_exists_get_that_of_the_reference():
     plan = planned(wrong, right)
     assert list(plan.change.transform(wrong).types) == list(right.types)
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_byte_tokens_are_typed_although_ids_alone_do_not_show_it():
+    right = replace(SPM, add_space_prefix=False)
+    wrong = replace(right, types=[NORMAL if type == BYTE else type for type in right.types], add_space_prefix=True)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(right))), CASES)
+    fixed = plan.change.transform(wrong)
+    assert fixed.add_space_prefix is False
+    assert [type for type in fixed.types if type == BYTE] == [BYTE] * 256
 
 
 def test_an_end_whose_text_is_wrong_keeps_its_role():

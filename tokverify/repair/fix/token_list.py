@@ -16,7 +16,7 @@ from tokverify.errors import TokverifyError
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
-from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.token_text import is_padded
 
@@ -61,6 +61,9 @@ class TokenList:
         """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
         if key in _ROLE_OF_KEY:
             return self.settings is not None or _ROLE_OF_KEY[key] in self._roles
+        if key == TYPES:
+            # Of a byte token, only what it decodes to shows the type.
+            return self.settings is not None or self._facts.types is not None or bool(self._facts.token_bytes)
         return key != CHAT_TEMPLATE or self._facts.chat_template is not None
 
     @cached_property
