@@ -113,6 +113,11 @@ def test_ids_from_a_case_insensitive_table_do_not_make_another_model(keeps_last:
     assert not is_of_other_model(wrong, Opened(Encoder(large(CASED))))
 
 
+def test_tokens_that_were_sorted_by_their_texts_are_a_fault():
+    right = replace(made("made-bpe"), special_ids={})
+    assert not is_of_other_model(replace(right, tokens=sorted(right.tokens)), Opened(Encoder(right)))
+
+
 def test_a_permutation_of_a_few_tokens_is_a_fault():
     tokens = [*shuffled(many()[:500]), *many()[500:]]
     assert not is_of_other_model(large(tokens), Opened(Encoder(large(many()))))
@@ -225,11 +230,14 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
     assert bool(found) is expected
 
 
-@pytest.mark.parametrize(("count", "type", "expected"), [(120, CONTROL, True), (20, CONTROL, False), (120, 1, False)])
-def test_many_added_tokens_after_the_last_one_of_the_reference_show_another_version(count, type, expected):
+@pytest.mark.parametrize(
+    ("count", "type", "rows", "expected"),
+    [(120, CONTROL, None, True), (20, CONTROL, None, False), (120, 1, None, False), (120, 1, 400, True)],
+)
+def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(count, type, rows, expected):
     more = {f"|<EXTRA_TOKENS_{index}>|": type for index in range(count)}
     found = find_other_model(
-        bpe_spec((), {"<|x|>": CONTROL, **more}), Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL})))
+        bpe_spec((), {"<|x|>": CONTROL, **more}), Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))), rows
     )
     assert ("it lacks the last 120 tokens here" in found) is expected
 

@@ -43,7 +43,7 @@ _SOME = 0.5
 _ORDERED = 0.5
 """If a larger share of the tokens is in the order of the reference, or in blocks that are, they were only moved."""
 _MANY = 100
-"""So many added tokens at the end are no mistake."""
+"""So many tokens at the end are no mistake."""
 _TIMES = 10
 """As many times more tokens must begin with one mark of a space than with the other."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
@@ -85,7 +85,7 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
     elif ids := _lost_markers(spec, facts):
         are = "is an added token" if len(ids) == 1 else "are added tokens"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
-    elif ids := _lacking_at_end(spec, facts):
+    elif ids := _lacking_at_end(spec, facts, rows):
         reason = f"it lacks the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
@@ -125,16 +125,19 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     return lost
 
 
-def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
-    """Return the added tokens after the last one of the reference, if they are more than a fault adds."""
+def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
+    """Return the tokens after the last one of the reference, if they are more than a fault adds.
+
+    Ordinary ones count if the model has an embedding for each of them.
+    """
     if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    known, types = set(reference), types_of(spec)
+    known, types, has_rows = set(reference), types_of(spec), rows is not None and rows >= len(spec.tokens)
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))
-        if types[id] in _ADDED_TYPES and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
+        if (has_rows or types[id] in _ADDED_TYPES) and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
     return ids if len(ids) >= _MANY else []
 
@@ -217,6 +220,9 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     reference = _listed_tokens(facts)
     if not reference or not has_other_tokens(spec, reference):
         return False
+    # No trainer numbers tokens by their texts, but programs write JSON with sorted keys.
+    if _is_sorted(spec.tokens) and not _is_sorted(reference):
+        return False
     ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
@@ -232,6 +238,11 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
+
+
+def _is_sorted(tokens: Sequence[str]) -> bool:
+    """Whether nearly all tokens follow one that is less, as texts are compared."""
+    return sum(before < after for before, after in pairwise(tokens)) >= NEARLY_ALL * (len(tokens) - 1)
 
 
 def _listed_tokens(facts: Opened) -> Sequence[str]:

@@ -75,6 +75,8 @@ def find_repair(
     if facts.tokenizer is None or not is_failing or not _is_file_suspected(report, found):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
+    # Several pre-tokenizers may explain all cases; what the reference does not declare, only further texts tell.
+    is_guess = facts.spec is None and found is not None and any(_sets_pre(change) for change in found.changes[:1])
     try:
         plan = make_plan(
             Path(report.actual.name),
@@ -84,7 +86,7 @@ def find_repair(
             encoder=encoder,
             encodings=encodings,
             diagnosed=found,
-            is_quick=True,
+            is_quick=not is_guess,
         )
     except GoneError:
         raise
@@ -94,6 +96,10 @@ def find_repair(
         return replace(report, undiagnosed=_explain_doubt(failing, facts) or _NO_CHANGE)
     diagnosis = _add_plan(found.diagnosis if found else Diagnosis((), 0, 0), plan, report)
     return _add_commands(replace(report, diagnosis=diagnosis), is_planned=True)
+
+
+def _sets_pre(change: TokenizerChange) -> bool:
+    return any(step.kind == "pre" for step in change.steps)
 
 
 def _explain_doubt(failing: Iterable[TokenizerDifference], facts: Opened) -> str:
