@@ -118,6 +118,12 @@ def test_tokens_that_were_sorted_by_their_texts_are_a_fault():
     assert not is_of_other_model(replace(right, tokens=sorted(right.tokens)), Opened(Encoder(right)))
 
 
+def test_tokens_in_utf_16_are_a_fault():
+    right = made("made-wordpiece")
+    wrong = replace(right, tokens=[text.encode("utf-16-le").decode() for text in right.tokens])
+    assert not is_of_other_model(wrong, Opened(Encoder(right)))
+
+
 def test_a_permutation_of_a_few_tokens_is_a_fault():
     tokens = [*shuffled(many()[:500]), *many()[500:]]
     assert not is_of_other_model(large(tokens), Opened(Encoder(large(many()))))
