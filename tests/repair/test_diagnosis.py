@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.bare_tokenizer import Bare
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import SAMPLE
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
@@ -180,3 +181,15 @@ def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds
     best = result.diagnosis.explanations[0]
     assert set(best.kind.split("+")) == kinds
     assert len(best.unexplained) == unexplained
+
+
+def test_a_reference_that_adds_another_token_than_its_eos_gets_that_token():
+    """Qwen3-Embedding ends texts with <|endoftext|>, and its configuration names <|im_end|>."""
+    right = bpe_spec((), {"<|endoftext|>": CONTROL, "<|im_end|>": CONTROL}, special_ids={"eos": 256}, add_eos=True)
+    wrong = replace(right, special_ids={"bos": 256, "eos": 257})
+    reference = Bare(Encoder(right, "right"))
+    reference.special_ids = {"eos": 257}
+    targets = [Target("1", "a", add_special=True, parse_special=True, expected=(97, 256))]
+    sentences = [change.sentence for change in special_ids(Evidence(wrong, Encoder(wrong), Opened(reference), targets))]
+    assert sentences[0].startswith('making token 256 "<|endoftext|>" the eos token')
+    assert not any("the bos token" in sentence for sentence in sentences)

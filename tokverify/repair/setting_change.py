@@ -197,8 +197,17 @@ def _id_here(evidence: Evidence, id: int) -> int:
 
 
 def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[TokenizerChange]:
-    """Exchange the tokens of two roles if the token that is expected for one of them has the other."""
+    """Exchange the tokens of two roles if the token that is expected for one of them has the other.
+
+    A reference may also add another token than the one that it gives the role, as that of Qwen3-Embedding.
+    """
+    declared = evidence.facts.special_ids
     for role, observed in _observed_ids(evidence).items():
+        if observed and role in {"bos", "eos"} and role in declared and declared[role] not in observed:
+            [*ids] = observed - {current.get(role)}
+            if len(observed) == len(ids) == 1 and ids[0] < len(evidence.spec.tokens):
+                yield assign_role(evidence.spec, role, ids[0], confirmed=False)
+            continue
         for other, id in current.items():
             # A token may have several roles, but not one that is expected elsewhere.
             if other != role and role in current and id != current[role] and observed == {id}:
