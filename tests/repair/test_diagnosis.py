@@ -189,7 +189,8 @@ def test_a_reference_that_adds_another_token_than_its_eos_gets_that_token():
     wrong = replace(right, special_ids={"bos": 256, "eos": 257})
     reference = Bare(Encoder(right, "right"))
     reference.special_ids = {"eos": 257}
-    targets = [Target("1", "a", add_special=True, parse_special=True, expected=(97, 256))]
+    ids = right.tokens.index
+    targets = [Target(text, text, add_special=True, parse_special=True, expected=(ids(text), 256)) for text in "ab"]
     sentences = [change.sentence for change in special_ids(Evidence(wrong, Encoder(wrong), Opened(reference), targets))]
     assert sentences[0].startswith('making token 256 "<|endoftext|>" the eos token')
     assert not any("the bos token" in sentence for sentence in sentences)
