@@ -734,6 +734,19 @@ def test_tokens_without_a_type_that_exists_get_that_of_the_reference():
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_all_markers_are_typed_by_ids_alone_and_not_only_those_of_a_sample():
+    added = dict.fromkeys(["<x>", *(f"<image_{number}>" for number in range(90))], CONTROL)
+    right = ended(bpe_spec(["a b"], added))
+    wrong = replace(
+        right,
+        types=[
+            NORMAL if text.startswith("<image") else type for text, type in zip(right.tokens, right.types, strict=True)
+        ],
+    )
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(right))), CASES)
+    assert list(plan.change.transform(wrong).types) == list(right.types)
+
+
 def test_byte_tokens_are_typed_although_ids_alone_do_not_show_it():
     right = replace(SPM, add_space_prefix=False)
     wrong = replace(right, types=[NORMAL if type == BYTE else type for type in right.types], add_space_prefix=True)

@@ -14,6 +14,7 @@ from tokverify.compare.comparison import compare_cases
 from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
 from tokverify.compare.opened import Opened
 from tokverify.compare.ranking_difference import moved_tokens
+from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Ranking
@@ -29,6 +30,7 @@ from tokverify.repair.fix.measure import BYTES, DECODING, TEMPLATE, TYPES, Measu
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.repair.search import DiagnosisResult, diagnose
+from tokverify.repair.token_patch import kind_of
 from tokverify.report.run import FAILING
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
@@ -345,7 +347,11 @@ class EveryToken:
             # A difference may show only where both halves meet.
             found += [_case(group) for group in failing if not any(half in smaller for half in _halves(group))]
             failing = smaller[:_MOST_BISECTED]
-        return found[:_MOST_BISECTED]
+        # Markers that are typed NORMAL are many, as <image_0> to <image_575>, and one text shows all of them.
+        markers = [_case(group, parse_special=True) for group in pack_texts(_marker_texts(actual))]
+        results = zip(markers, compare_cases(actual, self._expected, markers), strict=True)
+        unmatched = [case for case, result in results if result.status in FAILING]
+        return [*found[:_MOST_BISECTED], *unmatched[:_MOST_BISECTED]]
 
     def _competing_texts(self, actual: Encoder) -> Sequence[str]:
         """Return texts that show in which order pieces are joined; of few pieces in another order, those around them.
@@ -377,14 +383,21 @@ def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
             yield text
 
 
+def _marker_texts(encoder: Encoder) -> Iterator[str]:
+    settings = encoder.settings
+    for id, piece in enumerate(settings.pieces):
+        if settings.attributes[id] & ORDINARY and kind_of(piece) == "tags":
+            yield piece
+
+
 def _failing(groups: Sequence[Sequence[str]], actual: Encoder, expected: Tokenizer) -> list[Sequence[str]]:
     results = compare_cases(actual, expected, [_case(group) for group in groups])
     return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
 
 
-def _case(group: Sequence[str]) -> Case:
+def _case(group: Sequence[str], *, parse_special: bool = False) -> Case:
     text = "\n".join(group)
-    return Case(id=f"every-{text}", suite=SUITE, text=text, parse_special=False)
+    return Case(id=f"every-{text}", suite=SUITE, text=text, parse_special=parse_special)
 
 
 def _halves(group: Sequence[str]) -> list[Sequence[str]]:
