@@ -16,7 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.case_result import make_case_result
@@ -85,6 +85,19 @@ class Cause:
         return replace(self.result, notes=tuple(_describe_texts(self)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A minimal outcome, and what is asked about it for each text that is shrunk."""
+
+    outcome: TrialOutcome
+    shape: str
+    categories: str
+
+    @classmethod
+    def of(cls, minimal: TrialOutcome) -> _Known:
+        return cls(minimal, _shape(minimal), _by_category(minimal.sample.text))
+
+
 class Causes:
     """Groups outcomes of a trial by cause; the first sample added represents its cause.
 
@@ -97,9 +110,9 @@ class Causes:
         self._trial = trial
         self._is_known = is_known
         self._found: list[Cause] = []
-        self._known: list[TrialOutcome] = []
+        self._known: list[_Known] = []
         self._index_of: dict[Hashable, int | None] = {}
-        self._alike: Counter[Hashable] = Counter()
+        self._alike: Counter[str] = Counter()
         self._shrinks = 0
         self.unlisted: list[Sample] = []
 
@@ -137,28 +150,30 @@ class Causes:
 
     def _remove_known(self, outcome: TrialOutcome) -> tuple[list[TrialOutcome], Sample]:
         """Remove the minimal texts of known causes; return the outcomes of those found, and the remaining sample."""
-        alike = [known for known in self._known if known.kind is outcome.kind]
+        alike = [known for known in self._known if known.outcome.kind is outcome.kind]
         found: list[TrialOutcome] = []
         sample = outcome.sample
         # subtle: after something is removed, the rest can join to form another minimal text.
         while inside := [known for known in alike if self._remove(sample, known) != sample]:
-            found += inside
+            found += [known.outcome for known in inside]
             for known in inside:
                 sample = self._remove(sample, known)
         return found, sample
 
-    def _remove(self, sample: Sample, known: TrialOutcome) -> Sample:
+    def _remove(self, sample: Sample, known: _Known) -> Sample:
         """Remove every occurrence of the minimal text of a known cause."""
-        minimal, text = known.sample, sample.text
+        minimal, text = known.outcome.sample, sample.text
         if not minimal.text or minimal.add_special > sample.add_special:
             return sample
         if minimal.parse_special > sample.parse_special and self._trial.modes.parses_special:
             return sample
-        view = _by_category if self._alike[_shape(known)] > MAX_ALIKE else str
-        searched = view(minimal.text)
-        while (at := view(text).find(searched)) >= 0:
-            text = text[:at] + text[at + len(searched) :]
-        return sample._replace(text=text)
+        if self._alike[known.shape] > MAX_ALIKE:
+            while (at := _by_category(text).find(known.categories)) >= 0:
+                text = text[:at] + text[at + len(minimal.text) :]
+        else:
+            while (at := text.find(minimal.text)) >= 0:
+                text = text[:at] + text[at + len(minimal.text) :]
+        return sample if text == sample.text else sample._replace(text=text)
 
     def _fails(self, sample: Sample, kind: DifferenceKind) -> bool:
         outcome = self._trial.outcome(sample)
@@ -176,7 +191,7 @@ class Causes:
         self._alike[shape] += 1
         if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
             return None
-        self._known.append(minimal)
+        self._known.append(_Known.of(minimal))
         result = make_case_result(minimal, self._trial, suite="found", tags=("fuzz", generator))
         self._found.append(Cause(minimal, result, found, generator, strings=0))
         return len(self._found) - 1
@@ -197,6 +212,7 @@ def _show(text: str) -> str:
     return visible(text, mark_spaces=False) if is_short else f"a text of {len(text):,} characters"
 
 
+@lru_cache(maxsize=256)
 def _by_category(text: str) -> str:
     """Replace each digit and each character outside ASCII by a character for its Unicode category."""
     return "".join(map(_category_character, text))
@@ -211,5 +227,5 @@ def _category_character(character: str) -> str:
     return chr(0xE000 + (ord(category[0]) << 5) + ord(category[1]) - ord("a"))
 
 
-def _shape(outcome: TrialOutcome) -> Hashable:
-    return outcome.kind, tuple(map(unicodedata.category, outcome.sample.text))
+def _shape(outcome: TrialOutcome) -> str:
+    return f"{outcome.kind}: {''.join(map(unicodedata.category, outcome.sample.text))}"
