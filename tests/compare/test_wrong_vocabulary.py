@@ -104,6 +104,17 @@ def test_a_tokenizer_json_that_contradicts_the_vocab_json_beside_it_is_at_fault(
     assert find_wrong_vocabulary(right.tokens, find_reference(reference).tokenizer) is None
 
 
+def test_a_tokenizer_json_that_gives_an_id_to_two_tokens_is_at_fault(tmp_path: Path):
+    model, reference = write_bpe(tmp_path)
+    document = bpe_json(good_bpe())
+    vocab, (right, other) = document["model"]["vocab"], good_bpe().tokens[257:259]
+    vocab[other] = vocab[right]
+    (reference / "tokenizer.json").write_text(json.dumps(document))
+    (reference / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(TokverifyError, match=r"tokenizer\.json gives 1 id to several tokens: 257 to "):
+        fix_model(model, tmp_path / "fixed.gguf", reference, CASES)
+
+
 def test_a_reference_that_lacks_other_added_tokens_is_not_at_fault(tmp_path: Path):
     _, reference = write_bpe(tmp_path)
     (reference / "tokenizer.json").write_text(json.dumps(bpe_json(good_bpe())))

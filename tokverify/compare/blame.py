@@ -179,7 +179,7 @@ def find_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> 
         expected: The reference.
     """
     found = find_other_vocabularies(expected) if expected else ()
-    return next((each for each in found if _agrees_about_ids(pieces, each)), None)
+    return next((each for each in found if not each.texts or _agrees_about_ids(pieces, each)), None)
 
 
 def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> str:

@@ -33,7 +33,8 @@ from tokverify.sources.config import (
 from tokverify.sources.huggingface.document import read_json
 from tokverify.sources.huggingface.vocabulary_files import read_vocabulary
 from tokverify.spec import TokenType
-from tokverify.text.wording import list_tokens, plural, quote
+from tokverify.text.sequence import group_values
+from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
@@ -84,7 +85,7 @@ class Contradiction:
     text: str | None = None
     """The token that it says so of, if that is known."""
     texts: tuple[str, ...] = ()
-    """For a vocabulary: the tokens that have the `ids` in the other place."""
+    """For a vocabulary: the tokens that have the `ids` in the other place; none if a file contradicts itself."""
 
 
 def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
@@ -129,7 +130,7 @@ def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
     path = tokenizer.path if isinstance(tokenizer, FileReading) else None
     found: list[Contradiction] = []
     if path is not None:
-        for check in (_check_added_ids, _check_words, _check_pieces):
+        for check in (_check_added_ids, _check_same_ids, _check_words, _check_pieces):
             with suppress(TokverifyError):
                 found += check(tokenizer, path)
     return found
@@ -363,6 +364,21 @@ def _contradict_ids(ids: Sequence[int], texts: Mapping[int, str], place: str, pi
         f" {which}{first}: {quote(texts[first])} there, {here} here"
     )
     return Contradiction(VOCABULARY, sentence, tuple(ids), texts=tuple(texts[id] for id in ids))
+
+
+def _check_same_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
+    """Find ids that a tokenizer.json gives to several tokens, so that others are left without a token."""
+    if not isinstance(tokenizer, DocumentHolding):
+        return
+    vocab = read_json(tokenizer.tokenizer_json(), tokenizer.name)["model"].get("vocab")
+    if not isinstance(vocab, dict) or len(set(vocab.values())) == len(vocab):
+        return
+    texts = group_values((id, text) for text, id in vocab.items())
+    several = {id: group for id, group in texts.items() if len(group) > 1}
+    listed = list_items(several, show=lambda id: f"{id} to {list_items(several[id], show=quote)}")
+    holes = set(range(max(texts))).difference(texts)
+    sentence = f"{path.name} gives {plural(len(several), 'id')} to several tokens: {listed}"
+    yield Contradiction(VOCABULARY, sentence, (*several, *sorted(holes)))
 
 
 def _check_words(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
