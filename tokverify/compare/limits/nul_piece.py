@@ -41,6 +41,6 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
         yield Counterfactual(
             reason=f"llama.cpp ends {count} at a NUL",
             sentence=f"reading {count} with the NUL in it",
-            deviation=Deviation(pieces=pieces),
+            deviation=Deviation(pieces=pieces, texts=pieces),
             applies=lambda target: any(text in target.text for text in affected),
         )
