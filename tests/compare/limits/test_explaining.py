@@ -634,3 +634,9 @@ def test_a_run_of_markers_that_the_reference_matches_is_a_limit_whatever_its_typ
     path = write_json(tmp_path / "tokenizer.json", document)
     assert_limit(verify(spec, path, ("a  a", "a▁▁ a", "a▁▁")), "TL005")
     assert_different(verify(replace(spec, merges=["▁ ▁"]), path, ("a a", "a▁▁ a")))
+
+
+def test_a_nul_as_an_added_token_is_a_limit(tmp_path: Path):
+    spec = bpe_spec(["a b"], {"\0": USER_DEFINED})
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [added(spec.tokens.index("\0"), "\0")]))
+    assert_limit(verify(spec, path, ("a\0a", "\0", "ab")), "TL017")

@@ -22,7 +22,7 @@ from support.limits import (
 )
 from support.sentencepiece_maker import UNIGRAM as UNIGRAM_TYPE
 from support.sentencepiece_maker import make_model
-from support.spec_maker import BYTE, BYTE_PIECES, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
+from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
@@ -458,12 +458,6 @@ def test_a_nul_in_a_piece_is_a_limit_unless_the_file_lacks_the_piece(tmp_path: P
     assert_different(
         verify(replace(spec, tokens=["x" if piece == "\0" else piece for piece in spec.tokens]), path, ["\0"])
     )
-
-
-def test_a_nul_as_an_added_token_is_a_limit(tmp_path: Path):
-    spec = bpe_spec(["a b"], {"\0": USER_DEFINED})
-    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [added(spec.tokens.index("\0"), "\0")]))
-    assert_limit(verify(spec, path, ("a\0a", "\0", "ab")), "TL017")
 
 
 def test_the_name_of_an_empty_piece_is_found_instead_of_its_nul(tmp_path: Path):
