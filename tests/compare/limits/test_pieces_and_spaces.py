@@ -15,7 +15,6 @@ from support.limits import (
     assert_different,
     assert_equal,
     assert_limit,
-    bpe_document,
     explained,
     verify,
     write_json,
