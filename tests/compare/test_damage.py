@@ -14,7 +14,7 @@ from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
-from tokverify.compare.damage import explain_misread_tokens
+from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -136,6 +136,15 @@ def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(enco
     assert "10 tokens are UTF-8 that was read in another encoding" in found
     assert explain_misread_tokens(wrong.tokens, Opened(Encoder(right))) == ""
     assert explain_misread_tokens(right.tokens, Opened(Encoder(right))) == ""
+
+
+def test_a_reference_whose_scores_were_rounded_is_at_fault():
+    right = spm_spec({"▁": -1.25, "a": -1.31, "b": -1.29, "ab": -2.5})
+    rounded = replace(right, scores=[round(score, 1) for score in right.scores])
+    reason = explain_rounded_scores(right, Opened(Encoder(rounded, "reference")))
+    assert "rounded to 1 decimal, so that pieces rank alike" in reason
+    assert explain_rounded_scores(rounded, Opened(Encoder(right, "reference"))) == ""
+    assert explain_rounded_scores(right, Opened(Encoder(right, "reference"))) == ""
 
 
 def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):

@@ -44,6 +44,8 @@ _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
 
 With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
 """
+_MOST_DIGITS, _TOLERANCE = 5, 1e-4
+"""Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
@@ -190,6 +192,20 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
         f"{_BLAME}: {plural(len(misread), 'token')} are UTF-8 that was read in another encoding:"
         f" {list_tokens(misread, facts.pieces)}; name another reference with -r, and leave the model as it is"
     )
+
+
+def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say that the scores of a reference are those of the model, rounded; empty if they are not."""
+    ours, theirs = spec.scores or (), (facts.spec.scores if facts.spec else None) or ()
+    if len(ours) != len(theirs) or len(set(theirs)) >= len(set(ours)):
+        return ""
+    pairs = list(zip(ours, theirs, strict=True))
+    for digits in range(_MOST_DIGITS):
+        if all(abs(round(one, digits) - other) < _TOLERANCE for one, other in pairs):
+            rounded = f"its scores are those of the model, rounded to {plural(digits, 'decimal')}"
+            advice = "name another reference with -r, and leave the model as it is"
+            return f"{_BLAME}: {rounded}, so that pieces rank alike that should not; {advice}"
+    return ""
 
 
 def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:

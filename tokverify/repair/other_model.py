@@ -15,7 +15,7 @@ from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
-from tokverify.compare.damage import explain_misread_tokens
+from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.marker import read_template
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
@@ -65,6 +65,7 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
     return (
         explain_wrong_vocabulary(spec.tokens, facts.tokenizer)
         or explain_misread_tokens(spec.tokens, facts)
+        or explain_rounded_scores(spec, facts)
         or find_other_model(spec, facts, declaration.embedding_rows)
     )
 
