@@ -118,7 +118,7 @@ def _require_utf8(pieces: Sequence[str]) -> None:
 def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, normalizers
 
-    tokenizer = Tokenizer(_fallback_model(settings, _merges_by_score(spec, settings)))
+    tokenizer = Tokenizer(_fallback_model(settings, merges_by_score(spec, settings)))
     steps = [normalizers.Prepend("▁")] if settings.add_space_prefix else []
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "▁")])
     strip = [decoders.Strip(" ", 1, 0)] if settings.add_space_prefix else []
@@ -201,7 +201,7 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
     return list(merges)
 
 
-def _merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
+def merges_by_score(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
     """Convert scores to merges: every split of a piece into two others, in descending order of the score."""
     pieces = settings.pieces
     # Pieces with a real space are matched before merging, when spaces have already become `▁`.

@@ -22,6 +22,8 @@ from support.limits import (
 from support.sentencepiece_maker import UNIGRAM as UNIGRAM_TYPE
 from support.sentencepiece_maker import make_model
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
+from tokverify.case import Case
+from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
@@ -29,6 +31,7 @@ from tokverify.repair.search import diagnose
 from tokverify.report.finding import ERROR, INFO
 from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, Origin, Verdict
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.message import parse
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -545,3 +548,13 @@ def test_no_space_before_spaces_alone_is_a_limit_of_unigram_unless_spaces_are_me
     spec = train(path, model_type="unigram", vocab_size=90, **rules)
     assert_limit(verify(spec, path, (" ", "   ", "the boat", " a")), "TL016")
     assert_different(verify(replace(spec, remove_extra_whitespaces=True), path, ("the  boat", "   ")))
+
+
+@pytest.mark.parametrize(("score", "codes"), [(-2.0, ["TL025"]), (-3.0, [])])
+def test_pieces_of_equal_score_are_no_fault_of_a_file_that_is_compared_with_its_own_data(
+    tmp_path: Path, score: float, codes: list[str]
+):
+    write_gguf(tmp_path / "model.gguf", spm_spec({"▁": -1, "a": -1.5, "b": -1.5, "ab": -2.0, "ba": score}))
+    report = verify_model(tmp_path / "model.gguf", "rebuilt", [Case(id="1", suite="made", text="bab")])
+    assert [limit.code for limit in report.limits] == codes
+    assert report.exit_code == 0

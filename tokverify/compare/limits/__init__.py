@@ -16,6 +16,7 @@ from tokverify.compare.limits.charsmap_reading import charsmap_reading
 from tokverify.compare.limits.control_piece import control_piece
 from tokverify.compare.limits.converted_marker import converted_marker
 from tokverify.compare.limits.converted_piece import converted_piece
+from tokverify.compare.limits.equal_score import equal_score
 from tokverify.compare.limits.fixed_ignore_merges import fixed_ignore_merges
 from tokverify.compare.limits.limit import Limit
 from tokverify.compare.limits.literal_marker import literal_marker
@@ -60,6 +61,7 @@ _LIMITS: tuple[Limit, ...] = (
     unlisted_merge,
     removed_spaces,
     converted_piece,
+    equal_score,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}
