@@ -183,6 +183,15 @@ def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds
     assert len(best.unexplained) == unexplained
 
 
+@pytest.mark.parametrize("id", [-1, -300, 5000])
+def test_a_role_that_a_damaged_reference_gives_to_no_token_is_left_alone(id: int):
+    reference = Bare(Encoder(BPE, "right"))
+    reference.special_ids = {"eos": id, "bos": id}
+    targets = [Target(text, text, add_special=True, parse_special=True, expected=(97, 256)) for text in "ab"]
+    sentences = [change.sentence for change in special_ids(Evidence(BPE, Encoder(BPE), Opened(reference), targets))]
+    assert not any(f"token {id} " in sentence for sentence in sentences)
+
+
 def test_a_reference_that_adds_another_token_than_its_eos_gets_that_token():
     """Qwen3-Embedding ends texts with <|endoftext|>, and its configuration names <|im_end|>."""
     right = bpe_spec((), {"<|endoftext|>": CONTROL, "<|im_end|>": CONTROL}, special_ids={"eos": 256}, add_eos=True)

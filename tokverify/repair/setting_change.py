@@ -190,7 +190,8 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _id_here(evidence: Evidence, id: int) -> int:
     """Return the id that the file has for a token of the reference, which is another one if ids are shifted."""
     tokens, pieces = evidence.spec.tokens, evidence.facts.pieces
-    piece = pieces[id] if id < len(pieces) else None
+    # A damaged tekken.json can give a role to -1.
+    piece = pieces[id] if 0 <= id < len(pieces) else None
     if piece is None or (id < len(tokens) and tokens[id] == piece) or piece not in tokens:
         return id
     return list(tokens).index(piece)
