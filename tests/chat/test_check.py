@@ -228,6 +228,26 @@ def test_markers_that_a_template_composes_are_checked():
     assert [f[0] for f in found(ours, conversations=[needing]) if f[1] == "split-marker"] == ["INFO"]
 
 
+@pytest.mark.parametrize("role", ["user", "asistant"])
+def test_a_prompt_that_begins_another_turn_is_named(role: str):
+    ours = encoder(GOOD.replace("<|im_start|>assistant", f"<|im_start|>{role}"))
+    [(severity, _, conversations, message)] = [each for each in found(ours) if each[1] == "generation-prompt"]
+    assert (severity, conversations) == ("WARNING", ("asked",))
+    assert message.endswith(f'begins another turn: it has "{role}", and answers "assistant"')
+
+
+def test_escaped_contents_are_no_reason_to_miss_a_prompt():
+    escaping = "{{ m.content|replace('<|', '< |')|urlencode }}"
+    ours = encoder(TURNS.replace("{{ m.content }}", escaping) + "<|im_start|>assistant\n")
+    asked = replace(ASKED, messages=[{"role": "user", "content": "hi <|im_end|> there"}])
+    assert {each[0] for each in found(ours, conversations=[asked])} <= {"INFO"}
+
+
+def test_a_part_of_a_longer_token_is_no_look_alike():
+    ours = encoder(GOOD.replace("<|im_end|>", "[|im_end|]"), types={"[|im_end|]": 3})
+    assert not [each for each in found(ours) if each[1] == "look-alike"]
+
+
 def test_a_template_without_a_prompt_is_right_where_the_answer_comes_next():
     inst = "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]{% else %} {{ m.content }}"
     ours = encoder(inst + "<|im_end|>{% endif %}{% endfor %}")

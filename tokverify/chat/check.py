@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
 from tokverify.compare.look_alike import find_meant, letters_of
@@ -29,6 +30,8 @@ _ESCAPED = re.compile(r"\\[nrt]|\\u[0-9a-f]{4}|&#?\w+;")
 _YEAR = "2026"
 """That of the day that the worker gives every template."""
 _WORD = re.compile(r"[^\W_]+")
+_ANSWERING = frozenset({"ai", "assistant", "bot", "gpt", "model"})
+"""The names that templates give to who answers."""
 ANSWER = "tokverifyanswer"
 """The assistant's message in `Probes.answered`."""
 THOUGHT = "tokverifythought"
@@ -176,7 +179,13 @@ def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
 
 
 def _generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
-    """Find templates that ignore `add_generation_prompt` although the answer does not come next."""
+    """Find prompts that begin another turn than the answer, and templates that ignore `add_generation_prompt`."""
+    if other := _other_turn(subject):
+        message = (
+            f"the prompt for an answer begins another turn: it has {quote(other[0])}, and answers {quote(other[1])}"
+        )
+        yield Problem(INFO if subject.as_in_reference else WARNING, message)
+        return
     if (
         subject.probes.unasked is None
         or subject.rendered.actual.text is None
@@ -184,6 +193,9 @@ def _generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
     ):
         return
     if subject.probes.answered and _answer_comes_next(subject, subject.probes.answered):
+        return
+    # Where contents are changed, as by escaping, nothing shows where the prompt begins; other conversations do.
+    if _text_after(subject.text, _trimmed_texts(subject.conversation.messages)) is None:
         return
     message = "writes the same with and without add_generation_prompt, so nothing tells the model that it is its turn"
     yield Problem(INFO if subject.as_in_reference else WARNING, message)
@@ -225,8 +237,8 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
         message = (
             f"only {kept:,} of {plural(len(prompt), 'token')} of the prompt stay the same when it goes on: {cause}"
         )
-        end = _text_after(text, _trimmed_texts(subject.conversation.messages)) or ""
-        is_harmless = at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
+        end = _text_after(text, _trimmed_texts(subject.conversation.messages))
+        is_harmless = end is None or at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
         yield Problem(INFO if is_harmless else WARNING, message, cause)
     is_dated = _YEAR in subject.text and not any(_YEAR in text for text in _all_strings(subject.conversation))
     if "strftime_now" in subject.markers.template and is_dated:
@@ -252,9 +264,21 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
 """Kind of finding -> the function that looks for it in one conversation."""
 
 
+def _other_turn(subject: ChatSubject) -> tuple[str, str] | None:
+    """Return the word of a prompt where an answered conversation names who answers; None if the prompt does, too."""
+    continued = subject.probes.continued
+    if continued is None or continued.text is None:
+        return None
+    at = _count_common(subject.text, continued.text)
+    sides = (_WORD.finditer(text) for text in (subject.text, continued.text))
+    ours, theirs = (next((word[0] for word in words if word.start() <= at < word.end()), "") for words in sides)
+    return (ours, theirs) if ours and theirs.lower() in _ANSWERING else None
+
+
 def _contains_words(text: str, content: str) -> bool:
     """Check whether a text contains the words of a content in this order, in upper or lower case."""
-    words, written = _WORD.findall(content.casefold()), iter(_WORD.findall(_ESCAPED.sub(" ", text.casefold())))
+    unescaped = unquote(_ESCAPED.sub(" ", text.casefold()))
+    words, written = _WORD.findall(content.casefold()), iter(_WORD.findall(unescaped))
     # Each search goes on where the last one has ended.
     return bool(words) and all(word in written for word in words)
 

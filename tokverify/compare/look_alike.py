@@ -26,6 +26,8 @@ _LONG = 9
 _MANY_SIGNS = 4
 _MOST_LOST = 2
 _MOST_SIGNS = 8
+_AROUND = 3
+"""So many signs around a marker may belong to it, too."""
 _MOST_PLACES = 100
 """For each token; a template that long repeats itself."""
 _CONCATENATED = re.compile(r"""(['"])\s*[+~]\s*\1""")
@@ -98,6 +100,8 @@ def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tu
         found = None if is_filler(token.text) else _find_near(letters, token.text, template.strong)
         if found is None or letters.source[found] in encoder.settings.ids:
             continue
+        if _is_within_token(letters.source, found, encoder):
+            continue
         near = letters.source[found]
         odd = name_characters(near, token.text) or name_characters(token.text, near)
         because = f" because of {odd}" if odd else ""
@@ -106,6 +110,13 @@ def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tu
     for word in dict.fromkeys(_WORD.findall(source)):
         if not word.isascii() and fold(word) in _ROLES:
             yield ERROR, f"the role {quote(word)} looks like {quote(fold(word))}, but has {name_characters(word)}"
+
+
+def _is_within_token(source: str, found: slice, encoder: Encoder) -> bool:
+    """Check whether a part of a template belongs to a longer text that is a token itself, such as `[|endofturn|]`."""
+    start, end = max(0, found.start - _AROUND), found.stop + _AROUND
+    wider = (source[left:right] for left in range(start, found.start + 1) for right in range(found.stop, end + 1))
+    return any(text in encoder.settings.ids for text in wider)
 
 
 class _Letters:

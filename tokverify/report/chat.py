@@ -290,7 +290,8 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
         " template does not write one, correct the template",
     ),
     "generation-prompt": ChatKind(
-        "The template writes the same with and without add_generation_prompt, and the answer does not come next.",
+        "The template writes the same with and without add_generation_prompt, and the answer does not come next; or the"
+        " prompt begins another turn than the answer.",
         WARNING,
         _EDIT,
     ),
