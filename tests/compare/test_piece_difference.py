@@ -28,3 +28,8 @@ def message(ours: list[str], theirs: list[str]) -> str:
 )
 def test_moved_tokens_are_named_as_such(ours, theirs, words):
     assert message(ours, theirs).startswith(words)
+
+
+def test_a_text_that_only_looks_like_the_other_is_marked():
+    found = message(["a", "e\u0301"], ["a", "é"])
+    assert found.endswith('1 "e\u0301" (not in NFC), not "é"')

@@ -67,7 +67,7 @@ def test_the_model_of_llama_cpps_own_tests_is_known(tmp_path):
 def test_a_file_for_big_endian_machines_says_so(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(make_gguf(GPT2, order=">"))
-    assert inspect_model(path).needs.startswith("a big-endian machine")
-    assert open_model(path).description.caveat.startswith("needs a big-endian machine")
+    assert "a big-endian machine" in inspect_model(path).needs
+    assert "needs a big-endian machine" in open_model(path).description.caveat
     path.write_bytes(make_gguf(GPT2))
     assert "endian" not in inspect_model(path).needs

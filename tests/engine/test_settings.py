@@ -131,7 +131,7 @@ def test_tokens_are_cut_at_nul_and_never_empty():
 
 @pytest.mark.parametrize("tokens", [["a", "b", "a"], ["a", "b", "a\0"], ["[EMPTY_2]", "b", ""]])
 def test_a_token_listed_twice_is_refused(tokens: list[str]):
-    with pytest.raises(BrokenFileError, match=r"twice, as ids 0 and 2 \(1 duplicates in all\)"):
+    with pytest.raises(BrokenFileError, match=r"twice, as ids 0 and 2 \(1 duplicate in all\)"):
         resolve(TokenizerSpec(model="llama", tokens=tokens))
 
 

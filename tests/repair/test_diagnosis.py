@@ -183,7 +183,7 @@ def test_real_differences_are_diagnosed(vocabs: Path, name: str, end: str, kinds
     assert len(best.unexplained) == unexplained
 
 
-@pytest.mark.parametrize("id", [-1, -300, 5000])
+@pytest.mark.parametrize("id", [-1, -300])
 def test_a_role_that_a_damaged_reference_gives_to_no_token_is_left_alone(id: int):
     reference = Bare(Encoder(BPE, "right"))
     reference.special_ids = {"eos": id, "bos": id}

@@ -6,6 +6,7 @@ Each contradiction quotes two places. `blame` says of which differences they are
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,9 +63,9 @@ _LOWERING = re.compile(
 )
 """The classes that lowercase as tokenizer_config.json says if `BertNormalizer` is the only stage."""
 _AROUND = {
-    re.compile(r"((Distil|Mobile)?Bert|Electra|Funnel|LayoutLM)Tokenizer(Fast)?"): ("[CLS]", "[SEP]"),
-    re.compile(r"(Roberta|Longformer|Bart|LED|Mvp|Blenderbot|MPNet)Tokenizer(Fast)?"): ("<s>", "</s>"),
-    re.compile(r"T5Tokenizer(Fast)?"): (None, "</s>"),
+    re.compile(r"((Distil|Mobile)?Bert|Electra|LayoutLM)Tokenizer(Fast)?"): ("[CLS]", "[SEP]"),
+    re.compile(r"(Roberta|Longformer|Bart|LED|Mvp|MPNet)Tokenizer(Fast)?"): ("<s>", "</s>"),
+    re.compile(r"(T5|Blenderbot)Tokenizer(Fast)?"): (None, "</s>"),
 }
 """Classes -> what they add before and after each text, whatever the configuration says, unless it has other texts."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
@@ -125,7 +126,8 @@ def contradicted_tokens(contradictions: Iterable[Contradiction]) -> frozenset[in
 def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
     """Return where files beside a tokenizer.json give its ids to other tokens; those that cannot be read say nothing.
 
-    A sentencepiece model or a vocab.json takes long to read, so `find_contradictions` does not look at it.
+    A file may also give one id to several tokens. Vocabularies take long to read, so `find_contradictions` does not
+    look at them.
     """
     path = tokenizer.path if isinstance(tokenizer, FileReading) else None
     found: list[Contradiction] = []
@@ -257,7 +259,7 @@ def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Con
     Version 4 changes a `BertNormalizer` to what the configuration says, and nothing inside of a `Sequence`.
     """
     flag, name = config.get("do_lower_case"), config.get("tokenizer_class")
-    # Only BERT's classes save the latter; a model may name another one, such as KLUE's RoBERTa.
+    # Only a class like BERT's saves `tokenize_chinese_chars`; a file may name another one, such as KLUE's RoBERTa.
     is_bert = _LOWERING.fullmatch(str(name)) or "tokenize_chinese_chars" in config
     does = lowers_case(tokenizer) if isinstance(flag, bool) and is_bert else None
     if does is not None and does is not flag and _has_outermost(tokenizer, "normalizer", "BertNormalizer"):
@@ -346,10 +348,10 @@ def _check_added_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction
         if is_other:
             differing.append(id)
     if differing and is_lost:
-        names = list_tokens(differing, texts)
-        sentence = (
-            f"{plural(len(differing), 'added token')} of {_CONFIG}, with BOS or EOS, are not in tokenizer.json: {names}"
-        )
+        lost = [id for id in differing if id >= len(pieces) and texts[id] not in known]
+        are = "is" if len(lost) == 1 else "are"
+        names = f"{plural(len(lost), 'added token')} of {_CONFIG}, with BOS or EOS, {are} not in tokenizer.json"
+        sentence = f"{names}: {list_tokens(lost, texts)}"
         yield Contradiction(VOCABULARY, sentence, tuple(differing), texts=tuple(texts[id] for id in differing))
     elif differing:
         yield _contradict_ids(differing, texts, _CONFIG, pieces)
@@ -368,17 +370,16 @@ def _contradict_ids(ids: Sequence[int], texts: Mapping[int, str], place: str, pi
 
 def _check_same_ids(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
     """Find ids that a tokenizer.json gives to several tokens, so that others are left without a token."""
-    if not isinstance(tokenizer, DocumentHolding):
+    holes = [id for id, piece in enumerate(pieces_of(tokenizer)) if not piece]
+    if not holes or not isinstance(tokenizer, DocumentHolding):
         return
     vocab = read_json(tokenizer.tokenizer_json(), tokenizer.name)["model"].get("vocab")
-    if not isinstance(vocab, dict) or len(set(vocab.values())) == len(vocab):
-        return
-    texts = group_values((id, text) for text, id in vocab.items())
+    texts = group_values((id, text) for text, id in vocab.items()) if isinstance(vocab, dict) else {}
     several = {id: group for id, group in texts.items() if len(group) > 1}
-    listed = list_items(several, show=lambda id: f"{id} to {list_items(several[id], show=quote)}")
-    holes = set(range(max(texts))).difference(texts)
-    sentence = f"{path.name} gives {plural(len(several), 'id')} to several tokens: {listed}"
-    yield Contradiction(VOCABULARY, sentence, (*several, *sorted(holes)))
+    if several:
+        listed = list_items(several, show=lambda id: f"{id} to {list_items(several[id], show=quote)}")
+        sentence = f"{path.name} gives {plural(len(several), 'id')} to several tokens: {listed}"
+        yield Contradiction(VOCABULARY, sentence, (*several, *holes))
 
 
 def _check_words(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
@@ -387,7 +388,8 @@ def _check_words(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
     if path.name != "tokenizer.json" or not place.is_file() or not isinstance(tokenizer, DocumentHolding):
         return
     pieces, theirs = pieces_of(tokenizer), read_vocabulary(place)
-    texts = {id: text for text, id in theirs.items() if isinstance(id, int) and 0 <= id < len(pieces)}
+    known = Counter(id for id in theirs.values() if type(id) is int)
+    texts = {id: text for text, id in theirs.items() if known[id] == 1 and 0 <= id < len(pieces)}
     if differing := [id for id, text in sorted(texts.items()) if pieces[id] not in {"", text}]:
         yield _contradict_ids(differing, texts, place.name, pieces)
 

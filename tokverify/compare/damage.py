@@ -44,7 +44,7 @@ _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
 
 With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
 """
-_MOST_DIGITS, _TOLERANCE = 5, 1e-4
+_MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
@@ -116,7 +116,7 @@ def _lacks_look_up(actual: Tokenizer, facts: Opened) -> bool:
     if pre is None or not pre.ignore_merges or facts.ignore_merges is not False or facts.split is None:
         return False
     name = original_name([facts.split(text) for text in probe_texts()])
-    return name is not None and PRE_TOKENIZERS[name].patterns == pre.patterns
+    return name is not None and PRE_TOKENIZERS[name] == pre
 
 
 def _texts_of_tokens(
@@ -201,7 +201,8 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
         return ""
     pairs = list(zip(ours, theirs, strict=True))
     for digits in range(_MOST_DIGITS):
-        if all(abs(round(one, digits) - other) < _TOLERANCE for one, other in pairs):
+        is_rounded = all(abs(round(one, digits) - other) < _TOLERANCE for one, other in pairs)
+        if is_rounded and any(abs(one - other) > _TOLERANCE for one, other in pairs):
             rounded = f"its scores are those of the model, rounded to {plural(digits, 'decimal')}"
             advice = "name another reference with -r, and leave the model as it is"
             return f"{_BLAME}: {rounded}, so that pieces rank alike that should not; {advice}"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _MOST_SECONDS = 2
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
+_BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MAX_HASHED_BYTES = 256 * 2**20
 
 
@@ -469,21 +470,19 @@ class OpenedModel(Opened):
         return self.file.path
 
     @property
-    def byte_order(self) -> str:
-        """Which machine a GGUF file needs; empty for all usual ones."""
-        from tokverify.sources.gguf.metadata import describe_byte_order
-
-        return describe_byte_order(self.path) if self.kind == "gguf" else ""
+    def needs(self) -> str:
+        """Which machine and which build of llama.cpp the file needs; empty if any will do."""
+        machine = _BIG_ENDIAN if self.declaration.is_big_endian else ""
+        return "; ".join(filter(None, [describe_needs(self.spec), machine]))
 
     @cached_property
     def description(self) -> Side:
         """The description of the model in reports. The file is hashed on first use, unless its hash is known."""
         build = self.encoder.settings.build
         other = [f"encoded as llama.cpp b{build} does"] if build != newest_build() else []
-        needs = " and ".join(filter(None, [self.byte_order, describe_needs(self.spec)]))
         changes = describe_changes(self.spec, self.encoder.settings)
         others = changes and f"llama.cpp gives other ids {changes}"
-        caveat = "; ".join(filter(None, [*self.spec.left_out, *other, needs and f"needs {needs}", others]))
+        caveat = "; ".join(filter(None, [*self.spec.left_out, *other, self.needs and f"needs {self.needs}", others]))
         return replace(side_of(self.encoder), source=self.file.location, caveat=caveat, sha256=_sha256_of(self.file))
 
     @property

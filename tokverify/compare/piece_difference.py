@@ -185,7 +185,7 @@ def _show(piece: PieceDifference) -> str:
     if len({normalize("NFC", text) for text in pair}) < len(pair):
         # They look the same, such as after a macOS tool has decomposed a list of tokens.
         texts = [
-            shown if is_normalized("NFC", text) else f"{shown} (decomposed)"
+            shown if is_normalized("NFC", text) else f"{shown} (not in NFC)"
             for shown, text in zip(texts, pair, strict=True)
         ]
     if len(texts) > 1 and texts[0] == texts[1]:

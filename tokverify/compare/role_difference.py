@@ -9,11 +9,12 @@ from dataclasses import replace
 from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
+from tokverify.compare.template_difference import template_of
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import default_template, generation_end_ids
+from tokverify.sources.config import generation_end_ids
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -163,7 +164,7 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
     lost = sorted(theirs.ids - ours.ids - reported)
     extra = sorted(ours.ids - theirs.ids - reported)
     if lost and ours.are_all:
-        template = _template_of(actual) or _template_of(expected)
+        template = template_of(actual) or template_of(expected)
         beginning = [id for id in lost if begins_answers(expected.piece(id), template)]
         if others := [id for id in lost if id not in beginning]:
             yield _end_difference(others, "reference", expected)
@@ -184,13 +185,6 @@ def _select_turn_ends(ids: Iterable[int], tokenizer: Tokenizer) -> list[int]:
     if spec is None or markers is None or _EOS_VARIABLE.search(markers.template):
         return []
     return [id for id in ids if spec.tokens[id] in markers.turn_ends]
-
-
-def _template_of(tokenizer: Tokenizer) -> str | None:
-    """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
-    if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().chat_template):
-        return declared
-    return default_template(tokenizer.path) if isinstance(tokenizer, FileReading) else None
 
 
 def _has_generation_config(tokenizer: Tokenizer) -> bool:

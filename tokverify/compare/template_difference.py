@@ -12,21 +12,28 @@ from tokverify.sources.config import default_template
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
-from tokverify.tokenizer import FileReading, Tokenizer
+from tokverify.tokenizer import Declaring, FileReading, Tokenizer
 
 _SHOWN_BEFORE = 20
 """In characters."""
 
 
 def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield that the default chat template is not that beside the reference's file, apart from white space."""
-    theirs = default_template(expected.path) if isinstance(expected, FileReading) else None
+    """Yield that the default chat template is not the reference's, apart from white space."""
+    theirs = template_of(expected)
     if not isinstance(actual, Encoder) or theirs is None:
         return
     ours = actual.spec.chat_template
     if message := describe_other_template(ours, theirs):
         message = f"{message} (`tokverify chat` compares what they write)"
         yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[ours, theirs], keys=[CHAT_TEMPLATE])
+
+
+def template_of(tokenizer: Tokenizer) -> str | None:
+    """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
+    if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().chat_template):
+        return declared
+    return default_template(tokenizer.path) if isinstance(tokenizer, FileReading) else None
 
 
 def describe_other_template(actual: str | None, expected: str) -> str:

@@ -224,12 +224,17 @@ def _mergeable_ids(settings: Settings) -> list[int]:
 
 def _caveat_of_ties(spec: TokenizerSpec, settings: Settings) -> str:
     """Mention pieces of equal score, which this engine cannot merge from left to right."""
+    tied = count_tied(spec, settings)
+    return f"; {tied} pieces share a score, and this engine may merge those in another order" if tied else ""
+
+
+def count_tied(spec: TokenizerSpec, settings: Settings) -> int:
+    """Count the pieces that share their score with another one, if pieces are merged in the order of scores."""
     if settings.family.ranking is not Ranking.SCORE:
-        return ""
+        return 0
     ids = [id for id in _mergeable_ids(settings) if not settings.attributes[id] & Attribute.USER_DEFINED]
     scores = Counter((spec.scores or [0.0] * len(spec.tokens))[id] for id in ids)
-    tied = sum(count for count in scores.values() if count > 1)
-    return f"; {tied} pieces share a score, and this engine may merge those in another order" if tied else ""
+    return sum(count for count in scores.values() if count > 1)
 
 
 def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:

@@ -70,7 +70,7 @@ def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patc
 
 
 def _type_for(expected: bytes, piece: str, settings: Settings) -> TokenType | None:
-    # In other vocabularies, a token of this type that is named otherwise decodes to one byte by accident.
+    # Where no piece is a byte, a token typed BYTE that is not named like one decodes to one byte by accident.
     types = _TYPES if settings.family.has_byte_pieces or BYTE_PIECE.fullmatch(piece) else (TokenType.NORMAL,)
     fitting = (type for type in types if settings.family.token_bytes(piece, attribute_of(type), settings) == expected)
     return next(fitting, None)

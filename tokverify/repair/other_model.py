@@ -221,9 +221,6 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     reference = _listed_tokens(facts)
     if not reference or not has_other_tokens(spec, reference):
         return False
-    # No trainer numbers tokens by their texts, but programs write JSON with sorted keys.
-    if _is_sorted(spec.tokens) and not _is_sorted(reference):
-        return False
     ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
@@ -233,6 +230,9 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     order = max(_order_kept(spec.tokens, reference), _order_kept(ours, theirs))
     if shared < _SOME or not _agrees_with_itself(spec):
         return shared < _SHARED
+    # Trainers of subwords do not number tokens by their texts, but programs write JSON with sorted keys.
+    if shared >= _SHARED and _is_sorted(spec.tokens) and not _is_sorted(reference):
+        return False
     if order < _ORDERED:
         return True
     fillers = {_simplify(token) for token in (*spec.tokens, *reference) if is_filler(token)}

@@ -205,9 +205,9 @@ def _exchanged_ids(evidence: Evidence, current: Mapping[str, int]) -> Iterator[T
     declared = evidence.facts.special_ids
     for role, observed in _observed_ids(evidence).items():
         if observed and role in {"bos", "eos"} and role in declared and declared[role] not in observed:
-            [*ids] = observed - {current.get(role)}
-            if len(observed) == len(ids) == 1 and ids[0] < len(evidence.spec.tokens):
-                yield assign_role(evidence.spec, role, ids[0], confirmed=False)
+            id = next(iter(observed))
+            if len(observed) == 1 and id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
+                yield assign_role(evidence.spec, role, id, confirmed=False)
             continue
         for other, id in current.items():
             # A token may have several roles, but not one that is expected elsewhere.

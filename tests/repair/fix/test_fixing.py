@@ -726,6 +726,12 @@ def test_an_ordinary_token_ends_no_generation_besides_eos(role: str):
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_a_marker_that_is_typed_as_an_ordinary_token_keeps_its_role():
+    spec = replace(BPE, special_ids={"eos": 256, "eot": BPE.tokens.index("<y>")})
+    spec = typed(spec, "<y>", NORMAL)
+    assert not [change for change in certain_changes(spec, Encoder(spec), Opened(None)) if change.kind == "eot_id"]
+
+
 def test_tokens_without_a_type_that_exists_get_that_of_the_reference():
     right = ended(bpe_spec(["a b"], {"<x>": CONTROL}))
     wrong = replace(right, types=[0] * len(right.tokens))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "--max-tokens",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Exit with 1 if a text needs more tokens, such as those of a context window.",
+    help="Exit with 1 if a text needs more than N tokens, such as the size of a context window.",
 )
 @json_option
 @json_lines_option

@@ -243,7 +243,8 @@ class _Opened:
         try:
             opened.encoder  # noqa: B018 - raises if llama.cpp refuses the file
         except (BrokenFileError, UnsupportedError) as error:
-            if self._configured.reference is None or opened.kind != "gguf":
+            reference = self._configured.reference
+            if reference is None or opened.kind != "gguf" or not Path(reference.text).exists():
                 raise
             raise type(error)(f"{error} (`tokverify fix` with this reference may repair it)") from error
         return opened

@@ -24,7 +24,7 @@ def inspect_model(model: str | Path) -> Inspection:
     opened = open_declaration(model)
     refusal = opened.declaration.refusal
     inspected = inspect(opened.spec, str(refusal) if refusal else None)
-    needs = " and ".join(filter(None, [opened.byte_order, inspected.needs]))
+    needs = opened.needs if inspected.in_llama_cpp else inspected.needs
     return replace(inspected, needs=needs, source=opened.file.location)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
-from tokverify.engine.family import Ranking
-from tokverify.references.rebuilt import merges_by_score
+from tokverify.references.rebuilt import count_tied, merges_by_score
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 
@@ -31,8 +30,7 @@ def equal_score(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         Scores that differ from those of such a tokenizer.
     """
-    scores = sides.spec.scores
-    if sides.facts.is_rebuilt and scores is not None and sides.settings.family.ranking is Ranking.SCORE:
+    if sides.facts.is_rebuilt and count_tied(sides.spec, sides.settings):
         merges = merges_by_score(sides.spec, sides.settings)
         yield Counterfactual(
             reason="llama.cpp merges pieces of equal score from left to right, and the rebuilt reference in one order",

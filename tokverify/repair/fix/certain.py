@@ -14,7 +14,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE, ENDING_FIM_ROLES
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role, unassign_role
-from tokverify.repair.token_patch import TokenPatch, patch_tokens, types_of
+from tokverify.repair.token_patch import TokenPatch, kind_of, patch_tokens, types_of
 from tokverify.repair.valid_role_change import valid_roles
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import plural
@@ -73,6 +73,9 @@ def _other_ordinary_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerC
     for role in ("eot", "eom", *ENDING_FIM_ROLES):
         id = encoder.spec.valid_special_ids.get(role)
         if id is None or not settings.attributes[id] & ORDINARY or facts.special_ids.get(role) == id:
+            continue
+        # A marker may be what its role says, and typed wrongly.
+        if kind_of(settings.pieces[id]) == "tags":
             continue
         if id >= len(expected) or expected[id] == encoder.token_bytes(id):
             yield unassign_role(role)

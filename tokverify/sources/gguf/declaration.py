@@ -85,6 +85,8 @@ class Declaration:
     """The number of tokens according to the model's own key."""
     embedding_rows: int | None = None
     """The number of tokens in the token embedding."""
+    is_big_endian: bool = False
+    """Whether the file has the byte order of few machines, on which alone llama.cpp loads it."""
     pooling: bool = False
     """Whether the model pools its outputs into an embedding."""
 
@@ -92,7 +94,7 @@ class Declaration:
 def read_declaration(path: Path | str) -> Declaration:
     """Read everything that an audit checks; errors are those of `read_spec`, except for `refusal`."""
     path = Path(path)
-    values, shapes = read_file(
+    values, shapes, is_big_endian = read_file(
         path, lambda key: _is_needed(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
     )
     fields = _Fields(path, values, lenient=True)
@@ -104,6 +106,7 @@ def read_declaration(path: Path | str) -> Declaration:
         refusal=fields.refusals[0] if fields.refusals else None,
         vocab_size=fields.number(f"{architecture}.{VOCAB_SIZE}", ValueType.UINT32),
         embedding_rows=embedding[1] if len(embedding) > 1 else None,
+        is_big_endian=is_big_endian,
         pooling=bool(fields.number(f"{architecture}.{POOLING_TYPE}", ValueType.UINT32)),
     )
 

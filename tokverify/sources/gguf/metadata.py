@@ -72,26 +72,17 @@ def read_metadata(path: Path, is_needed: Callable[[str], bool]) -> dict[str, Val
     return read_file(path, is_needed)[0]
 
 
-def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape]]:
-    """Read the values of the needed keys, and the shape of each tensor; errors are those of `read_metadata`."""
+def read_file(path: Path, is_needed: Callable[[str], bool]) -> tuple[dict[str, Value], dict[str, Shape], bool]:
+    """Read the values of the needed keys, the shape of each tensor, and whether the file is big-endian.
+
+    Errors are those of `read_metadata`.
+    """
     with open_gguf(path) as data:
         cursor = Cursor(path, data)
         tensor_count, key_count = read_header(cursor)
         values, alignment = _read_values(cursor, key_count, is_needed)
         shapes = read_tensors(cursor, tensor_count, alignment)
-    return values, shapes
-
-
-def describe_byte_order(path: Path) -> str:
-    """Say that a GGUF file has the byte order of few machines; empty if not. Errors are those of `read_metadata`."""
-    with open_gguf(path) as data:
-        cursor = Cursor(path, data)
-        read_header(cursor)
-    if cursor.order == "<":
-        return ""
-    return (
-        "a big-endian machine, such as s390x: elsewhere, llama.cpp does not load it (gguf-convert-endian converts it)"
-    )
+    return values, shapes, cursor.order != "<"
 
 
 def find_metadata_end(path: Path, data: GgufFile) -> int:

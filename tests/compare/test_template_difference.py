@@ -1,0 +1,33 @@
+"""`run` says that the chat template is not the reference's, which fails nothing by default."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.spec_maker import bpe_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.engine.encoder import Encoder
+from tokverify.report.finding import WARNING
+from tokverify.report.tokenizer_difference import Aspect
+
+PLAIN = bpe_spec(["a b"])
+CASES = [Case(id="1", suite="s", text="ab")]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        ("{{ messages }}", "{{  messages }}", None),
+        ("{{ messages }}", "{{ message }}", 'first in line 1: "{{ messages }}", but'),
+        (None, "{{ messages }}", "the reference has a chat template, but the file has none"),
+        ("{{ messages }}", None, None),
+    ],
+)
+def test_another_template_is_shown(ours: str | None, theirs: str | None, words: str | None):
+    actual, expected = (Encoder(replace(PLAIN, chat_template=template)) for template in (ours, theirs))
+    report = verify_tokenizers(actual, expected, CASES)
+    found = [each for each in report.differences if each.aspect is Aspect.TEMPLATE]
+    assert [each.severity for each in found] == ([WARNING] if words else [])
+    assert not words or words in found[0].message
+    assert report.exit_code == 0
