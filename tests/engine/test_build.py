@@ -109,16 +109,16 @@ def test_it_is_said_before_which_build_ids_were_others(spec, since, why, text, p
     asked = [Encoder(spec, settings=resolve(spec, build)) for build in (before, since, newest_build())]
     ids = [encoder.encode(text, parse_special=parse_special) for encoder in asked]
     assert ids[0] != ids[1] == ids[2]
-    told = f"b{before} can give other ids than b{since}, because {why} before b{since}"
-    assert describe_changes_between(spec, resolve(spec, before), since) == told
-    assert describe_changes_between(spec, resolve(spec, since), before) == told
+    reason = f"b{before} can give other ids than b{since}, because {why} before b{since}"
+    assert describe_changes_between(spec, resolve(spec, before), since) == reason
+    assert describe_changes_between(spec, resolve(spec, since), before) == reason
     assert describe_changes_between(spec, resolve(spec), since) == ""
 
 
 def test_a_key_that_a_build_does_not_read_is_a_reason():
     spec = spec_of("t5", ["<unk>", "▁", "e"], special_ids={"unk": 0}, nfc=True)
-    told = "b11548 can give other ids than b11739, because tokenizer.ggml.normalizer.nfc was not read before b11739"
-    assert describe_changes_between(spec, resolve(spec), 11548) == told
+    reason = "b11548 can give other ids than b11739, because tokenizer.ggml.normalizer.nfc was not read before b11739"
+    assert describe_changes_between(spec, resolve(spec), 11548) == reason
     assert describe_changes(spec, resolve(spec)) == ""
 
 

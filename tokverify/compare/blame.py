@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -180,8 +180,10 @@ def find_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) -> 
         pieces: The tokens of the model.
         expected: The reference.
     """
-    for each in find_other_vocabularies(expected) if expected else ():
-        differs = any(id < len(pieces) and pieces[id] != expected.piece(id) for id in each.ids) if expected else False
+    if expected is None:
+        return None
+    for each in find_other_vocabularies(expected):
+        differs = any(id < len(pieces) and pieces[id] != expected.piece(id) for id in each.ids)
         if differs and (not each.texts or _agrees_about_ids(pieces, each)):
             return each
     return None
@@ -207,26 +209,22 @@ def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
 
     No change of the model must make these match.
     """
-    around = [
-        frozenset(difference.ids)
-        for difference in report.differences
-        if difference.aspect is Aspect.AFFIXES and difference.origin is Origin.REFERENCE
-    ]
-    ids = frozenset[int]().union(*around)
     blamed = {difference.aspect for difference in report.differences if difference.origin is Origin.REFERENCE}
     results = report.results
     if Aspect.SPLITTING in blamed:
         results = tuple(result for result in results if not result.fails)
-    named = frozenset(
-        id
-        for difference in report.differences
-        if difference.aspect in _OF_TOKENS and difference.origin is Origin.REFERENCE
-        for id in difference.ids
-    )
+    named = _blamed_ids(report, _OF_TOKENS)
     results = tuple(each for each in results if not each.fails or named.isdisjoint((*each.actual, *each.expected)))
     if Aspect.DECODING in blamed:
         results = tuple(replace(result, decode_difference=None) for result in results)
-    return tuple(result for result in results if not _differs_only_around(result, ids))
+    around = _blamed_ids(report, {Aspect.AFFIXES})
+    return tuple(result for result in results if not _differs_only_around(result, around))
+
+
+def _blamed_ids(report: Report, aspects: Collection[Aspect]) -> frozenset[int]:
+    """Return the tokens in differences of some aspects for which the reference is at fault."""
+    found = (each for each in report.differences if each.origin is Origin.REFERENCE and each.aspect in aspects)
+    return frozenset(id for each in found for id in each.ids)
 
 
 def _differs_only_around(result: CaseResult, ids: frozenset[int]) -> bool:

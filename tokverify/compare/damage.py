@@ -27,8 +27,7 @@ from tokverify.spec import TokenizerSpec, piece_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.batch import decode_all, encode_all, ids_or_none
-from tokverify.texts.mode import Mode
+from tokverify.texts.batch import decode_all, encode_plain
 from tokverify.tokenizer import Tokenizer, why_hidden
 
 CODE = "TV213"
@@ -36,7 +35,6 @@ CODE = "TV213"
 _BLAME = "the reference is at fault"
 _ENCODINGS = ("latin-1", "cp1252")
 """What a program reads text in that expects no UTF-8."""
-_MODE = Mode(add_special=False, parse_special=False)
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
 _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
@@ -145,8 +143,8 @@ def _texts_of_tokens(
 
 
 def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
-    encoded = encode_all(tokenizer, list(texts.values()), [_MODE] * len(texts))
-    return {id for id, ids in zip(texts, encoded, strict=True) if ids_or_none(ids) == (id,)}
+    encoded = encode_plain(tokenizer, list(texts.values()))
+    return {id for id, ids in zip(texts, encoded, strict=True) if ids == (id,)}
 
 
 def _explain_missing_stage(facts: Opened) -> str:
@@ -247,7 +245,7 @@ def find_broken_decoder(actual: Tokenizer, facts: Opened) -> str:
     expected = facts.tokenizer
     if expected is None:
         return ""
-    encoded = [ids_or_none(ids) for ids in encode_all(expected, _TEXTS, [_MODE] * len(_TEXTS))]
+    encoded = encode_plain(expected, _TEXTS)
     if None in encoded:
         return ""
     all_ids = [ids for ids in encoded if ids is not None]

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from tokverify.references import FoundReference
     from tokverify.sources.huggingface.document import Document
 
+_BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MOST_SECONDS = 2
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
-_BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MAX_HASHED_BYTES = 256 * 2**20
 
 

@@ -10,6 +10,8 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.texts.mode import Mode
 from tokverify.tokenizer import BatchDecoding, BatchEncoding, Tokenizer, adapted_decoding_of
 
+_PLAIN = Mode(add_special=False, parse_special=False)
+
 _Parameters = ParamSpec("_Parameters")
 _Answer = TypeVar("_Answer")
 FAILURES = (EncodeError, UnsupportedError)
@@ -41,6 +43,11 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]
         for at, ids in zip(places, _for_each(encoded, len(places)), strict=True):
             results[at] = ids
     return results
+
+
+def encode_plain(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[int, ...] | None]:
+    """Encode texts without special tokens around them or in them; None for one that cannot be encoded."""
+    return list(map(ids_or_none, encode_all(tokenizer, texts, [_PLAIN] * len(texts))))
 
 
 def ids_or_none(encoded: Encoded) -> tuple[int, ...] | None:

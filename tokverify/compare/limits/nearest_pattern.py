@@ -15,11 +15,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.nearest_pattern import count_differences, probe_texts
-from tokverify.texts.batch import encode_all, ids_or_none
-from tokverify.texts.mode import Mode
-from tokverify.tokenizer import Tokenizer
-
-_MODE = Mode(add_special=False, parse_special=False)
+from tokverify.texts.batch import encode_plain
 
 
 @limit(code="TL012", name="nearest-pattern", origin=Origin.RUNTIME, severity=WARNING)
@@ -70,21 +66,18 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
 
 def _find_exact(sides: Sides, split: Callable[[str], list[str]]) -> str:
     """Name a pre-tokenizer that gives all probe texts the reference's ids, though it may split some in another way."""
-    if sides.facts.tokenizer is None:
+    own, splits = PRE_TOKENIZERS[sides.settings.pre], {text: split(text) for text in probe_texts()}
+    # Most patterns are exact, and then nothing has to be encoded.
+    if sides.facts.tokenizer is None or not count_differences(own, list(splits.items()), 0):
         return ""
-    own, texts = PRE_TOKENIZERS[sides.settings.pre], probe_texts()
-    expected, found = (_encode(each) for each in (sides.facts.tokenizer, sides.encoder))
-    wrong = [(text, split(text)) for text, ours, theirs in zip(texts, found, expected, strict=True) if ours != theirs]
+    expected, found = (encode_plain(each, list(splits)) for each in (sides.facts.tokenizer, sides.encoder))
+    differing = [text for text, ours, theirs in zip(splits, found, expected, strict=True) if ours != theirs]
+    wrong = [(text, splits[text]) for text in differing if sides.own_split(text) != splits[text]]
     for name, other in PRE_TOKENIZERS.items():
         is_like = (other.byte_level, other.ignore_merges) == (own.byte_level, own.ignore_merges)
         if not wrong or not is_like or count_differences(other, wrong, 0):
             continue
-        if _encode(Encoder(replace(sides.spec, pre=name))) == expected:
+        if encode_plain(Encoder(replace(sides.spec, pre=name)), list(splits)) == expected:
             since = known_since("pre_tokenizers").get(name, 0)
             return f"{name} (known since b{since})" if since else name
     return ""
-
-
-def _encode(tokenizer: Tokenizer) -> list[tuple[int, ...] | None]:
-    texts = probe_texts()
-    return list(map(ids_or_none, encode_all(tokenizer, texts, [_MODE] * len(texts))))
