@@ -1,6 +1,7 @@
 """Changes that follow from the order of the ids, for references that return only ids and bytes."""
 
 from dataclasses import replace
+from math import exp
 
 import pytest
 
@@ -128,6 +129,14 @@ def test_unigram_scores_are_sorted_in_falling_order():
     found = best(wrong, UNIGRAM)
     assert found.sentence == "sorting the scores in the order of the ids, as trainers do"
     assert found.transform(wrong).scores == list(UNIGRAM.scores)
+
+
+def test_scores_stored_as_probabilities_become_logarithms_again():
+    right = unigram_spec({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -3.0, "c": -4.0})
+    wrong = replace(right, scores=list(map(exp, right.scores)))
+    found = best(wrong, right, "ab", "abc")
+    assert found.sentence == "using the logarithms of the scores, which are probabilities"
+    assert found.transform(wrong).scores == pytest.approx(right.scores)
 
 
 @pytest.mark.process  # takes seconds

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from math import log
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import FAMILIES, find_family
@@ -90,6 +91,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     is_complete = spec.scores is not None and len(spec.scores) == len(spec.tokens)
     ids = [id for id, _ in _normal_tokens(spec)]
     if is_complete:
+        yield from _logarithms(spec, ids)
         yield from _negated_scores(spec, ids)
     if family.ranking is Ranking.SCORE:
         ranking = "ranking the scores in the order of the ids, as trainers do"
@@ -103,6 +105,19 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
 
 
+def _logarithms(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
+    """Take the logarithms of the scores if all can be probabilities; other tokens may have any score."""
+    scores = [float(score) for score in spec.scores or ()]
+    if ids and all(0 < scores[id] <= 1 for id in ids):
+        new = [log(score) if score > 0 else score for score in scores]
+        yield TokenizerChange(
+            kind="scores",
+            sentence="using the logarithms of the scores, which are probabilities",
+            cost=cost.REWRITTEN_SCORES,
+            transform=lambda spec: replace(spec, scores=new),
+        )
+
+
 def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
     """Negate the scores if most are positive: they are logarithms of probabilities, or negated ranks."""
     scores = [float(score) for score in spec.scores or ()]
@@ -111,7 +126,7 @@ def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[Tokeniz
         yield TokenizerChange(
             kind="scores",
             sentence="negating the scores, most of which are positive",
-            cost=cost.NEGATED_SCORES,
+            cost=cost.REWRITTEN_SCORES,
             transform=lambda spec: replace(spec, scores=[-score for score in scores]),
         )
 

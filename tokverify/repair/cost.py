@@ -66,7 +66,8 @@ UNUSED_MERGES: Final = 4.4
 """The model, if the file has merges that its model ignores."""
 MERGES: Final = 4.5
 SCORES: Final = 4.5
-NEGATED_SCORES: Final = 4.6
+REWRITTEN_SCORES: Final = 4.6
+"""Scores with another sign, or their logarithms."""
 CONVENTIONAL_ARRAY: Final = 4.7
 """Merges, scores or a charsmap that trainers and converters usually write."""
 
