@@ -10,7 +10,16 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, NATIVE, PYTHON, available_engine
 from tokverify.engine.engine_choice import VARIABLE as ENGINE
 from tokverify.repair.budget import Budget
-from tokverify.repair.fix.measure import CASES, DECODING, DECODING_TEXTS, TEXTS, Measure, Measuring
+from tokverify.repair.fix.measure import (
+    BYTES,
+    CASES,
+    DECODING,
+    DECODING_TEXTS,
+    TEXTS,
+    TYPES,
+    Measure,
+    Measuring,
+)
 from tokverify.report.fix import FINDINGS, UNCONFIRMED
 from tokverify.sources.gguf.declaration import Declaration
 
@@ -43,11 +52,16 @@ def test_the_python_engine_costs_more(monkeypatch):
     [(-2, 0, True), (-2, 2, True), (-2, 3, False), (0, -1, True), (0, 1, False), (1, -9, False)],
 )
 def test_what_decodes_differently_may_be_as_many_texts_more_as_match_at_last(cases: int, decoding: int, improves: bool):
-    counts = dict.fromkeys((CASES, TEXTS, DECODING, DECODING_TEXTS), 9)
-    none = {FINDINGS: 0, UNCONFIRMED: 0}
-
-    def measure(changes: dict[str, int]) -> Measure:
-        compared = {name: count + changes.get(name, 0) for name, count in counts.items()}
-        return Measure(compared, lambda: none, frozenset({DECODING, DECODING_TEXTS, FINDINGS}), (), None)
-
     assert measure({CASES: cases, DECODING_TEXTS: decoding}).improves(measure({})) is improves
+
+
+@pytest.mark.parametrize(("texts", "types", "improves"), [(-2, 2, True), (-2, 3, False), (0, 1, False)])
+def test_as_many_types_may_differ_more_as_tokens_have_the_right_text_at_last(texts: int, types: int, improves: bool):
+    assert measure({BYTES: texts, TYPES: types}).improves(measure({})) is improves
+
+
+def measure(changes: dict[str, int]) -> Measure:
+    counts = dict.fromkeys((CASES, TEXTS, DECODING, DECODING_TEXTS, BYTES, TYPES), 9)
+    none = {FINDINGS: 0, UNCONFIRMED: 0}
+    compared = {name: count + changes.get(name, 0) for name, count in counts.items()}
+    return Measure(compared, lambda: none, frozenset({DECODING, DECODING_TEXTS, FINDINGS}), (), None)

@@ -178,3 +178,8 @@ def test_a_single_character_whose_runs_are_matched_is_undecided():
     assert single in probed.undecided
     assert probed.types[single] == USER_DEFINED
     assert not patches_by_probing(Opened(Bare(Encoder(spec))), spec)
+
+
+def test_no_type_is_revealed_of_a_token_with_another_text():
+    other = replace(RWKV, tokens=["zz" if token == "es" else token for token in RWKV.tokens])
+    assert patches_by_probing(Opened(Bare(Encoder(RWKV))), other) == {}

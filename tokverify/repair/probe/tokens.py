@@ -202,12 +202,22 @@ def _first_types(
 
 
 def _find_user_defined(plain: Encoder, vocabulary: Vocabulary, matches: Matches) -> frozenset[int]:
-    """Return the tokens that the reference keeps whole where a tokenizer without user-defined tokens does not."""
+    """Return the tokens that the reference keeps whole where a tokenizer without user-defined tokens does not.
+
+    Nothing can be told of one whose text that tokenizer does not have.
+    """
     queries = Queries(plain)
+    known = range(min(plain.vocab_size, vocabulary.size))
+    # A user-defined token is stored as its text, which as a normal one stands for other bytes, if for any.
+    alike = {
+        id
+        for id in known
+        if plain.token_bytes(id) == vocabulary.token_bytes[id] or plain.spec.tokens[id] == vocabulary.texts[id]
+    }
     found: set[int] = set()
     for frame, seen in zip(FRAMES, matches.seen, strict=True):
-        ids = sorted(seen - found)
-        found.update(seen - found - find_whole(queries, frame, ids, vocabulary.texts).seen)
+        ids = sorted((seen & alike) - found)
+        found.update(set(ids) - find_whole(queries, frame, ids, vocabulary.texts).seen)
     return frozenset(found)
 
 
