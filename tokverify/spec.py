@@ -149,6 +149,8 @@ class TokenizerSpec:
     """The `general.*` strings of the file, by the rest of their keys."""
     unread_keys: tuple[str, ...] = ()
     """The keys of the tokenizer that no known build of llama.cpp reads."""
+    mistyped_keys: Mapping[str, str] = field(default_factory=dict)
+    """The keys that llama.cpp reads, and whose values have other types than it requires -> these types."""
     left_out: tuple[str, ...] = ()
     """What a file of another format has that GGUF cannot express: one sentence for each part that is left out."""
 

@@ -217,6 +217,8 @@ def _describe_agreement(report: FixReport) -> str:
 
 def _describe_rest(report: FixReport) -> list[str]:
     """Say what checks and rules still find; it has not passed `visible` yet."""
+    if (report.after or report.before).refusal:
+        return []
     is_written = report.after is not None
     left = [
         f"{plural(check.after if is_written else check.before, 'difference')} in {check.name}"

@@ -42,6 +42,19 @@ def surplus_values(evidence: Evidence) -> Iterator[TokenizerChange]:
         )
 
 
+def mistyped_values(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Leave out the keys whose values have the wrong types, because of which the file is refused."""
+    mistyped = evidence.spec.mistyped_keys
+    if mistyped:
+        named = list_items([f"{key}, which is {type_name}" for key, type_name in mistyped.items()])
+        yield TokenizerChange(
+            kind="mistyped",
+            sentence=f"leaving out {named}",
+            cost=cost.SURPLUS_VALUES,
+            transform=lambda spec: replace(spec, mistyped_keys={}),
+        )
+
+
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's charsmap, or remove ours."""
     reference = evidence.facts.spec

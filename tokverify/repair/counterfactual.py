@@ -28,6 +28,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "surplus values": array_change.surplus_values,
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
+    "mistyped values": array_change.mistyped_values,
     "shift": shift_change.shifts,
     "types": type_change.types,
     "texts": piece_change.reference_texts,

@@ -259,6 +259,17 @@ def test_bos_stays_on_if_the_template_adds_it_too():
     assert "add_bos" not in plan.change.sentence
 
 
+def test_a_key_of_another_type_that_the_reference_does_not_declare_is_left_out():
+    key = "tokenizer.ggml.eos_token_id"
+    declaration = Declaration(
+        spec=replace(SPM, special_ids={"unk": 0}, mistyped_keys={key: "ARRAY of UINT32"}),
+        refusal=BrokenFileError(f"{key}: is ARRAY of UINT32"),
+    )
+    plan = make_plan(Path("model.gguf"), declaration, Opened(Bare(Encoder(SPM))), CASES)
+    assert plan.change.sentence == f"leaving out {key}, which is ARRAY of UINT32"
+    assert plan.values == {key: None}
+
+
 def test_a_file_that_llama_cpp_refuses_is_repaired():
     wrong = replace(BPE, merges=None)
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("there are no merges"))

@@ -181,5 +181,5 @@ def test_a_single_character_whose_runs_are_matched_is_undecided():
 
 
 def test_no_type_is_revealed_of_a_token_with_another_text():
-    other = replace(RWKV, tokens=["zz" if token == "es" else token for token in RWKV.tokens])
+    other = replace(RWKV, tokens=["zz" if piece == "es" else piece for piece in RWKV.tokens])
     assert patches_by_probing(Opened(Bare(Encoder(RWKV))), other) == {}

@@ -72,7 +72,7 @@ def test_reads_a_small_tokenizer(read):
 def test_undeclared_values_are_none(read):
     spec = asdict(read(make_gguf({key: LLAMA[key] for key in ("tokenizer.ggml.model", "tokenizer.ggml.tokens")})))
     declared = {"model": "llama", "tokens": TOKENS, "special_ids": {}, "named_chat_templates": {}, "general": {}}
-    declared |= {"left_out": (), "unread_keys": ()}
+    declared |= {"left_out": (), "unread_keys": (), "mistyped_keys": {}}
     assert spec == dict.fromkeys(spec) | declared
 
 
@@ -158,6 +158,7 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "general": {"architecture": "t5", "name": "test"},
         "suppressed": None,
         "unread_keys": (),
+        "mistyped_keys": {},
         "left_out": (),
     }
 

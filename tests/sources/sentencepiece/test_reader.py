@@ -76,6 +76,7 @@ def test_every_field_has_its_place(read):
         "general": {},
         "suppressed": None,
         "unread_keys": (),
+        "mistyped_keys": {},
         "left_out": (),
     }
 

@@ -128,7 +128,8 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         after = after.trusting_flags()
         return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early, blame)
     change = reduce(TokenizerChange.then, search.parts)
-    values = changed_values(declaration.spec, search.current)
+    # What llama.cpp refuses is left out, unless it is written anew.
+    values = dict.fromkeys(declaration.spec.mistyped_keys) | changed_values(declaration.spec, search.current)
     values |= _size_values(model, declaration, len(search.current.tokens))
     left_out = explain_left_out(result, search.parts, measuring, search.current, after)
     repair = FileRepair(

@@ -142,6 +142,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         huggingface_json=fields.string(HUGGINGFACE_JSON),
         general=fields.texts(GENERAL),
         unread_keys=fields.unread(),
+        mistyped_keys=fields.mistyped,
     )
 
 
@@ -169,6 +170,7 @@ class _Fields:
     def __init__(self, path: Path, values: Mapping[str, Value], *, lenient: bool = False) -> None:
         self.path = path
         self.refusals: list[BrokenFileError] = []
+        self.mistyped: dict[str, str] = {}
         self._values = values
         self._lenient = lenient
 
@@ -211,6 +213,7 @@ class _Fields:
             return None
         if value.type_name not in type_names:
             if not _is_ignored(key):
+                self.mistyped[key] = value.type_name
                 self.refuse(key, f"is {value.type_name}, must be {list_alternatives(type_names)}")
             return None
         return value.data

@@ -88,6 +88,7 @@ def changed_values(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | 
             changes[key] = None if after is None else make(after)
     changes |= _changed_roles(old, new)
     changes |= _changed_templates(old, new)
+    changes |= {key: None for key in old.mistyped_keys if key not in changes and key not in new.mistyped_keys}
     model_name = new.general.get("name")
     if model_name is not None and model_name != old.general.get("name"):
         changes[f"{keys.GENERAL}name"] = _string(model_name)
