@@ -240,7 +240,13 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
 
 @pytest.mark.parametrize(
     ("count", "type", "rows", "expected"),
-    [(120, CONTROL, None, True), (20, CONTROL, None, False), (120, 1, None, False), (120, 1, 400, True)],
+    [
+        (120, CONTROL, None, True),
+        (20, CONTROL, None, False),
+        (120, 1, None, True),
+        (120, 1, 258, False),
+        (120, 1, 400, True),
+    ],
 )
 def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(count, type, rows, expected):
     more = {f"|<EXTRA_TOKENS_{index}>|": type for index in range(count)}

@@ -87,7 +87,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
         are = "is an added token" if len(ids) == 1 else "are added tokens"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
     elif ids := _lacking_at_end(spec, facts, rows):
-        reason = f"it lacks the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
+        lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
+        reason = f"it lacks {lacking} (it may have been cut off)"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
     elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
@@ -129,12 +130,12 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
     """Return the tokens after the last one of the reference, if they are more than a fault adds.
 
-    Ordinary ones count if the model has an embedding for each of them.
+    Ordinary ones count unless the model lacks embeddings for some of them.
     """
     if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    known, types, has_rows = set(reference), types_of(spec), rows is not None and rows >= len(spec.tokens)
+    known, types, has_rows = set(reference), types_of(spec), rows is None or rows >= len(spec.tokens)
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))

@@ -24,7 +24,7 @@ from tokverify.references.rebuilt import build
 from tokverify.repair.array_change import models
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
-from tokverify.repair.fix.changed import type_ranges
+from tokverify.repair.fix.changed import type_ranges, unverified_ids
 from tokverify.repair.fix.fixing import Plan, make_plan, to_report
 from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
@@ -111,6 +111,14 @@ def test_metadata_that_no_text_shows_is_repaired_if_the_reference_declares_it(
     assert plan.before.counts[check] > 0
     assert plan.repair.kind == kind
     assert plan.after.is_clean
+
+
+def test_a_text_that_the_reference_declares_is_verified_although_the_type_stays_another():
+    escaped = replace(SPM, tokens=["&lt;x&gt;" if piece == "<x>" else piece for piece in SPM.tokens])
+    facts = Opened(Encoder(typed(SPM, "<x>", USER_DEFINED)))
+    after = replace(planned(SPM, SPM).after, results=())
+    assert unverified_ids(escaped, SPM, facts, after) == []
+    assert unverified_ids(typed(escaped, "&lt;x&gt;", NORMAL), SPM, facts, after) == [SPM.tokens.index("<x>")]
 
 
 def test_what_ids_cannot_show_is_reported_as_not_compared():

@@ -39,19 +39,22 @@ def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
     changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
     unshown = {id for id in changed - _shown_ids(after) if id < len(new.tokens)}
-    left = unshown - _declared_ids(unshown, new, facts)
+    left = unshown - _declared_ids(unshown, old, new, facts)
     return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
 
 
-def _declared_ids(ids: Iterable[int], new: TokenizerSpec, facts: Opened) -> set[int]:
-    """Return those of some ids whose text is the reference's, and whose type is, or what converters make of that."""
+def _declared_ids(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, facts: Opened) -> set[int]:
+    """Return those of some ids whose text is the reference's, and whose type is, too, or as it was before.
+
+    What converters make of the reference's type will also do.
+    """
     reference = facts.spec
     if reference is None:
         return set()
-    types, expected_types = types_of(new), types_of(reference)
+    types, expected_types, kept = types_of(new), types_of(reference), types_of(old)
     converted = converted_types(new, expected_types, facts)
     known = (id for id in ids if id < len(reference.tokens) and new.tokens[id] == reference.tokens[id])
-    return {id for id in known if types[id] in {expected_types[id], converted[id]}}
+    return {id for id in known if types[id] in {expected_types[id], converted[id], *kept[id : id + 1]}}
 
 
 def _shown_ids(after: Measure) -> set[int]:
