@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import Bare, IdsOnly
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
-from tokverify.repair.evidence import Target
+from tokverify.repair import piece_change
+from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.run import run_exit_code
 from tokverify.spec import TokenizerSpec, TokenType
@@ -196,3 +197,12 @@ def test_a_long_text_costs_as_much_of_the_budget_as_many_short_ones():
     assert budget.left == 999
     budget.spend_on([Target("long", "ab" * 50_000, False, True, (1,))])
     assert budget.left == 498
+
+
+def test_byte_tokens_are_put_in_order_by_ids_alone():
+    wrong = replace(SPM, tokens=[*SPM.tokens[:3], *SPM.tokens[3:259][::-1], *SPM.tokens[259:]])
+    expected = Opened(IdsOnly(Encoder(SPM)))
+    (change,) = piece_change.ordered_bytes(Evidence(wrong, Encoder(wrong), expected, ()))
+    assert change.sentence == "putting 256 tokens (ids 3-258, bytes) in order"
+    assert change.transform(wrong).tokens == SPM.tokens
+    assert not list(piece_change.ordered_bytes(Evidence(SPM, Encoder(SPM), expected, ())))

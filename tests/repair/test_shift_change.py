@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import Bare, IdsOnly
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.evidence import Evidence
+from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.search import diagnose
 from tokverify.repair.shift_change import Shift, find_shift, shifts
 from tokverify.spec import TokenizerSpec
@@ -108,3 +108,24 @@ def test_a_constant_id_stays_at_the_special_token_that_is_restored():
     reference = Bare(Encoder(right))
     first = next(shifts(Evidence(wrong, Encoder(wrong), Opened(reference), ())))
     assert first.transform(wrong).special_ids == right.special_ids
+
+
+@pytest.mark.parametrize(("fault", "at", "text"), [(inserted, 265, None), (deleted, 265, "[PAD265]")])
+def test_a_shift_is_found_by_ids_alone_but_not_the_text_of_a_lost_token(
+    fault: Callable[[TokenizerSpec], TokenizerSpec], at: int, text: str | None
+):
+    wrong = fault(SPM)
+    texts = (*"fghijklmnop", "ab", "d e", "kl mn")
+    targets = [Target(one, one, False, False, tuple(Encoder(SPM).encode(one, add_special=False))) for one in texts]
+    change, *_ = shifts(Evidence(wrong, Encoder(wrong), Opened(IdsOnly(Encoder(SPM))), targets))
+    tokens = list(SPM.tokens)
+    tokens[at] = text or tokens[at]
+    assert change.transform(wrong).tokens == tokens
+
+
+def test_ids_that_differ_in_other_ways_are_no_shift():
+    order = [*range(260), *range(len(SPM.tokens) - 1, 259, -1)]
+    wrong = replace(SPM, tokens=[SPM.tokens[id] for id in order])
+    texts = (*LETTERS, "d e")
+    targets = [Target(one, one, False, False, tuple(Encoder(SPM).encode(one, add_special=False))) for one in texts]
+    assert not list(shifts(Evidence(wrong, Encoder(wrong), Opened(IdsOnly(Encoder(SPM))), targets)))

@@ -34,6 +34,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "texts": piece_change.reference_texts,
     "conventional texts": piece_change.conventional_texts,
     "lost bytes": piece_change.lost_bytes,
+    "order of bytes": piece_change.ordered_bytes,
     "texts by bytes": piece_change.texts_by_bytes,
     "placeholders": added_token_change.placeholders_by_bytes,
     "moves": move_change.moves,

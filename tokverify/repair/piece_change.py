@@ -15,7 +15,14 @@ from tokverify.errors import TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
-from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
+from tokverify.repair.token_patch import (
+    TokenPatch,
+    kind_of,
+    name_tokens,
+    name_tokens_and_kinds,
+    patch_tokens,
+    types_of,
+)
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:
@@ -109,6 +116,19 @@ def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     if patches:
         sentence = f"restoring {name_tokens(patches, spec)} as byte tokens"
         yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
+
+
+def ordered_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Put byte tokens in order, as trainers number them, if the reference shows nothing but ids."""
+    spec = evidence.spec
+    if evidence.facts.spec is not None or evidence.facts.token_bytes:
+        return
+    ids = [id for id, piece in enumerate(spec.tokens) if kind_of(piece) == "bytes"]
+    ordered = zip(ids, sorted(spec.tokens[id] for id in ids), strict=True)
+    patches = {id: TokenPatch(piece) for id, piece in ordered if piece != spec.tokens[id]}
+    if patches:
+        sentence = f"putting {name_tokens_and_kinds(patches, spec)} in order"
+        yield patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
 
 
 def _lost_bytes(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> dict[int, TokenPatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -12,15 +13,21 @@ from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, name_tokens, types_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import common_length
+from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
+from tokverify.texts.batch import Queries
 
 if TYPE_CHECKING:
+    from tokverify.engine.encoder import Encoder
     from tokverify.repair.evidence import Evidence
+    from tokverify.tokenizer import Tokenizer
 
 _Value = TypeVar("_Value")
 
 _MOST = 16
 """The most tokens that an insertion or a deletion is expected to consist of."""
+_MOST_ASKED = 2_000
+"""Of at most this many tokens before those that texts show, the reference is asked whether they are moved."""
 _LEAST_MOVED = 8
 """Fewer tokens may seem to be moved by accident."""
 _SPECIAL = frozenset([TokenType.CONTROL.value, TokenType.UNKNOWN.value])
@@ -89,6 +96,8 @@ def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
         shift = find_shift(spec.tokens, facts.spec.tokens)
     elif evidence.encoder is not None and facts.token_bytes:
         shift = find_shift(list(map(evidence.encoder.token_bytes, range(len(spec.tokens)))), facts.token_bytes)
+    elif evidence.encoder is not None and facts.tokenizer is not None:
+        shift = _find_by_ids(evidence, evidence.encoder, facts.tokenizer)
     else:
         return
     if shift:
@@ -98,6 +107,45 @@ def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
             yield _undo(fill, shift, moves_roles=True)
         if gain <= 0:
             yield _undo(fill, shift, moves_roles=False)
+
+
+def _find_by_ids(evidence: Evidence, encoder: Encoder, expected: Tokenizer) -> Shift | None:
+    """Recognize an insertion or a deletion by ids: from one on, nearly all are lower or higher by the same number."""
+    moves: Counter[int] = Counter()
+    pairs: set[tuple[int, int]] = set()
+    for target in evidence.targets:
+        actual = target.outcome(encoder) or ()
+        if len(actual) == len(target.expected):
+            pairs.update(zip(actual, target.expected, strict=True))
+    moves.update(theirs - ours for ours, theirs in pairs if ours != theirs)
+    if not moves:
+        return None
+    move, moved = moves.most_common(1)[0]
+    count = abs(move)
+    first = min(ours for ours, theirs in pairs if theirs - ours == move)
+    after = [theirs - ours for ours, theirs in pairs if ours >= first]
+    if moved < max(_LEAST_MOVED, _AGREEMENT * moves.total()) or moved < _AGREEMENT * len(after) or count > _MOST:
+        return None
+    first = _find_first_moved(first, move, encoder, expected)
+    is_insertion = move < 0
+    difference = len(encoder.spec.tokens) - expected.vocab_size
+    size = len(encoder.spec.tokens) + move if abs(difference) > count else expected.vocab_size
+    return Shift(first - count if is_insertion else first, count, is_insertion, size)
+
+
+def _find_first_moved(known: int, move: int, encoder: Encoder, expected: Tokenizer) -> int:
+    """Return the first of our ids that are moved, at most `known`: the reference encodes the texts of those before."""
+    texts = {
+        id: text for id in range(max(0, known - _MOST_ASKED), known) if (text := from_utf8(encoder.token_bytes(id)))
+    }
+    ours, theirs = (Queries(side).encode_all(list(texts.values())) for side in (encoder, expected))
+    first = known
+    for id, our_ids, their_ids in sorted(zip(texts, ours, theirs, strict=True), reverse=True):
+        if our_ids == [id] == their_ids:
+            break
+        if our_ids == [id] and their_ids == [id + move]:
+            first = id
+    return first
 
 
 def _gain_by_moving_roles(evidence: Evidence, shift: Shift) -> int:
