@@ -10,8 +10,8 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.budget import Budget
 from tokverify.repair import piece_change
+from tokverify.repair.budget import Budget
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.report.run import run_exit_code

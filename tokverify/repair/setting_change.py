@@ -47,10 +47,18 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     for name in settings.family.flags:
         if not is_in_doubt(evidence, name):
             yield _flag(evidence, name, value=not getattr(settings, name))
-    if evidence.adds_special and settings.family.affixes is Affixes.BY_FLAG:
-        for name in AFFIX_FLAGS:
-            if not is_in_doubt(evidence, name):
-                yield _flag(evidence, name, value=not getattr(settings, name))
+    if evidence.adds_special:
+        yield from affix_flags(evidence)
+
+
+def affix_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Toggle the flags for BOS and EOS."""
+    settings = evidence.encoder.settings if evidence.encoder else None
+    if settings is None or settings.family.affixes is not Affixes.BY_FLAG:
+        return
+    for name in AFFIX_FLAGS:
+        if not is_in_doubt(evidence, name):
+            yield _flag(evidence, name, value=not getattr(settings, name))
 
 
 def is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:

@@ -796,3 +796,18 @@ def test_padding_that_only_the_file_has_makes_no_difference_in_texts():
     plan = planned(padded, BPE, bare=True)
     assert plan.change is None
     assert plan.after.compared[TEXTS] == 0
+
+
+class Surrounding(IdsOnly):
+    """A reference that adds two tokens before a text, and one after it."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        ids = super().encode(text, add_special=False, parse_special=parse_special)
+        return [0, 1, *ids, 2] if add_special else ids
+
+
+def test_the_token_after_a_text_is_added_although_llama_cpp_cannot_add_those_before_it():
+    right = replace(SPM, add_bos=False, add_eos=True)
+    wrong = replace(right, add_eos=False)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(Surrounding(Encoder(right))), CASES)
+    assert plan.change.sentence == "turning add_eos on"

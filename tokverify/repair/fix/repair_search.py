@@ -26,10 +26,11 @@ from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
-from tokverify.repair.fix.measure import BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.measure import AROUND, BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.repair.search import DiagnosisResult, diagnose
+from tokverify.repair.setting_change import affix_flags
 from tokverify.repair.token_patch import kind_of
 from tokverify.report.run import FAILING
 from tokverify.sources.gguf.values import changed_values
@@ -218,6 +219,9 @@ class Candidates:
         yield from declared
         if len(declared) > 1:
             yield reduce(TokenizerChange.then, declared)
+        # What a diagnosis leaves out, because GGUF cannot express all that is added on the other side.
+        if measure.compared[AROUND] and measure.encoder:
+            yield from affix_flags(Evidence(spec, measure.encoder, self._facts, ()))
         # What no case shows.
         if measure.compared[BYTES] and measure.encoder:
             yield from texts_by_bytes(Evidence(spec, measure.encoder, self._facts, ()))
