@@ -124,6 +124,7 @@ TRIGGERS = [
     ("TV106", replace(BERT, special_ids={"sep": 3}), ERROR, "the bos token is added to every text"),
     ("TV107", replace(BPE, merges=None), ERROR, "texts are never merged"),
     ("TV107", replace(BPE, merges=[*BPE.merges, "x y"]), ERROR, 'not a token: "x y"'),
+    ("TV107", replace(BPE, merges=["#version: 0.2", *BPE.merges]), WARNING, "1 merge of no effect"),
     ("TV107", replace(BPE, merges=[*BPE.merges, "xy"]), ERROR, 'without two parts: "xy"'),
     ("TV107", replace(BPE, merges=[]), ERROR, "texts are never merged"),
     ("TV107", replace(BPE, merges=BPE.merges[:1]), ERROR, "no merge produces 3 ordinary tokens"),

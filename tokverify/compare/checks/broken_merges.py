@@ -11,7 +11,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.report.finding import ERROR, INFO, Finding
+from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
 from tokverify.spec import piece_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
@@ -28,7 +28,8 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
     What it does:
         For byte-pair encoding by rank: looks for the merge list, for merges whose parts or result are not tokens, and
         for ordinary tokens of several characters that no merge produces, unless the pre-tokenizer's name implies that
-        whole words are looked up first (`ignore_merges`).
+        whole words are looked up first (`ignore_merges`). A merge that never applies, such as the line `#version: 0.2`
+        of a merges.txt, is a warning.
 
     Why it is bad:
         Without merges, every text is split into single bytes. If the result of a merge is not a token, llama.cpp
@@ -80,16 +81,21 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
         shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
-    bad = set(broken)
-    unknown = []
+    bad, made = set(broken), set(map(piece_made_by, merges))
+    unknown, idle = [], []
     for merge, space in spaces:
-        left, right = merge[:space], merge[space + 1 :]
-        if merge not in bad and not {left, right, left + right} <= known:
-            unknown.append(merge)
+        parts = merge[:space], merge[space + 1 :]
+        if merge not in bad and not {*parts, "".join(parts)} <= known:
+            is_idle = any(len(part) > 1 and part not in made for part in parts)
+            (idle if is_idle else unknown).append(merge)
     if unknown:
         count = plural(len(unknown), "merge")
         message = f"{count} with a part or a result that is not a token: {list_items(unknown, show=quote)}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
+    if idle:
+        count = f"{plural(len(idle), 'merge')} of no effect"
+        message = f"{count}, with a part that is not a token and that no merge makes: {list_items(idle, show=quote)}"
+        yield Finding(WARNING, message, keys=(MERGES,))
 
 
 def _find_unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
