@@ -13,7 +13,7 @@ import pytest
 from support.bare_tokenizer import IdsOnly
 from support.limits import added, assert_different, assert_limit, explained, verify, write_json
 from support.rule_maker import gemma_json
-from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
+from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify import verify_model
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -431,6 +431,20 @@ def test_an_overridden_type_is_a_limit_also_if_only_ids_are_known():
     right = DeviatingEncoder.of(Encoder(matching), Deviation(specials={256: False, 257: False}))
     assert_limit(verify_tokenizers(Encoder(file), IdsOnly(right), [case]), "TL001")
     # The file could declare this one.
+    assert_different(verify_tokenizers(Encoder(file), IdsOnly(right), [case, other]))
+
+
+def test_special_pieces_of_unigram_in_plain_text_are_a_limit_also_if_only_ids_are_known():
+    pieces = {"▁": -1.0, "a": -2.0, "b": -2.0, "<extra_id_0>": -3.0, "<word>": -3.0}
+    file = unigram_spec(pieces, {"<extra_id_0>": CONTROL, "<word>": CONTROL})
+    case, other = (
+        Case(id=text, suite="s", text=f"a{text}b", add_special=False, parse_special=False)
+        for text in ("<extra_id_0>", "<word>")
+    )
+    ids = map(file.tokens.index, ("<extra_id_0>", "<word>"))
+    right = DeviatingEncoder.of(Encoder(file), Deviation(usable=dict.fromkeys(ids, True)))
+    assert_limit(verify_tokenizers(Encoder(file), IdsOnly(right), [case]), "TL015")
+    # Nothing says that this one is a control token in the reference.
     assert_different(verify_tokenizers(Encoder(file), IdsOnly(right), [case, other]))
 
 

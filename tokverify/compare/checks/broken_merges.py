@@ -82,7 +82,8 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
     bad, made = set(broken), set(map(piece_made_by, merges))
-    unknown, idle = [], []
+    unknown: list[str] = []
+    idle: list[str] = []
     for merge, space in spaces:
         parts = merge[:space], merge[space + 1 :]
         if merge not in bad and not {*parts, "".join(parts)} <= known:

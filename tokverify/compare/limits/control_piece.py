@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
+from tokverify.engine.special_text import is_converted_control, is_converted_sentinel
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.spec import TokenType, ids_of_type
@@ -39,6 +41,8 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     control = ids_of_type(types, TokenType.CONTROL, TokenType.UNKNOWN)
     reference = sides.reference_matching
     if reference is None:
+        if ranking is Ranking.SCORE_SUM:
+            yield from _guess_shown(sides, control)
         return
     if ranking is Ranking.LENGTH or sides.looks_up_pre_tokens:
         hidden = [id for id in control if reference(id) is not False]
@@ -61,13 +65,8 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
         pieces = {entry[0] for entry in sides.facts.document.model["vocab"]}
         shown = [id for id in control if reference(id) is not False and sides.settings.pieces[id] in pieces]
         if shown:
-            yield Counterfactual(
-                reason=f"llama.cpp's unigram model does not use {name_tokens(sides, shown)} in plain text",
-                sentence=f"using {name_tokens(sides, shown)} in plain text, too",
-                deviation=Deviation(usable=dict.fromkeys(shown, True)),
-                # A text can also become one of them when it is normalized.
-                applies=lambda _: True,
-            )
+            # A text can also become one of them when it is normalized.
+            yield replace(_show(sides, shown), applies=lambda _: True)
     elif ranking is Ranking.SCORE:
         characters = [id for id in control if len(sides.settings.pieces[id]) == 1 and reference(id)]
         if characters:
@@ -78,6 +77,28 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
                 deviation=Deviation(pieces={id: f"\0{id}" for id in characters}),
                 applies=contains_token(sides, characters),
             )
+
+
+def _guess_shown(sides: Sides, control: Sequence[int]) -> Iterator[Counterfactual]:
+    """Yield what tokenizers does, if the reference may be that: use tokens that only look special in plain text, too.
+
+    Another control token may be one that the file types wrongly.
+    """
+    roles, pieces = set(sides.settings.special_ids.values()), sides.settings.pieces
+    special = [
+        id for id in control if id in roles or is_converted_control(pieces[id]) or is_converted_sentinel(pieces[id])
+    ]
+    if special:
+        yield replace(_show(sides, special), is_guess=True)
+
+
+def _show(sides: Sides, ids: Sequence[int]) -> Counterfactual:
+    return Counterfactual(
+        reason=f"llama.cpp's unigram model does not use {name_tokens(sides, ids)} in plain text",
+        sentence=f"using {name_tokens(sides, ids)} in plain text, too",
+        deviation=Deviation(usable=dict.fromkeys(ids, True)),
+        applies=contains_token(sides, ids),
+    )
 
 
 def _is_word(sides: Sides, text: str) -> bool:
