@@ -67,7 +67,8 @@ _TOKENIZERS = (
 def read_config(tokenizer_file: Path) -> dict[str, Any]:
     """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty if there is none.
 
-    `gemma.tokenizer_config.json` belongs to `gemma.tokenizer.json`; a file with any other name has none.
+    `gemma.tokenizer_config.json` belongs to `gemma.tokenizer.json`; a file with any other name has none, except for a
+    .tiktoken file that is the only tokenizer in its directory.
 
     Raises:
         BrokenFileError: If it exists but is not a JSON object.
@@ -215,7 +216,18 @@ def beside(tokenizer_file: Path, name: str) -> Path | None:
     """Return the path of another file of the same tokenizer; None if the tokenizer file has an unusual name."""
     ends = (end for end in _TOKENIZERS if tokenizer_file.name.endswith(end))
     prefix = next((tokenizer_file.name.removesuffix(end) for end in ends), None)
+    if prefix is None and _is_only_ranks(tokenizer_file):
+        prefix = ""
     return None if prefix is None else tokenizer_file.with_name(prefix + name)
+
+
+def _is_only_ranks(tokenizer_file: Path) -> bool:
+    """Check whether a file is a .tiktoken file, whatever its name, and no other file beside it is a tokenizer."""
+    if tokenizer_file.suffix != ".tiktoken":
+        return False
+    directory = tokenizer_file.parent
+    is_joined = any((directory / name).is_file() for name in _TOKENIZERS)
+    return not is_joined and sum(1 for _ in directory.glob("*.tiktoken")) == 1
 
 
 def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
 from tokverify.spec import TokenType
 
@@ -151,6 +152,15 @@ TRIGGERS: list[tuple[str, Change, Severity, str]] = [
         gguf(document=bpe_json(BPE, merges=MERGES[:3]), merges=MERGES[:3], pre="llama-bpe"),
         ERROR,
         "ignore_merges is True",
+    ),
+    (
+        "TV207",
+        gguf(
+            document=bpe_json(BPE, normalizer={"type": "Replace", "pattern": {"String": "ab"}, "content": "ba"}),
+            pre="llama-bpe",
+        ),
+        INFO,
+        "ignore_merges is True for the pre-tokenizer llama-bpe, but False in the reference; no tested text",
     ),
     ("TV208", config(add_eos_token=True), WARNING, "add_eos_token true, but the tokenizer adds none"),
     (
@@ -314,6 +324,14 @@ def test_an_unreadable_template_next_to_the_model_is_reported(tmp_path):
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
     [skipped] = audit(subject, [RULES["TV210"]]).not_evaluated
     assert "chat_template.jinja: byte 0xFF on line 1 is not UTF-8" in skipped.reason
+
+
+def test_of_names_that_split_alike_the_usual_one_is_the_repair(tmp_path):
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    split = {"type": "Split", "pattern": {"Regex": ORIGINALS["qwen2"]}, "behavior": "Isolated", "invert": False}
+    document = bpe_json(BPE, pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte_level]})
+    [found] = findings("TV204", gguf(document=document, pre="gpt-2")(tmp_path))
+    assert found.repair.startswith("gguf-new-metadata --pre-tokenizer qwen2")
 
 
 def test_plain_text_in_the_reference_too_is_no_error(tmp_path):

@@ -110,6 +110,18 @@ def test_a_config_next_to_it_declares_special_tokens_and_roles(make):
     assert spec.chat_template == "{{ x }}"
 
 
+def test_a_config_belongs_to_ranks_of_any_name_if_nothing_else_beside_it_is_a_tokenizer(make):
+    path = make(*WORDS, name="emu3.tiktoken")
+    config = {"added_tokens_decoder": {"270": {"content": "<|end|>"}}, "eos_token": "<|end|>"}
+    path.with_name("tokenizer_config.json").write_text(json.dumps(config))
+    assert read_spec(f"{path}:qwen2").special_ids == {"eos": 270}
+    other = make(name="other.tiktoken")
+    assert read_spec(f"{path}:qwen2").special_ids == {}
+    other.unlink()
+    path.with_name("tokenizer.json").write_text("{}")
+    assert read_spec(f"{path}:qwen2").special_ids == {}
+
+
 @pytest.mark.parametrize("name", ["gpt-2", "llama-bpe", "qwen2", "gpt-4o", "tekken", "kimi-k2", "glm4", "dbrx"])
 def test_a_pattern_can_be_named_as_in_llama_cpp(make, name):
     assert read_spec(f"{make(*WORDS)}:{name}").pre == name

@@ -17,6 +17,7 @@ from tokverify.compare.pre_tokenization import (
 from tokverify.compare.repair import set_pre_tokenizer
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
+from tokverify.engine.pre_search import choose_name
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import PRE
@@ -89,7 +90,8 @@ def _check_splits(subject: Subject) -> Iterator[Finding]:
         f"{plural(len(harmful), 'probe text')} split and encoded differently than in the reference: "
         f"{_render(harmful[0])}; {_patterns(subject)}; {agreeing}{reason}"
     )
-    yield Finding(severity, message, keys=(PRE,), repair=set_pre_tokenizer(names[0]) if names else "")
+    repair = set_pre_tokenizer(choose_name(names, adds_bos=subject.settings.add_bos)) if names else ""
+    yield Finding(severity, message, keys=(PRE,), repair=repair)
 
 
 def _is_encoded_differently(subject: Subject, text: str) -> bool:
