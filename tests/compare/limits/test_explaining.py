@@ -178,7 +178,8 @@ def test_another_pattern_is_no_limit_if_merges_make_every_token_of_the_ranks(tmp
 
 def test_ignore_merges_is_a_limit_only_if_no_name_has_the_right_value(tmp_path: Path):
     # No merge makes "abc"; llama.cpp has Llama 3's pattern with both values.
-    spec = bpe_spec(["a b"], {}, tokens=["abc"], pre="llama-bpe")
+    marked = f"a {to_byte_level(chr(0x301))[0]}"
+    spec = bpe_spec(["a b", marked, "3 3", "e '"], {}, tokens=["abc"], pre="llama-bpe")
     document = bpe_document(spec, pre_tokenizer=split_by(LLAMA_3), model={"ignore_merges": False})
     path = write_json(tmp_path / "tokenizer.json", document)
     assert_different(verify(spec, path, ("abc", "ab c")))
@@ -188,6 +189,9 @@ def test_ignore_merges_is_a_limit_only_if_no_name_has_the_right_value(tmp_path: 
     path = write_json(tmp_path / "tokenizer.json", document)
     assert_limit(verify(replace(spec, pre="granite-embed-multi-97m"), path, ("abc", "ab c")), "TL006")
     assert explained(verify(replace(spec, pre="gpt-4o"), path, ("abc", "ab c"))) == set()
+    nearest = verify(replace(spec, pre="gpt-4o"), path, ("a\u0301b",))
+    assert_limit(nearest, "TL012")
+    assert "gpt-4o is nearest of those with ignore_merges off" in nearest.limits[0].message
     assert_different(verify(replace(spec, pre="llama-bpe"), path, ("abc", "ab c")))
 
 

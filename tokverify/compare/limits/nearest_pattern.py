@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.compare.damage import find_lost_tokens
@@ -11,7 +11,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.build import known_since
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.nearest_pattern import count_differences, probe_texts
@@ -50,11 +50,16 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     def applies(target: Text) -> bool:
         return split(target.text) != sides.own_split(target.text) and not sides.splits_as_rival(target.text)
 
-    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)"
-    exact = _find_exact(sides, split)
+    own = PRE_TOKENIZERS[name := sides.settings.pre]
+    splits = [(text, split(text)) for text in probe_texts()]
+    most = count_differences(own, splits, None)
+    # Most patterns are exact, and then nothing else has to be compared or encoded.
+    exact = _find_exact(sides, dict(splits)) if most else ""
+    among = _describe_nearest(own, splits, most) if most else ""
+    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({name} is nearest{among})"
     if exact:
-        own = f"llama.cpp's {sides.settings.pre} splits some texts in another way than the reference"
-        reason = f"{own}; {exact} gives the reference's ids for all {len(probe_texts()):,} texts that were tried"
+        does = f"llama.cpp's {name} splits some texts in another way than the reference"
+        reason = f"{does}; {exact} gives the reference's ids for all {len(splits):,} texts that were tried"
     yield Counterfactual(
         reason=reason,
         origin=Origin.CONVENTION if exact else None,
@@ -64,12 +69,18 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     )
 
 
-def _find_exact(sides: Sides, split: Callable[[str], list[str]]) -> str:
+def _describe_nearest(own: PreTokenizer, splits: Sequence[tuple[str, list[str]]], most: int) -> str:
+    """Say among which names the file's is nearest, if one that merges in another way splits fewer texts wrongly."""
+    others = (each for each in PRE_TOKENIZERS.values() if each.ignore_merges != own.ignore_merges and each.byte_level)
+    is_nearer = any(count_differences(each, splits, most - 1) < most for each in others)
+    return f" of those with ignore_merges {'on' if own.ignore_merges else 'off'}" if is_nearer else ""
+
+
+def _find_exact(sides: Sides, splits: Mapping[str, list[str]]) -> str:
     """Name a pre-tokenizer that gives all probe texts the reference's ids, though it may split some in another way."""
-    own, splits = PRE_TOKENIZERS[sides.settings.pre], {text: split(text) for text in probe_texts()}
-    # Most patterns are exact, and then nothing has to be encoded.
-    if sides.facts.tokenizer is None or not count_differences(own, list(splits.items()), 0):
+    if sides.facts.tokenizer is None:
         return ""
+    own = PRE_TOKENIZERS[sides.settings.pre]
     expected, found = (encode_plain(each, list(splits)) for each in (sides.facts.tokenizer, sides.encoder))
     differing = [text for text, ours, theirs in zip(splits, found, expected, strict=True) if ours != theirs]
     wrong = [(text, splits[text]) for text in differing if sides.own_split(text) != splits[text]]
