@@ -328,6 +328,28 @@ def test_a_byte_as_eos_is_replaced_by_the_token_named_like_one():
     assert plan.change.transform(wrong).special_ids == right.special_ids
 
 
+def test_an_ordinary_word_as_eos_is_replaced_by_the_token_that_the_reference_declares():
+    right = ended(bpe_spec(["a b", "ab c"], {"<|im_end|>": CONTROL, "<x>": CONTROL}))
+    wrong = replace(right, special_ids={**right.special_ids, "eos": 0})
+    assert planned(wrong, right, bare=True).change.transform(wrong).special_ids["eos"] != right.special_ids["eos"]
+    expected = Bare(Encoder(right, "right"))
+    expected.special_ids = right.special_ids
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(expected), CASES)
+    assert plan.change.transform(wrong).special_ids == right.special_ids
+
+
+@pytest.mark.parametrize("add_bos", [False, True])
+def test_flags_that_the_reference_cannot_judge_are_not_in_doubt_if_only_a_role_of_no_consequence_is_added(add_bos):
+    right = replace(SPM, add_bos=add_bos, chat_template=None, special_ids={**SPM.special_ids, "pad": 0})
+    expected = Bare(Encoder(right, "right"))
+    expected.adds_special = False
+    expected.special_ids = right.special_ids
+    wrong = replace(right, special_ids=SPM.special_ids)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(expected), CASES)
+    assert plan.change.transform(wrong) == right
+    assert fix_exit_code(written(plan)) == 0
+
+
 @pytest.mark.parametrize(("add_bos", "code"), [(True, 0), (False, 1)])
 def test_no_success_is_claimed_if_the_reference_cannot_show_why_bos_is_off(add_bos: bool, code: int):
     right = replace(SPM, add_space_prefix=True, chat_template=None)

@@ -51,9 +51,9 @@ def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
 
 
 def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
-    """End generations with the token that is named like an end, or the only control token, instead of any other.
+    """End generations with the reference's EOS, or else a token that is named like an end or the only control token.
 
-    If the reference has another text for the token, its text is wrong, and not its role.
+    If the reference has another text for the token that ends them now, its text is wrong, and not its role.
     """
     settings = encoder.settings
     eos = settings.special_ids.get("eos")
@@ -62,7 +62,9 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     expected = facts.token_bytes
     if eos < len(expected) and expected[eos] != encoder.token_bytes(eos):
         return
-    id = suggest_end(settings)
+    id = None if facts.is_contradicted("eos token") else facts.special_ids.get("eos")
+    if id is None or id >= len(settings.pieces) or settings.attributes[id] & ORDINARY:
+        id = suggest_end(settings)
     if id is not None and id != eos:
         yield assign_role(encoder.spec, "eos", id, confirmed=False)
 

@@ -124,8 +124,10 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         after = after.judging_decoding(is_required=not search.candidates.is_foreign_decoding(search.current, after))
     result = search.candidates.diagnosis
     diagnosis = result.diagnosis if result else None
-    if not search.parts:
+    # A file that `run` passes is not to be doubted because a role of no consequence was added to it.
+    if not search.parts or search.before.differs_in_flags_at_most:
         after = after.trusting_flags()
+    if not search.parts:
         return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early, blame)
     change = reduce(TokenizerChange.then, search.parts)
     # What llama.cpp refuses is left out, unless it is written anew.

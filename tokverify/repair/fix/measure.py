@@ -140,10 +140,14 @@ class Measure:
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
 
+    @property
+    def differs_in_flags_at_most(self) -> bool:
+        """Whether nothing counts but unconfirmed flags for BOS and EOS."""
+        return self.total == self.counts[AFFIXES]
+
     def trusting_flags(self) -> Measure:
         """Return the same measure; if nothing else differs, unconfirmed flags for BOS and EOS do not count either."""
-        is_all = self.total == self.counts[AFFIXES]
-        return replace(self, optional=self.optional | {AFFIXES}) if is_all else self
+        return replace(self, optional=self.optional | {AFFIXES}) if self.differs_in_flags_at_most else self
 
     def judging_decoding(self, *, is_required: bool) -> Measure:
         """Return the same measure, with differences in decoding that count, or do not."""
