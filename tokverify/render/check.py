@@ -40,7 +40,7 @@ from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_cod
 from tokverify.report.finding import Finding
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import list_items, plural
+from tokverify.text.wording import list_items, plural, verb
 
 _OUTCOMES = {
     0: ("Passed", "everything that was checked agrees or is accepted"),
@@ -221,7 +221,8 @@ def _failing_models(failing: Sequence[ModelCheck], code: int) -> str:
         for model, own in zip(failing, parts, strict=True)
         if own or (model_exit_code(model) == code and not model.results)
     ]
-    return f"{len(named):,} {_WORDS[code]} ({'; '.join(named)})" if named else ""
+    words = verb(len(named), "fail") if code == 1 else _WORDS[code]
+    return f"{len(named):,} {words} ({'; '.join(named)})" if named else ""
 
 
 def _reservations(report: CheckReport) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _describe(start: Start) -> list[str]:
     shipped = "those that come with tokverify"
     own = f"those in {', '.join(map(str, start.suites))}"
     if start.left_out:
-        cases = f"{own}, but not {shipped}: {start.left_out}"
+        cases = f"{own}; {shipped} are left out: {start.left_out}"
     else:
         cases = f"{shipped}, and {own}" if start.suites else shipped
     return [*models, f"cases: {cases}"]

@@ -256,7 +256,7 @@ def _explain_omission(directory: Path, suites: Sequence[Path]) -> str:
     try:
         load_cases([SHIPPED, *own])
     except TokverifyError:
-        return "some suites have the same names"
+        return "suites of both have the same names"
     return ""
 
 
