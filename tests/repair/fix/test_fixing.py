@@ -28,6 +28,7 @@ from tokverify.repair.fix.changed import type_ranges, unverified_ids
 from tokverify.repair.fix.fixing import Plan, make_plan, to_report
 from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.sources.tokenizer_file import read_spec as read_tokenizer
@@ -285,6 +286,17 @@ def test_a_file_that_llama_cpp_refuses_is_repaired():
     assert plan.before.verification().refusal == "there are no merges"
     assert plan.change.transform(wrong).merges == BPE.merges
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_what_a_repair_removes_is_counted_whatever_was_tried_before():
+    first, second = SPM.tokens.index("▁a"), SPM.tokens.index("ab")
+    scores = list(SPM.scores)
+    scores[first], scores[second] = scores[second], scores[first]
+    wrong = replace(typed(SPM, "new word", NORMAL), scores=scores)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(Encoder(SPM, "right")), CASES, is_quick=True)
+    assert plan.change.transform(wrong) == SPM
+    assert {found.aspect for found in plan.before.differences} == {Aspect.TYPES, Aspect.RANKING}
+    assert not plan.after.differences
 
 
 def test_the_report_names_the_checks_that_are_left():

@@ -230,7 +230,7 @@ class Measuring:
         self._facts = facts
         self._cases = list(cases)
         self._is_quick = is_quick
-        self._compares_ranking = True
+        self._is_ranking_right: bool | None = None
         self.budget = budget
         """What this repair may still encode; `measure` works even if nothing is left."""
         self.token_list = TokenList(facts)
@@ -377,14 +377,15 @@ class Measuring:
             return ()
         vocabulary = compare_vocabularies(encoder, expected)
         alike = next((known for known in self._variants if _ranks_alike(known, encoder.spec)), None)
-        compares_ranking = self._compares_ranking and alike is None
+        compares_ranking = alike is None and not self._is_ranking_right
         known = self._facts.contradictions
         compared = compare_tokenizers(encoder, expected, vocabulary, contradictions=known, ranking=compares_ranking)
         found = compared.differences
         if alike:
             return [*found, *(each for each in alike.differences if each.aspect is Aspect.RANKING)]
         # If the file, which is measured first, has the right order, the cases show whether a candidate breaks it.
-        self._compares_ranking = not self._is_quick or any(each.aspect is Aspect.RANKING for each in found)
+        if self._is_ranking_right is None:
+            self._is_ranking_right = self._is_quick and all(each.aspect is not Aspect.RANKING for each in found)
         return found
 
     def _count_unknown_affixes(self, encoder: Encoder) -> int:
