@@ -36,6 +36,7 @@ from tokverify.render.run.issue import to_ci_report as run_issues
 from tokverify.render.run.verdict import effect, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.audit import AuditReport, fails_audit
+from tokverify.report.chat import ChatReport, finding_fails, repair_of
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
 from tokverify.report.finding import Finding
 from tokverify.report.run import Status
@@ -106,7 +107,7 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
 
 
 def _list_causes(report: CheckReport) -> Iterator[Item]:
-    """Repeat the most likely cause for each model that fails, with its repair; what the audit found, if none ran."""
+    """Repeat why each model fails: the most likely cause, or else what the audit found; and what chat templates do."""
     for model in report.models:
         diagnosis = model.run.diagnosis if model.run and part_exit_code(model, Part.RUN) else None
         if diagnosis and diagnosis.explanations:
@@ -116,6 +117,15 @@ def _list_causes(report: CheckReport) -> Iterator[Item]:
             for finding in _failing_findings(model.audit)[:_NAMED]:
                 text = f"{model.name}: {finding.code} {finding.name}: {finding.message}"
                 yield Item([message(text)], finding.remedy.commands)
+        if model.chat:
+            yield from _list_chat_causes(model.name, model.chat)
+
+
+def _list_chat_causes(name: str, report: ChatReport) -> Iterator[Item]:
+    failing = [found for found in report.findings if finding_fails(report, found)]
+    for found in failing[:_NAMED]:
+        cause = message(f"{name}: chat {found.kind}: {found.message}")
+        yield Item([cause, message(f"repair: {repair_of(found, report)}")])
 
 
 def _failing_findings(report: AuditReport) -> list[Finding]:

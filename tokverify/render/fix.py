@@ -12,12 +12,14 @@ from tokverify.render.run.verdict import effect
 from tokverify.report.diagnosis import Command, Explanation
 from tokverify.report.fix import (
     FINDINGS,
+    MINOR_ROLES,
     UNCONFIRMED,
     FileRepair,
     FixReport,
     OtherReference,
     Verification,
     fix_exit_code,
+    left_of,
     remaining,
 )
 from tokverify.text.command_line import fill_in, quote_argument
@@ -212,6 +214,8 @@ def _describe_agreement(report: FixReport) -> str:
         exceptions.append(
             f"the same ids of {plural(differing, 'case')} {verb(differing, 'decode')} differently{reason}"
         )
+    if minor := sum(left_of(check, report) for check in report.checks if check.name == MINOR_ROLES):
+        exceptions.append(f"{plural(minor, 'difference')} in {MINOR_ROLES} {verb(minor, 'remain')}")
     return f"every comparison agrees{', except that ' if exceptions else ''}{', and '.join(exceptions)}"
 
 
@@ -219,9 +223,8 @@ def _describe_rest(report: FixReport) -> list[str]:
     """Say what checks and rules still find; it has not passed `visible` yet."""
     if (report.after or report.before).refusal:
         return []
-    is_written = report.after is not None
     left = [
-        f"{plural(check.after if is_written else check.before, 'difference')} in {check.name}"
+        f"{plural(left_of(check, report), 'difference')} in {check.name}"
         for check in remaining(report)
         if check.name != UNCONFIRMED
     ]

@@ -17,8 +17,8 @@ from tokverify.report.run_check import check_difference
 _FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 _WRITE_TEMPLATE = "gguf-new-metadata --chat-template-file chat_template.jinja MODEL FIXED"
 _USE_REFERENCE = (
-    "unless this template was changed on purpose, use the reference's:"
-    f" {_WRITE_TEMPLATE}, or with --chat-template-config tokenizer_config.json"
+    f"unless this template was changed on purpose, use the reference's: {_FIX}; or {_WRITE_TEMPLATE}, or with"
+    " --chat-template-config tokenizer_config.json"
 )
 _EDIT = f"correct the template in a separate file and write it into a copy of the model: {_WRITE_TEMPLATE}"
 

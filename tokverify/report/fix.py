@@ -12,6 +12,8 @@ from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
 FINDINGS = "errors found by audit"
 """The name of the check for errors that the reference does not have."""
+MINOR_ROLES = "special tokens that are not used in texts"
+"""The name of the check for roles of no consequence, which may differ."""
 UNCONFIRMED = "audit errors in what the reference does not declare"
 """The name of the check for errors that no comparison with the reference can confirm or refute."""
 
@@ -126,12 +128,14 @@ class FixReport:
     """The file to write; empty if none was named."""
 
 
+def left_of(check: FixCheck, report: FixReport) -> int:
+    """Return how many differences a check still finds in the file that is left: the repaired one, if any."""
+    return check.before if report.after is None else check.after
+
+
 def remaining(report: FixReport) -> tuple[FixCheck, ...]:
-    """Return the required checks that still find differences in the file that is left: the repaired one, if any."""
-    is_written = report.after is not None
-    return tuple(
-        check for check in report.checks if check.is_required and (check.after if is_written else check.before)
-    )
+    """Return the required checks that still find differences in the file that is left."""
+    return tuple(check for check in report.checks if check.is_required and left_of(check, report))
 
 
 def fix_exit_code(report: FixReport) -> int:

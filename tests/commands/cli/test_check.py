@@ -94,6 +94,20 @@ def test_the_end_of_the_output_names_what_the_audit_found_of_a_file_that_cannot_
     assert end.endswith("1 model: 1 fails (bad: audit), 1 could not be checked (bad: run)")
 
 
+def test_the_last_lines_name_another_chat_template_and_its_repair():
+    template = "{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}"
+    spec = replace(read_spec("sample.gguf"), chat_template=template.replace("<s>", "<S>"))
+    write_gguf("bad.gguf", spec)
+    shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
+    Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    result = invoke("check", "bad.gguf", "-r", "tokenizer.json", *FEW, "--only", "run", "--only", "chat")
+    assert result.exit_code == 1
+    end = " ".join(result.stdout.partition("CAUSES")[2].split())
+    assert 'bad: chat drift: writes "<S>" where the reference writes "<s>" repair: ' in end
+    assert "tokverify fix MODEL -r REFERENCE -o FIXED" in end
+    assert end.endswith("1 model: 1 fails (bad: chat); the chat template is not the reference's: see `tokverify chat`")
+
+
 def test_the_verdict_says_what_was_not_compared():
     configure(model("good", "sample.gguf").replace("sample.tokenizer.model", "rebuilt"))
     result = invoke("check", "-q")

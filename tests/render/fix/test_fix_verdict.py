@@ -1,7 +1,7 @@
 """The verdict of `tokverify fix`."""
 
 from tokverify.render.fix import verdict
-from tokverify.report.fix import UNCONFIRMED, FixCheck, FixReport, Verification
+from tokverify.report.fix import MINOR_ROLES, UNCONFIRMED, FixCheck, FixReport, Verification
 
 
 def test_the_verdict_counts_the_differences_that_are_left():
@@ -12,3 +12,10 @@ def test_the_verdict_counts_the_differences_that_are_left():
         f"1 case fails, 1 difference in decoding, 2 differences in generated texts, {UNCONFIRMED} remain: {errors[0]}"
     )
     assert verdict(report) == f"repaired in part: {left}"
+
+
+def test_the_verdict_names_roles_of_no_consequence_that_still_differ():
+    checks = (FixCheck(MINOR_ROLES, 2, 1, is_required=False), FixCheck("generated texts", 9, 0))
+    report = FixReport(Verification(1, 1), after=Verification(2, 0), checks=checks)
+    left = "1 difference in special tokens that are not used in texts remains"
+    assert verdict(report) == f"repaired: every comparison agrees, except that {left}"

@@ -174,6 +174,8 @@ def reservations(report: Report) -> Iterator[str]:
     """Yield what people must know who read nothing but the verdict."""
     if omitted := list(_omitted_tokens(report)):
         yield f"{' and '.join(omitted)} were not compared"
+    if any(each.aspect is Aspect.TEMPLATE and effect_of(each, report) == SHOWN for each in report.differences):
+        yield "the chat template is not the reference's: see `tokverify chat`"
     if report.expected.caveat:
         yield caveat(report)
     if report.rules:

@@ -29,7 +29,7 @@ from tokverify.repair.change import require_loadable
 from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.report.finding import Finding, Severity
-from tokverify.report.fix import FINDINGS, UNCONFIRMED, FixCheck, Verification
+from tokverify.report.fix import FINDINGS, MINOR_ROLES, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.spec import TokenizerSpec, TokenType
@@ -48,7 +48,6 @@ DECODING_TEXTS = "decoding of generated texts"
 BYTES = "bytes of tokens"
 TYPES = "types of tokens"
 ROLES = "special tokens"
-MINOR_ROLES = "special tokens that are not used in texts"
 RANKING = "order of merges or scores"
 AROUND = "tokens around a text"
 TEMPLATE = "chat template"
