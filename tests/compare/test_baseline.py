@@ -184,7 +184,7 @@ def test_new_entries_need_a_reason():
     texts = [f"ab{'d' * n}" for n in range(8)]
     with pytest.raises(
         TokverifyError,
-        match=r"lacks the failures s/ab, .*, s/abdddd and 3 more; accept them with --reason",
+        match=r"does not accept s/ab, .*, s/abdddd and 3 more yet; say why with --reason TEXT",
     ):
         baseline().update(report(*texts), None)
     assert baseline(entry("ab")).update(report("ab"), None).entries[0].reason == "it is so"

@@ -14,6 +14,7 @@ def test_a_notebook_shows_the_tokens_in_color_and_the_verdict():
     assert html == draw_notebook(report)
     assert re.search(r'<span style="color: #[0-9a-f]{6};[^>]*">▁ *</span>', html)
     assert "657 cases: 574 match, 83 mismatch" in re.sub("<[^>]*>", "", html)
+    assert repr(report).startswith("<Report: 657 cases: 574 match, 83 mismatch; ")
 
 
 def test_hostile_texts_stay_texts():

@@ -93,8 +93,8 @@ class Baseline:
         listed = {_key(entry) for entry in kept if entry in mine}
         new = [entry for entry in _describe_failures(accepted, audit, known=False) if _key(entry) not in listed]
         if new and not reason:
-            names = list_items(map(subject_of, new))
-            raise TokverifyError(f"{self.source}: lacks the failures {names}; accept them with --reason")
+            names = list_items(list(dict.fromkeys(map(subject_of, new))))
+            raise TokverifyError(f"{self.source}: does not accept {names} yet; say why with --reason TEXT")
         added = {_key(entry): replace(entry, reason=reason or "") for entry in new}
         kept = [_refresh(entry, failures) if entry in mine else entry for entry in kept]
         entries = sorted([*kept, *added.values()], key=_order)

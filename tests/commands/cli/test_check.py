@@ -108,6 +108,16 @@ def test_the_last_lines_name_another_chat_template_and_its_repair():
     assert end.endswith("1 model: 1 fails (bad: chat); the chat template is not the reference's: see `tokverify chat`")
 
 
+def test_accepting_says_what_was_written_and_that_chat_accepts_nothing():
+    spec = replace(read_spec("sample-broken.gguf"), chat_template="{{ messages.absent.field }}")
+    write_gguf("bad.gguf", spec)
+    result = invoke("check", "bad.gguf", "-r", "sample.tokenizer.model", *SPACES, "--accept", "--reason", "known")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("bad: what chat finds cannot be accepted; ")
+    assert result.stderr.endswith("also written: tokverify-accepted.yaml\n")
+    assert "reason: known" in Path("tokverify-accepted.yaml").read_text()
+
+
 def test_the_verdict_says_what_was_not_compared():
     configure(model("good", "sample.gguf").replace("sample.tokenizer.model", "rebuilt"))
     result = invoke("check", "-q")
@@ -236,7 +246,7 @@ def test_what_a_check_accepts_passes_until_something_else_differs():
     arguments = ["check", "sample-broken.gguf", "-r", "sample.tokenizer.model", *FEW]
     refused = invoke(*arguments, "--accept")
     assert (refused.exit_code, Path(ACCEPTED).exists()) == (2, False)
-    assert "accept them with --reason" in refused.stderr
+    assert "say why with --reason" in refused.stderr
     assert invoke(*arguments, "--accept", "--reason", "waits").exit_code == 0
     first = Path(ACCEPTED).read_text()
     assert first.count("reason: waits") == first.count("- code: TV") == 2

@@ -56,8 +56,8 @@ def _read(terminal: int) -> bytes:
 
 
 def can_be_broken(line: str) -> bool:
-    """Whether a line that is too wide has a place to break it, which a path has not."""
-    return len(line.split()) > 1 and not line.startswith("$ cd ")
+    """Whether a line that is too wide has a place to break it, which neither a path nor a command has."""
+    return len(line.split()) > 1 and not line.startswith("$ ")
 
 
 @pytest.mark.parametrize(

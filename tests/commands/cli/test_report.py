@@ -229,7 +229,7 @@ def test_a_baseline_applies_to_a_saved_report(saved: Path, tmp_path: Path):
     update = [*show, "-q", "--baseline", path, "--accept"]
     unreasoned = run(*update)
     assert (unreasoned.exit_code, path.exists()) == (2, False)
-    assert "accept them with --reason" in unreasoned.stderr
+    assert "say why with --reason" in unreasoned.stderr
     assert run(*update, "--reason", "soon").exit_code == 0
     assert run(*show, "--baseline", path, "-f", "table").stdout == run(*BAD_RUN, "--baseline", path).stdout
 
@@ -282,7 +282,7 @@ def test_the_life_of_a_baseline(tmp_path: Path, name: str):
     update = [*BAD_RUN, "-q", "--baseline", path, "--accept"]
     refused = run(*update)
     assert (refused.exit_code, path.exists()) == (2, False)
-    assert "accept them with --reason" in refused.stderr
+    assert "say why with --reason" in refused.stderr
 
     accepted = run(*update, "--reason", "waits for #7")
     assert accepted.exit_code == 0

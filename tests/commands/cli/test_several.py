@@ -103,7 +103,7 @@ def test_a_model_that_cannot_be_read_does_not_hide_the_others():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "models", *CASES, "--accept", "--baseline", "b.yaml"], "accept them with --reason"),
+        (["run", "models", *CASES, "--accept", "--baseline", "b.yaml"], "say why with --reason"),
         (["run", "models", "--streaming"], "--streaming works with one MODEL"),
         (["run", "models", "-r", "sample.tokenizer.model", "-r", "rebuilt"], "several references works with one MODEL"),
         (["audit", "models", "tokenizer.json"], "only one MODEL is allowed unless all are GGUF files"),

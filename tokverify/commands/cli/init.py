@@ -43,8 +43,8 @@ def _describe_preparation(installation: Installation) -> list[str]:
     if not installation.preparation:
         return notes
     return [
-        "the workflow installs tokverify from a wheel in this repository, as it was installed from a place that others"
-        " cannot reach; make the wheel and commit it:",
+        "others cannot reach the place that tokverify was installed from, so the workflow installs it from a wheel in"
+        " this repository; make the wheel and commit it:",
         f"$ {installation.preparation}",
         *notes,
     ]

@@ -170,13 +170,16 @@ def write_reports(
     texts = {path: render_to(path, options, shown, name) for name, path in reports}
     files = {path: text for path, text in texts.items() if path}
     files |= {path: render() for path, render in (more_reports or {}).items()}
-    write_files(files | {path: render() for path, render in (also or {}).items()})
+    others = {path: render() for path, render in (also or {}).items()}
+    write_files(files | others)
     if any(report.format_name == "github" for report in reports):
         _write_job_summary(shown.formats["markdown"])
     if None in texts:
         write_text(texts[None], commands=ReportFile("github", None) in reports)
     if not options.quiet:
         _announce(shown.verdict, reports, list(files))
+        if others:
+            write_stderr(visible_message(f"also written: {', '.join(map(str, others))}"))
     return shown.exit_code
 
 

@@ -121,8 +121,15 @@ def _show_in_notebook(report: Report) -> str:
     return draw_notebook(report)
 
 
-# IPython looks for this method, and `report/` cannot draw.
+def _sum_up(report: Report) -> str:
+    from tokverify.render.run.verdict import verdict
+
+    return f"<Report: {verdict(report)}>"
+
+
+# IPython looks for the first, and all data of a report would fill many screens; but `report/` cannot draw.
 setattr(Report, "_repr_html_", _show_in_notebook)  # noqa: B010 - the class does not declare it
+setattr(Report, "__repr__", _sum_up)  # noqa: B010 - likewise
 
 
 def explain_missing_diagnosis(model: OpenedReference) -> str:

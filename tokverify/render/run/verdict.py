@@ -65,7 +65,9 @@ def _difference_lines(difference: TokenizerDifference, report: Report) -> Iterat
     yield effect, [severity, aspect, message(difference.message, style)]
     if difference.known:
         yield "", message(f"accepted: {known_text(difference.known)}", Style.NOTICE)
-    yield from (("", message(refusal, Style.NOTICE)) for refusal in difference.refusals)
+    # Whether what does not fail would be accepted matters to nobody.
+    if effect == FAILS:
+        yield from (("", message(refusal, Style.NOTICE)) for refusal in difference.refusals)
 
 
 def count_effects(report: Report) -> str:
