@@ -7,7 +7,15 @@ from tokverify.compare.look_alike import find_invisible, find_look_alikes, find_
 from tokverify.compare.marker import read_template
 from tokverify.engine.encoder import Encoder
 
-ADDED = {"<|im_start|>": 3, "<|im_end|>": 3, "<start_of_turn>": 3, "<｜tool▁end｜>": 3, "<x1>": 3, "<x2>": 3}
+ADDED = {
+    "<|im_start|>": 3,
+    "<|im_end|>": 3,
+    "<start_of_turn>": 3,
+    "<｜tool▁end｜>": 3,
+    "<x1>": 3,
+    "<x2>": 3,
+    "<｜Assistant｜>": 3,
+}
 
 
 def encoder(added: dict[str, int] | None = None) -> Encoder:
@@ -63,6 +71,11 @@ def test_the_token_that_is_meant_is_named(text, meant):
         ("{{ '<|im_start{}|>'.format(m) }}", None),
         ("<|im_start_now|> <|the_im_start|> </im_start>", None),
         ("<|im_start|>{{ split('im_start') }}", None),
+        ("<ǀim_startǀ>", "U+01C0 LATIN LETTER DENTAL CLICK"),
+        ("<│Assistant│>", '"<│Assistant│>" in line 1 looks like 262 "<｜Assistant｜>", but is none because of U+2502'),
+        ("<ǀAssistantǀ>", "U+01C0"),
+        ("<¦Assistant¦>", "U+00A6 BROKEN BAR"),
+        ("{{ '<|im_start|>սser\n' }}", 'the role "սser" looks like "user", but has U+057D ARMENIAN SMALL LETTER SEH'),
         ("{{ '<|im_start|>аssistant\n' }}", 'looks like "assistant", but has U+0430'),
         ("{% if m.role == 'аssistant' %}", 'looks like "assistant", but has U+0430 CYRILLIC SMALL LETTER A'),
         ("{% if m.role == 'assistant' %}", None),
@@ -84,8 +97,22 @@ def test_a_template_that_repeats_a_word_is_searched_in_time():
     [
         ("{{ m }} 👩\u200d💻 ❤\ufe0f می\u200cخواهم", ADDED, None),
         ("{{ m }}", {**ADDED, "\u200c": 4, "\ufeff": 4, "👩\u200d💻": 4}, None),
+        (
+            "1\ufe0f\u20e3 #\ufe0f\u20e3 \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+            ADDED,
+            None,
+        ),
+        ("{{ m }}\n\tᠠ\u180b 葛\U000e0100", ADDED, None),
+        ("1\ufe0f", ADDED, "U+FE0F VARIATION SELECTOR-16"),
+        ("👩\U000e0100\U000e0101", ADDED, "contains U+E0101 VARIATION SELECTOR-18"),
+        ("a\U000e0041", ADDED, "U+E0041 TAG LATIN CAPITAL LETTER A"),
+        ("{{ m }}\u3164", ADDED, "U+3164 HANGUL FILLER"),
+        ("{{ m }}\u2800", ADDED, "U+2800 BRAILLE PATTERN BLANK"),
+        ("a\u034f\u115f\uffa0\u17b4", ADDED, "U+034F COMBINING GRAPHEME JOINER, U+115F HANGUL CHOSEONG FILLER, U+FFA0"),
+        ("\x00\x08\x1b[8m\x7f", ADDED, "U+0000 NULL, U+0008 (no name), U+001B ESCAPE, U+007F DELETE"),
         ("{{ m }}\u202e", ADDED, "the template contains U+202E RIGHT-TO-LEFT OVERRIDE"),
         ("{{ m }}", {**ADDED, "<|im\u2060_x|>": 3}, "U+2060 WORD JOINER"),
+        ("{{ m }}", {**ADDED, "<|extra\u3164|>": 3}, "U+3164 HANGUL FILLER"),
     ],
 )
 def test_what_is_invisible_is_found(template, added, words):

@@ -12,14 +12,23 @@ from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, WARNING, Severity
 from tokverify.spec import AddedToken
+from tokverify.text.visible import BLANK, code_points
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler
 
 _ROLES = frozenset(["assistant", "developer", "function", "model", "system", "tool", "user"])
 _WORD = re.compile(r"[^\W\d_]{3,20}")
-_LETTERS = str.maketrans("асԁеһіјӏорԛѕуѵԝхαονρτυχı│ǀ∣¦▁", "acdehijlopqsyvwxaovptuxi||||_")
+_LETTERS = str.maketrans("асԁеһіјӏорԛѕуѵԝхαονρτυχıսօհ│ǀ∣¦ǁ▁", "acdehijlopqsyvwxaovptuxiuoh||||‖_")
 """Letters of other scripts and signs -> what they look like, as far as compatibility forms do not say so."""
 _MARKS = ("Mn", "Me")
+_ENDS_LINES = "\t\n\v\f\r\x85"
+_SHAPING = re.compile(
+    r"(?<=[^\x00-~])[\u034f\u180b-\u180d\u180f\u200c\u200d]"
+    # A second selector selects nothing, and can hide a text.
+    r"|(?<=[^\x00-~\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    r"|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=\U0001f3f4)[\U000e0030-\U000e007a]{2,6}\U000e007f"
+)
+"""What shapes the characters around it: in emoji, among them keycaps and the flags of regions, and in words."""
 _SHORTEST = 3
 _LONG = 9
 """In letters; a shorter text between fewer signs than `_MANY_SIGNS` may be a word of its own."""
@@ -51,7 +60,9 @@ def _fold(character: str) -> str:
 
 def is_invisible(character: str) -> bool:
     """Check whether a character shows nothing, or changes the direction of the text around it."""
-    return unicodedata.category(character) == "Cf" or "\ufe00" <= character <= "\ufe0f"
+    if character in BLANK or character in _ENDS_LINES:
+        return character in BLANK
+    return unicodedata.category(character) in {"Cc", "Cf"}
 
 
 def find_meant(text: str, added: Sequence[AddedToken]) -> str:
@@ -89,7 +100,7 @@ def _differ_in_order(one: str, other: str) -> bool:
 def name_characters(text: str, expected: str = "") -> str:
     """Name the characters beyond ASCII that are not expected, such as `U+0435 CYRILLIC SMALL LETTER IE`."""
     odd = [each for each in dict.fromkeys(text) if not each.isascii() and each not in expected]
-    return ", ".join(f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip() for each in odd)
+    return ", ".join(code_points("".join(odd)))
 
 
 def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tuple[Severity, str]]:
@@ -149,7 +160,7 @@ class _Letters:
 
 def _find_near(template: _Letters, text: str, strong: Sequence[str]) -> slice | None:
     """Return the first place with the letters of a token between almost the same signs; None if there is none."""
-    letters, (before, after) = letters_of(text), _signs_around(text)
+    letters, (before, after) = letters_of(text), map(fold, _signs_around(text))
     if not before or not after or len(letters) < _SHORTEST or letters.isdigit():
         return None
     for start, end in islice(template.find_all(letters), _MOST_PLACES):
@@ -185,9 +196,9 @@ def _compare_signs(template: _Letters, start: int, end: int, before: str, after:
     None if the letters are a part of a longer word or of another tag, or the template puts the rest together later.
     """
     source = template.source
-    for beside, own in ((source[start - 1 : start], before[-1]), (source[end : end + 1], after[0])):
+    for beside, own in ((template.fold(start - 1, start), before[-1]), (template.fold(end, end + 1), after[0])):
         # What a format fills in can complete the marker.
-        if beside in {"{", "}"} or beside.isalnum() or ({beside, own} & _JOINING and beside != own):
+        if beside in {"{", "}"} or _keep_letters(beside) or ({beside, own} & _JOINING and beside != own):
             return None
     starts = range(max(0, start - len(before) - 1), start + 1)
     lost_before, length = min((_distance(before, template.fold(at, start)), start - at) for at in starts)
@@ -230,11 +241,4 @@ def find_invisible(encoder: Encoder, source: str) -> Iterator[tuple[Severity, st
 
 def _name_invisible(text: str) -> str:
     """Name what is invisible and does not shape the characters around it, as in emoji and in Persian or Indic words."""
-    found = [
-        each
-        for at, each in enumerate(text)
-        if not each.isascii()
-        and is_invisible(each)
-        and not (each in "\u200c\u200d\ufe0e\ufe0f" and text[at - 1 : at] > "~")
-    ]
-    return name_characters("".join(found))
+    return ", ".join(code_points("".join(dict.fromkeys(filter(is_invisible, _SHAPING.sub("", text))))))

@@ -14,11 +14,11 @@ import unicodedata
 
 _MARKS = {" ": "·", "\n": "↵", "\t": "→", "\r": "\\r", "\\": "\\\\"}
 
-# Unicode classifies these as letters, marks or symbols, or does not specify it, but fonts draw nothing for them.
-_BLANK = frozenset(
+BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))  # variation selectors
 )
+"""What Unicode classifies as letters, marks or symbols, or does not specify, but for which fonts draw nothing."""
 
 # Control characters have no Unicode name; these matter to tokenizers.
 _CONTROL_NAMES = {
@@ -86,7 +86,7 @@ class _Table(dict[int, str]):
 
     def __missing__(self, code_point: int) -> str:
         character = chr(code_point)
-        is_invisible = character in _BLANK or unicodedata.category(character) in _INVISIBLE_CATEGORIES
+        is_invisible = character in BLANK or unicodedata.category(character) in _INVISIBLE_CATEGORIES
         # subtle: "·", "↵" and "→" themselves are escaped, because they would be read as whitespace.
         is_mark = character in _MARKS.values()
         shown = _MARKS.get(character) or (_escape(character) if is_invisible or is_mark else character)
