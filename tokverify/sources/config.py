@@ -94,6 +94,14 @@ def model_type(tokenizer_file: Path) -> str:
     return value if isinstance(value, str) else ""
 
 
+def embedding_count(tokenizer_file: Path) -> int | None:
+    """Return the `vocab_size` of the config.json next to a tokenizer, which counts padding; errors as `read_config`."""
+    config = _read_beside(tokenizer_file, "config.json")
+    text_config = config.get("text_config")
+    value = (text_config if isinstance(text_config, dict) else config).get("vocab_size")
+    return value if type(value) is int else None
+
+
 def special_texts(tokenizer_file: Path) -> dict[str, str]:
     """Map roles (`bos`, `eos`, ...) to the texts of their tokens, as declared by the files next to the tokenizer."""
     texts = {}

@@ -1,14 +1,18 @@
 """Whether two models can be used together: planted pairs, with what each program says of them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
+from support.limits import write_json
 from support.paths import SAMPLE
+from support.rule_maker import bpe_json
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.cli import main
+from tokverify.commands.tasks.diff import diff_tokenizers
 from tokverify.compare.diff.compare import compare_versions
 from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
@@ -31,9 +35,9 @@ def padded(count: int, type: TokenType = TokenType.UNUSED) -> TokenizerSpec:
     return replace(BASE, tokens=[*BASE.tokens, *pads], types=[*BASE.types, *[type.value] * count])
 
 
-def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use):
+def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] = TEXTS):
     versions = [Version(encoder := Encoder(spec), side_of(encoder), spec) for spec in (a, b)]
-    return compare_versions(*versions, TEXTS, uses=uses)
+    return compare_versions(*versions, texts, uses=uses)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +77,8 @@ def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use):
         (Use.ADAPTER, padded(3, TokenType.NORMAL), Fit.LIMITED, "A has 261 tokens, B 264"),
         (Use.ADAPTER, renamed(256, "ba"), Fit.UNUSABLE, "the adapter would read other tokens"),
         (Use.ADAPTER, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.LOSSY, "changed: eos"),
-        (Use.EMBEDDING, BASE, Fit.USABLE, "none of 2 texts needs more tokens"),
-        (Use.EMBEDDING, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "1 of 2 texts need more tokens in B"),
+        (Use.EMBEDDING, BASE, Fit.USABLE, "texts needs more tokens"),
+        (Use.EMBEDDING, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "12 of 88 texts need more tokens in B"),
         (Use.GRAMMAR, BASE, Fit.USABLE, "every id"),
         (Use.GRAMMAR, renamed(256, "ba"), Fit.UNUSABLE, "the engine would allow texts"),
         (Use.GRAMMAR, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.UNUSABLE, "ends a generation at 259"),
@@ -94,6 +98,40 @@ def test_an_id_that_one_model_leaves_unused_is_not_another_token():
     assert grammar.fit is Fit.LIMITED
     assert grammar.reason == "2 ids are used by only one of the two, the first of them 261"
     assert (adapter.fit, "2 control tokens" in adapter.reason) == (Fit.LOSSY, True)
+
+
+def test_a_text_that_is_no_case_counts_for_an_embedder():
+    [pairing] = judge(BASE, replace(BASE, merges=BASE.merges[:2]), Use.EMBEDDING, texts=TEXTS[1:]).pairings
+    assert pairing.fit is Fit.LOSSY
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Folders with a tokenizer.json each: `a`, `b` with one more token, and `c`; beside `c` is no config.json."""
+    root = tmp_path_factory.mktemp("folders")
+    for name, added in (("a", {}), ("b", {"<more>": CONTROL}), ("c", {})):
+        (root / name).mkdir()
+        document = bpe_json(bpe_spec(["a b"], {"<s>": CONTROL, **added}), merges=["a b"])
+        write_json(root / name / "tokenizer.json", document)
+        if name != "c":
+            write_json(root / name / "config.json", {"text_config": {"vocab_size": 320}})
+    return root
+
+
+@pytest.mark.parametrize(
+    ("use", "b", "fit", "reason"),
+    [
+        (Use.SPECULATIVE_VLLM, "b", Fit.LOSSY, "drafts are accepted less often"),
+        (Use.SPECULATIVE_VLLM, "c", Fit.UNKNOWN, "there is none beside the draft"),
+        (Use.SPECULATIVE_SGLANG, "b", Fit.UNUSABLE, "the target's tokenizer has"),
+        (Use.GRAMMAR, "b", Fit.UNKNOWN, "what ends a generation in A and B is not declared"),
+    ],
+)
+def test_what_a_tokenizer_json_does_not_declare_is_not_asserted(folders, use, b, fit, reason):
+    old, new = (folders / name / "tokenizer.json" for name in ("a", b))
+    [pairing] = diff_tokenizers(old, new, TEXTS, uses=[use]).pairings
+    assert pairing.fit is fit
+    assert reason in pairing.reason
 
 
 def test_only_the_uses_decide():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
-from tokverify.compare.diff.consequences import find_consequences
+from tokverify.compare.diff.consequences import Consequences
 from tokverify.compare.diff.pairing import Pair, judge_pair
 from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
@@ -77,8 +77,9 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
     file = new.file or old.file
     found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
-    found = replace(found, consequences=find_consequences(old, new, found), breaking=tuple(breaking))
-    return replace(found, pairings=judge_pair(Pair(old, new, found), uses))
+    consequences = Consequences(old, new, found)
+    found = replace(found, consequences=tuple(consequences.find()), breaking=tuple(breaking))
+    return replace(found, pairings=judge_pair(Pair(old, new, found, consequences.count_tokens), uses))
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:

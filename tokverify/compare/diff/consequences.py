@@ -24,18 +24,15 @@ _TURNED_OFF = ("truncation", "padding")
 """Stages of a tokenizer.json that no comparison applies, because they do not depend on the tokens."""
 
 
-def find_consequences(old: Version, new: Version, report: ChangeReport) -> tuple[Consequence, ...]:
-    """Decide for each level whether it remains valid, from what changed and from texts about it.
+class Consequences:
+    """What a change means for each level, from what changed and from texts about it.
 
     Args:
         old: The version that weights, prompts and stored ids come from.
         new: The version that shall replace it.
         report: The comparison of both; its cases and generated texts are tried as well.
     """
-    return tuple(_Consequences(old, new, report).find())
 
-
-class _Consequences:
     def __init__(self, old: Version, new: Version, report: ChangeReport) -> None:
         self._old, self._new, self._report = old, new, report
         self._versions = Versions(old.tokenizer, new.tokenizer)
@@ -52,7 +49,16 @@ class _Consequences:
         for text in texts_about(self._report.parts, self._old, self._new):
             yield from self._versions.modes(text)
 
+    def count_tokens(self) -> list[tuple[int, int]]:
+        """Return the number of tokens that the old and the new version need for each text that both encode."""
+        pairs = ((self._versions.old(sample).ids, self._versions.new(sample).ids) for sample in self._every())
+        return [(len(old), len(new)) for old, new in pairs if old is not None and new is not None]
+
+    def _every(self) -> dict[Sample, None]:
+        return dict.fromkeys([*self._samples, *self._short])
+
     def find(self) -> Iterator[Consequence]:
+        """Decide for each level whether it remains valid."""
         yield self._vocabulary()
         yield self._special()
         yield self._ids()
@@ -123,7 +129,7 @@ class _Consequences:
         if reason := self._versions.why_not_decoded:
             return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
         found = self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
-        if found.outcome is Outcome.BROKEN and not any(map(self._decodes_differently, [*self._samples, *self._short])):
+        if found.outcome is Outcome.BROKEN and not any(map(self._decodes_differently, self._every())):
             return replace(found, action=ONLY_ROUND_TRIPS)
         return found
 

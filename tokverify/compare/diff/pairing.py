@@ -37,6 +37,8 @@ class Pair:
     """The draft, the model that an adapter is applied to, the reranker, or the vocabulary of a grammar engine."""
     report: ChangeReport
     """The comparison of both with its consequences; B is the new version."""
+    count_tokens: Callable[[], Sequence[tuple[int, int]]]
+    """Counts the tokens that each of them needs for every text that was tried, not only for the cases."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -151,10 +153,14 @@ def judge_draft_in_sglang(pair: Pair) -> _Judgment:
 
     Versions before it accept any pair, and replace tokens without a word.
     """
-    if refusal := _require_same_size("SGLang", pair):
-        return refusal
     if other := pair.other_tokens():
         return _refuse("SGLang", other)
+    a, b = pair.sizes
+    # The tokens of a GGUF file are padded.
+    if a != b and not (pair.a.is_gguf or pair.b.is_gguf):
+        return _refuse("SGLang", f"the target's tokenizer has {a:,} tokens, the draft's {b:,}")
+    if refusal := _require_same_size("SGLang", pair):
+        return refusal
     return _judge_texts(pair, _LESS_OFTEN) or _judge_sizes(pair)
 
 
@@ -173,15 +179,16 @@ def judge_adapter(pair: Pair) -> _Judgment:
 
 def judge_embedding(pair: Pair) -> _Judgment:
     """Judge whether a chunk that fills the window of one model fits into a window of the same size of the other."""
-    counts = [(len(cut), len(read)) for cut, read in pair.encoded()]
-    if not counts:
+    cases = [(len(cut), len(read)) for cut, read in pair.encoded()]
+    if not cases:
         return Fit.UNKNOWN, "no text was encoded by both"
+    counts = pair.count_tokens()
     more = sum(read > cut for cut, read in counts)
     if not more:
         return Fit.USABLE, f"none of {plural(len(counts), 'text')} needs more tokens in B than in A"
-    worst = max(read / cut for cut, read in counts)
-    all_texts = sum(read for _, read in counts) / sum(cut for cut, _ in counts)
-    cost = f"{all_texts:.2f} times as many for all texts together, {worst:.1f} times for the worst"
+    worst = max(read / cut for cut, read in counts if cut)
+    all_cases = sum(read for _, read in cases) / sum(cut for cut, _ in cases)
+    cost = f"{all_cases:.2f} times as many for all cases together, {worst:.1f} times for the worst text"
     return (
         Fit.LOSSY,
         f"{more:,} of {plural(len(counts), 'text')} need more tokens in B ({cost}); cut chunks by B's tokens",
@@ -193,6 +200,8 @@ def judge_grammar(pair: Pair) -> _Judgment:
     if other := pair.other_tokens():
         return Fit.UNUSABLE, f"{other}; the engine would allow texts that the grammar does not"
     ends = [settings.eog_ids for settings in pair.settings()]
+    if unnamed := [side for side, version in (("A", pair.a), ("B", pair.b)) if not version.names_end]:
+        return Fit.UNKNOWN, f"what ends a generation in {' and '.join(unnamed)} is not declared"
     if differing := sorted(ends[0] ^ ends[1]):
         return Fit.UNUSABLE, f"only one of the two ends a generation at {list_items(differing)}"
     return _judge_sizes(pair)
@@ -214,8 +223,11 @@ def _refuse(program: str, reason: str) -> _Judgment:
 
 
 def _require_same_size(program: str, pair: Pair) -> _Judgment | None:
-    a, b = pair.sizes
-    return None if a == b else _refuse(program, f"the target has {a:,} tokens, the draft {b:,}")
+    target, draft = pair.a.count_embeddings(), pair.b.count_embeddings()
+    if target is None or draft is None:
+        side = "target" if target is None else "draft"
+        return Fit.UNKNOWN, f"{program} compares vocab_size of config.json, and there is none beside the {side}"
+    return None if target == draft else _refuse(program, f"the target has {target:,} tokens, the draft {draft:,}")
 
 
 def _judge_sizes(pair: Pair) -> _Judgment:

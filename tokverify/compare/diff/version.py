@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tokverify.engine.encoder import Encoder
 from tokverify.report.run import Side
+from tokverify.sources.config import embedding_count
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer
 
@@ -30,6 +31,21 @@ class Version:
     def is_gguf(self) -> bool:
         """Whether it is a GGUF file, so that llama.cpp's defaults apply to what it does not declare."""
         return isinstance(self.tokenizer, Encoder)
+
+    @property
+    def names_end(self) -> bool:
+        """Whether it declares what ends a generation, or llama.cpp's default applies."""
+        return self.is_gguf or (self.spec is not None and "eos" in self.spec.valid_special_ids)
+
+    def count_embeddings(self) -> int | None:
+        """Return how many tokens the model has embeddings for; None if no file says so.
+
+        Raises:
+            BrokenFileError: If the config.json beside it cannot be read.
+        """
+        if self.is_gguf:
+            return self.tokenizer.vocab_size
+        return None if self.path is None else embedding_count(self.path)
 
 
 def unnamed_roles(old: Version, new: Version) -> tuple[str, ...]:
