@@ -7,14 +7,20 @@ https://github.com/in-toto/attestation/blob/main/spec/predicates/test-result.md
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from tokverify.errors import BrokenFileError
+from tokverify.case import Case
+from tokverify.cases.loading import select
+from tokverify.compare.digest import digest_suites
+from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.report.run import Report, Side, Status, count_explained, count_status
 from tokverify.report.tokenizer_difference import Verdict
 from tokverify.text.wording import plural
@@ -23,13 +29,17 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
 HEADER = "gguf_header_sha256"
 """The name of the digest of everything before the tensor data of a GGUF file, quick to compute for any size."""
-_RESULTS = {
+_OWN = "tokverify"
+_FILTERS = ("suites", "tags", "patterns")
+"""The options of a run that select cases."""
+_RESULTS: Mapping[str, str] = {
     Verdict.EQUAL: "PASSED",
     Verdict.FAITHFUL: "WARNED",
     Verdict.ACCEPTED: "WARNED",
     Verdict.DIFFERENT: "FAILED",
 }
-_Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_PASSING = frozenset({Verdict.EQUAL, Verdict.FAITHFUL, Verdict.ACCEPTED})
+_Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]{64}$")]
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -64,6 +74,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     skipped: _Count
     limits: tuple[CertifiedLimit, ...]
     suites: dict[str, str]
+    selection: dict[str, tuple[str, ...]] = {}
+    """The options that select cases, and their values; empty if all cases were compared."""
     not_compared: tuple[str, ...]
     caveat: str
     versions: dict[str, str]
@@ -122,32 +134,32 @@ class AtHand:
     """The file of the reference, if that was named."""
     versions: Mapping[str, str]
     """The versions in use, of what changes ids."""
-    suites: Mapping[str, str]
-    """The digests of the shipped suites."""
+    cases: Sequence[Case]
+    """The shipped cases."""
 
 
-def certify(report: Report, header: str | None) -> Certificate | None:
+def certify(report: Report, header: str | None, reference_header: str | None) -> Certificate | None:
     """Return the certificate of a run; None if something ended it early, or nothing was compared.
 
     Args:
         report: The result of the run.
         header: The SHA-256 digest of the header of the file under test, if that is a GGUF file.
+        reference_header: The same for the reference.
     """
     if report.verdict not in _RESULTS:
         return None
     actual = report.actual
-    digests = {"sha256": actual.sha256, HEADER: header}
     statuses = {suite: _result_of(report, suite) for suite in sorted(report.suites)}
     by_result = {
         result: tuple(suite for suite, each in statuses.items() if each == result) for result in _RESULTS.values()
     }
     return Certificate(
         type=STATEMENT,
-        subject=(Resource(_file_name(actual), {name: value for name, value in digests.items() if value}),),
+        subject=(Resource(_file_name(actual), _list_digests(actual, header)),),
         predicate_type=PREDICATE,
         predicate=TestResult(
             result=_RESULTS[report.verdict],
-            configuration=(describe_reference(report.expected),),
+            configuration=(describe_reference(report.expected, reference_header),),
             passed_tests=by_result["PASSED"],
             warned_tests=by_result["WARNED"],
             failed_tests=by_result["FAILED"],
@@ -168,6 +180,7 @@ def _prove(report: Report) -> Proof:
         skipped=count_status(report, Status.SKIPPED),
         limits=tuple(CertifiedLimit(limit.code, limit.name, limit.cases) for limit in report.limits),
         suites=dict(report.suites),
+        selection=_read_selection(report.options),
         not_compared=report.not_compared,
         caveat=report.expected.caveat,
         versions=dict(report.versions),
@@ -182,10 +195,20 @@ def _result_of(report: Report, suite: str) -> str:
     return "WARNED" if is_noted else "PASSED"
 
 
-def describe_reference(side: Side) -> Resource:
-    """Return the name of a reference, its digest, and the library that loaded it."""
-    digest = {"sha256": side.sha256} if side.sha256 else {}
-    return Resource(_file_name(side), digest, {"library": side.name})
+def _read_selection(options: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    given = {name: options.get(name) for name in _FILTERS}
+    return {name: tuple(map(str, values)) for name, values in given.items() if values and isinstance(values, list)}
+
+
+def describe_reference(side: Side, header: str | None) -> Resource:
+    """Return the name of a reference, its digests, and the library that loaded it."""
+    is_encoded_here = side.fingerprint is not None
+    return Resource(_file_name(side), _list_digests(side, header), {"library": _OWN if is_encoded_here else side.name})
+
+
+def _list_digests(side: Side, header: str | None) -> dict[str, str]:
+    digests = {"sha256": side.sha256, HEADER: header}
+    return {name: value for name, value in digests.items() if value}
 
 
 def _file_name(side: Side) -> str:
@@ -215,25 +238,83 @@ def parse_certificate(data: bytes, name: str) -> Certificate:
     return certificate
 
 
+def find_repeated_key(data: bytes) -> str | None:
+    """Return a key that an object of a certificate has twice, of which each reader takes another one."""
+    repeated: list[str] = []
+
+    def check(pairs: list[tuple[str, object]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        repeated.extend(key for key, count in counts.items() if count > 1)
+
+    # `parse_certificate` reads no number of that many digits, and hardly anything that nests that deep.
+    with suppress(RecursionError):
+        json.loads(data, object_pairs_hook=check, parse_int=str)
+    return next(iter(repeated), None)
+
+
 def check_certificate(certificate: Certificate, at_hand: AtHand) -> CertificateCheck:
     """Compare a certificate with what can be found out about a file without encoding texts."""
     proof = certificate.predicate.tokverify
-    is_same = at_hand.fingerprint is not None and at_hand.fingerprint == proof.fingerprint
+    is_same = _is_same(proof.fingerprint, at_hand.fingerprint)
     problems = [
         *_check_subject(certificate.subject[0], at_hand.file, is_same=is_same),
         *_check_reference(certificate.predicate.configuration[0], at_hand.reference),
+        *(f"it contradicts itself: {reason}" for reason in islice(_find_contradictions(certificate.predicate), 1)),
     ]
-    if proof.verdict not in {Verdict.EQUAL, Verdict.FAITHFUL, Verdict.ACCEPTED}:
+    other_versions = {
+        name: version for name, version in at_hand.versions.items() if proof.versions.get(name, version) != version
+    }
+    if not problems and not is_same and at_hand.fingerprint and not other_versions:
+        problems.append("it contradicts itself: its fingerprint is not that of the file")
+    if proof.verdict not in _PASSING:
         problems.append(f"the run failed: its verdict is {proof.verdict}")
     notes = [
         f"made with {name} {proof.versions[name]}; this is {version}, so run it again to be sure"
-        for name, version in at_hand.versions.items()
-        if proof.versions.get(name, version) != version
+        for name, version in other_versions.items()
     ]
-    changed = [suite for suite, digest in proof.suites.items() if at_hand.suites.get(suite, digest) != digest]
+    shipped = _digest_selected(at_hand.cases, proof.selection)
+    changed = [suite for suite, digest in proof.suites.items() if shipped.get(suite, digest) != digest]
     if changed:
         notes.append(f"other cases are shipped now in {', '.join(sorted(changed))}")
     return CertificateCheck(tuple(problems), tuple(notes), summarize(certificate))
+
+
+def _digest_selected(cases: Sequence[Case], selection: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
+    """Return the digests of the suites of the cases that a run would select now."""
+    try:
+        return digest_suites(select(cases, **{name: selection.get(name, ()) for name in _FILTERS}))
+    except TokverifyError:
+        # It has selected cases that are not shipped.
+        return {}
+
+
+def _find_contradictions(result: TestResult) -> Iterator[str]:
+    """Yield what parts of a certificate say that others exclude, in which case it was not written by a run."""
+    proof = result.tokverify
+    tests = [*result.passed_tests, *result.warned_tests, *result.failed_tests]
+    noted = len(proof.limits) + proof.explained + proof.accepted + len(result.warned_tests)
+    compared = proof.match + proof.explained + proof.accepted
+    is_passed = proof.verdict in _PASSING
+    if result.result != _RESULTS.get(proof.verdict):
+        yield f"its result is {result.result}, but its verdict {proof.verdict}"
+    if is_passed and result.failed_tests:
+        yield f"its verdict is {proof.verdict}, but {plural(len(result.failed_tests), 'suite')} failed"
+    if proof.verdict == Verdict.EQUAL and noted:
+        yield "its verdict is equal, but limits or a baseline explain cases"
+    if sorted(tests) != sorted(proof.suites):
+        yield "its passed, warned and failed tests are not its suites"
+    if not compared or not proof.texts:
+        yield "no case was compared"
+    elif proof.texts > proof.cases:
+        yield f"{plural(proof.cases, 'case')} cannot have {plural(proof.texts, 'text')}"
+    counted = compared + proof.skipped
+    if counted > proof.cases or (is_passed and counted < proof.cases):
+        yield f"the results of {plural(counted, 'case')} are counted, but there are {proof.cases:,}"
+
+
+def _is_same(one: str | None, other: str | None) -> bool:
+    """Check whether two digests are known, and the same."""
+    return one is not None and other is not None and one.lower() == other.lower()
 
 
 def _check_subject(certified: Resource, found: Resource, *, is_same: bool) -> Iterable[str]:
@@ -242,7 +323,7 @@ def _check_subject(certified: Resource, found: Resource, *, is_same: bool) -> It
         yield "it names no digest of the file, so nothing shows that it is about this one"
     # The header alone is compared if the file is too large for the digest of all of it.
     compared = names[:1] + [name for name in names[1:] if name in found.digest]
-    differing = next((name for name in compared if certified.digest[name] != found.digest.get(name)), None)
+    differing = next((name for name in compared if not _is_same(certified.digest[name], found.digest.get(name))), None)
     if differing:
         same = "; what determines ids is the same, but the rest of the file may not be" if is_same else ""
         yield f"{found.name} is another file than the one that was verified ({differing} differs{same})"
@@ -251,10 +332,10 @@ def _check_subject(certified: Resource, found: Resource, *, is_same: bool) -> It
 def _check_reference(certified: Resource, found: Resource | None) -> Iterable[str]:
     if found is None:
         return
-    digest = certified.digest.get("sha256")
-    if digest is None:
+    common = [name for name in certified.digest if name in found.digest]
+    if not common:
         yield f"it names no digest of its reference, {certified.name}, so {found.name} may be another one"
-    elif digest != found.digest.get("sha256"):
+    elif not all(_is_same(certified.digest[name], found.digest[name]) for name in common):
         yield f"{found.name} is another file than the reference of the run, {certified.name}"
 
 
@@ -266,5 +347,7 @@ def summarize(certificate: Certificate) -> str:
     versions = " and ".join(
         f"{name} {proof.versions[name]}" for name in ("tokverify", "llama.cpp") if name in proof.versions
     )
-    counts = f"{proof.match:,} of {plural(proof.cases, 'case')} match"
-    return f"Tokenizer: {proof.verdict}{limits}, compared with {reference.name}{library}: {counts}; {versions}"
+    kind = "selected case" if proof.selection else "case"
+    counts = f"{proof.match:,} of {plural(proof.cases, kind)} match"
+    caveat = f", but {proof.caveat.partition(':')[0]}" if proof.caveat else ""
+    return f"Tokenizer: {proof.verdict}{limits}, compared with {reference.name}{library}: {counts}{caveat}; {versions}"

@@ -21,8 +21,8 @@ def invoke(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, list(map(str, arguments)))
 
 
-def certify(path: Path, model: str | Path = MODEL, *options: str) -> dict:
-    assert invoke("run", model, "-q", "-r", REFERENCE, *options, "--certificate", path).exit_code in {0, 1}
+def certify(path: Path, model: str | Path = MODEL, *options: str, reference: str | Path = REFERENCE) -> dict:
+    assert invoke("run", model, "-q", "-r", reference, *options, "--certificate", path).exit_code in {0, 1}
     return json.loads(path.read_text())
 
 
@@ -104,6 +104,83 @@ def test_other_versions_are_noted(certificate: Path):
     assert "note: made with tokverify 0.0.1" in result.stdout
     assert "note: made with llama.cpp b1" in result.stdout
     assert "note: other cases are shipped now in seed" in result.stdout
+
+
+def edit(certificate: Path, change) -> None:
+    content = json.loads(certificate.read_text())
+    change(content["predicate"], content["predicate"]["tokverify"])
+    certificate.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda predicate, _: predicate.update(result="FAILED"), "its result is FAILED, but its verdict equal"),
+        (lambda predicate, _: predicate["failedTests"].append("code"), "its verdict is equal, but 1 suite failed"),
+        (lambda predicate, _: predicate["warnedTests"].append("code"), "limits or a baseline explain cases"),
+        (
+            lambda predicate, _: predicate.update(passedTests=[]),
+            "its passed, warned and failed tests are not its suites",
+        ),
+        (lambda _, proof: proof.update(match=700), "the results of 700 cases are counted, but there are"),
+        (lambda _, proof: proof.update(match=600), "the results of 600 cases are counted, but there are"),
+        (lambda _, proof: proof.update(match=0, cases=0), "no case was compared"),
+        (lambda _, proof: proof.update(texts=9999), "cannot have 9,999 texts"),
+        (lambda _, proof: proof.update(fingerprint="0" * 64), "its fingerprint is not that of the file"),
+    ],
+)
+def test_a_certificate_that_contradicts_itself_does_not_hold(certificate: Path, change, reason: str):
+    edit(certificate, change)
+    result = invoke("report", "verify", certificate, MODEL)
+    assert result.exit_code == 1, result.output
+    assert result.stdout.count("problem: it contradicts itself: ") == 1
+    assert reason in result.stdout
+
+
+def test_a_certificate_with_a_key_twice_does_not_hold(certificate: Path):
+    text = certificate.read_text()
+    certificate.write_text(text.replace('"result":"PASSED"', '"result":"FAILED","result":"PASSED"'))
+    result = invoke("report", "verify", certificate, MODEL)
+    assert result.exit_code == 1
+    assert 'problem: it contradicts itself: it has the key "result" twice' in result.stdout
+
+
+def test_a_number_of_any_length_beside_the_known_keys_is_no_problem(certificate: Path):
+    certificate.write_text(certificate.read_text().replace('{"_type"', f'{{"a":{"9" * 5000},"_type"', 1))
+    assert invoke("report", "verify", certificate, MODEL).exit_code == 0
+
+
+def test_digests_are_compared_in_either_case(certificate: Path):
+    content = json.loads(certificate.read_text())
+    digests = content["subject"][0]["digest"]
+    digests |= {name: value.upper() for name, value in digests.items()}
+    content["predicate"]["tokverify"]["fingerprint"] = content["predicate"]["tokverify"]["fingerprint"].upper()
+    certificate.write_text(json.dumps(content))
+    result = invoke("report", "verify", certificate, MODEL)
+    assert result.exit_code == 0, result.output
+
+
+def test_a_selection_of_cases_is_certified_as_one(tmp_path: Path):
+    content = certify(tmp_path / "some.json", MODEL, "-k", "emoji")
+    assert content["predicate"]["tokverify"]["selection"] == {"patterns": ["emoji"]}
+    result = invoke("report", "verify", tmp_path / "some.json", MODEL)
+    assert result.exit_code == 0
+    assert "note" not in result.stdout
+    assert "selected cases match" in result.stdout
+
+
+def test_a_gguf_file_is_recognized_as_the_reference(tmp_path: Path):
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(Path(MODEL).read_bytes())
+    content = certify(tmp_path / "copied.json", reference=copy)
+    assert content["predicate"]["configuration"][0]["digest"] == {"gguf_header_sha256": hash_header(copy)}
+    result = invoke("report", "verify", tmp_path / "copied.json", MODEL, "-r", copy)
+    assert result.exit_code == 0, result.output
+    assert "compared with copy.gguf (tokverify)" in result.stdout
+    assert "but tokverify encodes both sides; " in result.stdout
+    result = invoke("report", "verify", tmp_path / "copied.json", MODEL, "-r", BROKEN)
+    assert result.exit_code == 1
+    assert "is another file than the reference of the run" in result.stdout
 
 
 def test_nothing_is_certified_if_nothing_was_compared(tmp_path: Path):

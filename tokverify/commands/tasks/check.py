@@ -118,7 +118,7 @@ def run_model(
     if certificate:
         from tokverify.commands.tasks.report import render_certificate
 
-        text = render_certificate(report, opened.subject)
+        text = render_certificate(report, opened.subject, opened.reference)
         files = files if text is None else {**files, certificate: lambda: text}
     return RunResult(report, files)
 
@@ -274,7 +274,7 @@ class _Opened:
         return LastFailures.of(self._configured.model, self._configured.reference)
 
     @cached_property
-    def _reference(self) -> OpenedReference | None:
+    def reference(self) -> OpenedReference | None:
         """The reference; None if cases are compared with what they expect."""
         other = find_other_side(self.subject, self._configured.reference, self._cases)
         return None if isinstance(other, Side) else other
@@ -284,14 +284,14 @@ class _Opened:
         """The reference, unless it was made from the model itself and so cannot contradict it."""
         if self._configured.reference is None and not self._request.looks_for_reference:
             return None
-        return None if self._reference is None or self._reference.is_rebuilt else self._reference
+        return None if self.reference is None or self.reference.is_rebuilt else self.reference
 
     def verify(self, on_progress: OnProgress | None) -> Report:
         # What a user wrote is read, and mistakes in it reported, before any work is done.
         known, cases = self._known, self._cases
         report = verify_model(
             self.subject,
-            self._reference or self._configured.reference,
+            self.reference or self._configured.reference,
             cases,
             baseline=None if self._request.update_baseline else known,
             max_failures=self._request.max_failures,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +18,19 @@ from tokverify.compare.certificate import (
     certify,
     check_certificate,
     describe_reference,
+    find_repeated_key,
     parse_certificate,
     write_certificate,
 )
-from tokverify.compare.digest import digest_suites
 from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.compare.report_diff import compare_reports
 from tokverify.report import codec
 from tokverify.report.report_diff import ReportDiff
 from tokverify.report.run import Report
 from tokverify.sources.gguf.metadata import hash_header
+from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.system.input_file import read_bytes
+from tokverify.text.wording import quote
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -91,15 +94,21 @@ def diff_reports(old: str | Path, new: str | Path) -> ReportDiff:
 _MAX_BYTES = 1 << 20
 
 
-def render_certificate(report: Report, model: OpenedModel | OpenedReference) -> str | None:
+def render_certificate(
+    report: Report, model: OpenedModel | OpenedReference, reference: OpenedReference | None
+) -> str | None:
     """Return the text of a certificate of a model; None if the run proves nothing."""
-    certificate = certify(report, _hash_header(model) if isinstance(model, OpenedModel) else None)
+    certificate = certify(report, _hash_header(model), _hash_header(reference))
     return None if certificate is None else write_certificate(certificate)
 
 
-def _hash_header(model: OpenedModel) -> str | None:
-    """Return the SHA-256 digest of everything before the tensor data of a GGUF file; None for any other file."""
-    return hash_header(model.path) if model.kind == "gguf" else None
+def _hash_header(opened: OpenedModel | OpenedReference | None) -> str | None:
+    """Return the SHA-256 digest of everything before the tensor data of a GGUF file; None for anything else."""
+    if opened is None:
+        return None
+    # llama.cpp as a reference only says where it has read the file.
+    path = opened.path or Path(opened.source)
+    return hash_header(path) if path.is_file() and kind_of_model(path) == "gguf" else None
 
 
 def verify_certificate(
@@ -113,15 +122,20 @@ def verify_certificate(
         TokverifyError: If a file cannot be read, or is no certificate.
     """
     path = Path(certificate)
-    content = parse_certificate(read_bytes(path, "certificate", _MAX_BYTES), str(path))
+    data = read_bytes(path, "certificate", _MAX_BYTES)
+    content = parse_certificate(data, str(path))
     opened = open_model(model)
+    other = None if reference is None else open_reference(opened, reference)
     digests = {HEADER: _hash_header(opened), "sha256": opened.description.sha256}
     found = Resource(opened.path.name, {name: digest for name, digest in digests.items() if digest})
     at_hand = AtHand(
         found,
         opened.encoder.fingerprint,
-        None if reference is None else describe_reference(open_reference(opened, reference).description),
+        None if other is None else describe_reference(other.description, _hash_header(other)),
         {"tokverify": __version__, "llama.cpp": opened.versions["llama.cpp"]},
-        digest_suites(load_cases()),
+        load_cases(),
     )
-    return check_certificate(content, at_hand)
+    check = check_certificate(content, at_hand)
+    if key := find_repeated_key(data):
+        return replace(check, problems=(*check.problems, f"it contradicts itself: it has the key {quote(key)} twice"))
+    return check
