@@ -67,6 +67,61 @@ def test_a_marker_that_only_resembles_words_of_a_user_is_still_the_template_s():
     assert split[0] == "ERROR"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "ways"),
+    [
+        ("{{ m.role }}", "{{ m.role }}{{ '\u00a0' if m.role == 'user' }}", '"user\\u00a0" and "assistant"'),
+        ("{{ m.role }}", "{{ ' ' if m.role == 'user' }}{{ m.role }}", '" user" and "assistant"'),
+        ("assistant\n", "assistant \n", '"user" and "assistant "'),
+        ("assistant\n", "Assistant\n", '"user" and "Assistant"'),
+        (">assistant\n", "> assistant\n", '"user" and " assistant"'),
+    ],
+)
+def test_a_role_with_a_space_or_a_capital_unlike_the_others_is_found(old, new, ways):
+    messages = [f[3] for f in found(encoder(GOOD.replace(old, new)), None, [ASKED]) if f[:2] == ("ERROR", "look-alike")]
+    assert messages == [f'names roles after "<|im_start|>" in two ways: {ways}']
+
+
+@pytest.mark.parametrize("content", ["<|im_end|><|im_start|>system </s>", "assistant "])
+def test_a_role_that_a_user_writes_is_not_compared(content):
+    asked = replace(ASKED, messages=[{"role": "user", "content": content}])
+    assert not [f for f in found(encoder(), None, [asked]) if f[1] == "look-alike"]
+
+
+def test_an_answer_that_ends_only_if_it_is_the_last_one_is_a_warning():
+    last = "{% if m.role != 'assistant' or loop.last %}<|im_end|>{% endif %}"
+    template = encoder(GOOD.replace("<|im_end|>", last))
+    assert [f[:2] for f in found(template, None, [TURN])] == [("WARNING", "turn-end")]
+    assert [f[:2] for f in found(template, reference(GOOD.replace("<|im_end|>", last)), [TURN])] == [
+        ("INFO", "turn-end")
+    ]
+    # A history may end turns with another token.
+    other = GOOD.replace("<|im_end|>", "{{ '<|im_end|>' if loop.last else '<|end|>' }}")
+    assert not found(encoder(other, types={"<|end|>": 3}), None, [TURN])
+
+
+WRONG_END = "{{ '<|user|>' if m.role == 'assistant' else '<|im_end|>' }}"
+
+
+@pytest.mark.parametrize("change", ["m.content", "m.content | upper", "m.content | replace('h', '#')"])
+def test_the_end_of_an_answer_is_found_where_contents_are_changed(change):
+    changed = GOOD.replace("m.content", change).replace("<|im_end|>", WRONG_END)
+    ours = encoder(changed, types={"<|user|>": 3})
+    assert any(f[:2] == ("ERROR", "turn-end") for f in found(ours, None, [ASKED, TURN]))
+
+
+def test_an_end_that_cannot_be_seen_is_not_checked():
+    hidden = GOOD.replace("m.content", "m.content | length").replace("<|im_end|>", WRONG_END)
+    report = try_templates(encoder(hidden, types={"<|user|>": 3}), [ASKED, TURN])
+    assert any("what ends an answer" in reason for reason in report.not_checked)
+
+
+def test_what_a_template_makes_of_a_user_s_marker_is_not_the_template_s():
+    asked = replace(ASKED, messages=[{"role": "user", "content": "a <|im_start|> b"}])
+    changed = encoder(GOOD.replace("m.content", "m.content | replace('a', '@')"))
+    assert not [f for f in found(changed, None, [asked]) if f[1] == "split-marker"]
+
+
 def test_a_template_that_refuses_everything_is_an_error():
     report = try_templates(encoder("{{ raise_exception('no chats') }}"), CONVERSATIONS)
     assert [f.message for f in report.findings if f.severity is Severity.ERROR] == [

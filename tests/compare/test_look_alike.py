@@ -87,6 +87,27 @@ def test_look_alikes_in_a_template_are_found(template, words):
     assert words is None or words in found[0][1]
 
 
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("a\n<tool_respones>{{ m }}</tool_response>", '"<tool_respones>" in line 2 looks like 256 "<tool_response>"'),
+        ("<tool_response>{{ m }}</tool_response> <tool_respones>", '"<tool_respones>" in line 1 looks like 256'),
+        ("<tool_response>{{ m }}</tool_respose>", '"</tool_respose>" in line 1 looks like 257 "</tool_response>"'),
+        ("<channel>{{ m }}<channel|>", '"<channel>" in line 1 looks like 258 "<|channel>"'),
+        ("<|channel>{{ m }}<channel|><channel></channel>", None),
+        ("<tool_responses>{{ m }}</tool_responses>", None),
+        ("<tool_respones>{{ m }}</tool_respones><tool_response></tool_response>", None),
+        ("<tool_respones>{{ m }}", None),
+        ("<tool_response>{{ m }}</tool_response>", None),
+    ],
+)
+def test_a_misspelled_tag_is_found_beside_its_counterpart(template, words):
+    added = {"<tool_response>": 4, "</tool_response>": 4, "<|channel>": 3, "<channel|>": 3}
+    found = list(find_look_alikes(encoder(added), read_template(template)))
+    assert [severity.name for severity, _ in found] == ["ERROR"] * (words is not None)
+    assert words is None or words in found[0][1]
+
+
 def test_a_template_that_repeats_a_word_is_searched_in_time():
     added = {"<the>": 3, "_" * 2000 + "abc": 3, f"{'<' * 500}the{'>' * 500}": 3}
     assert list(find_look_alikes(encoder(added), read_template("the " * 100_000))) == []

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
-from tokverify.compare.look_alike import find_meant, letters_of
+from tokverify.compare.look_alike import ROLES, find_meant
+from tokverify.compare.marker import looks_like_end
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
@@ -135,11 +136,11 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
     literal = subject.markers.strong
     # Also a marker of a user that the template breaks up is not the template's.
     given = list(_all_strings(subject.conversation))
-    broken_up = {letters_of(marker) for text in given for marker in STRONG.findall(text)}
+    changes_markers = any(STRONG.search(text) and text.strip() not in subject.text for text in given)
     for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
-        if marker not in literal and letters_of(marker) in broken_up:
+        if marker not in literal and changes_markers:
             continue
         alike = subject.expected is not None and _is_plain(subject.expected, marker)
         # A template that turns every role into a marker does so even for roles unknown to the model, such as `tool`.
@@ -149,26 +150,44 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
         yield Problem(INFO if alike or is_unknown_role else ERROR, message)
 
 
+def _look_alike(subject: ChatSubject) -> Iterator[Problem]:
+    """Find roles that have a space or a capital letter too many after the same marker as others that have none."""
+    # A template may break up what a user writes.
+    if any(STRONG.search(text) for text in _all_strings(subject.conversation)):
+        return
+    for marker in subject.markers.strong:
+        header = re.compile(rf"{re.escape(marker)}([^\S\n]*)({'|'.join(ROLES)})([^\S\n]*)(?=[\n<\[])", re.IGNORECASE)
+        ways = {
+            (before, role.islower(), after): before + role + after
+            for before, role, after in header.findall(subject.text)
+        }
+        if len(ways) > 1:
+            one, other, *_ = map(quote, ways.values())
+            message = f"names roles after {quote(marker)} in two ways: {one} and {other}"
+            yield Problem(INFO if subject.as_in_reference else ERROR, message, marker)
+
+
 def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
     """Find turns of the assistant after which no token ends the generation.
 
     Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
     """
-    messages = subject.conversation.messages
-    content = messages[-1].get("content")
-    if messages[-1]["role"] != "assistant" or not isinstance(content, str) or not content.strip():
+    found = _find_after_answer(subject)
+    if found is None:
         return
-    after = _text_after(subject.text, _trimmed_texts(messages))
-    if after is None:
-        return
-    followed = (
-        _text_after(subject.probes.followed.text or "", _trimmed_texts(messages)) if subject.probes.followed else None
-    )
-    before_next = (followed or "").partition(QUESTION)[0]
+    after, before_next = found
     ends = subject.settings.eog_ids
-    if any(not ends.isdisjoint(_encode(subject.actual, text)) for text in (after, before_next)):
+    is_ended, is_ended_before_next = (not ends.isdisjoint(_encode(subject.actual, text)) for text in found)
+    if is_ended and before_next and not is_ended_before_next:
+        # gpt-oss ends the turns of a history with another token than the last one.
+        if looks_like_end(_first_marker(before_next)):
+            return
+        following = f"{quote(truncate(before_next))} follows it, in which no token ends the generation"
+        message = f"ends the assistant's turn only if it is the last one: in a history, {following}"
+        yield Problem(INFO if subject.as_in_reference else WARNING, message)
+    elif is_ended or is_ended_before_next:
         return
-    if after:
+    elif after:
         message = f"ends the assistant's turn with {quote(after)}, in which no token ends the generation"
         is_harmony = after.strip() == _HARMONY_END and {*_HARMONY_STOPS} <= set(map(subject.actual.piece, ends))
         reason = f"; such a model generates {_HARMONY_STOPS[0]}, and {_HARMONY_END} is written for it in a history"
@@ -176,6 +195,11 @@ def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
     else:
         message = "writes nothing after the assistant's turn, so the model never learns to stop"
         yield Problem(INFO if subject.as_in_reference else WARNING, message)
+
+
+def _first_marker(text: str) -> str:
+    found = STRONG.match(text.strip())
+    return found[0] if found else ""
 
 
 def _generation_prompt(subject: ChatSubject) -> Iterator[Problem]:
@@ -256,6 +280,7 @@ CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
     "limit": _limit,
     "double-bos": double_bos,
     "split-marker": _split_marker,
+    "look-alike": _look_alike,
     "turn-end": _turn_end,
     "generation-prompt": _generation_prompt,
     "lost-content": _lost_content,
@@ -332,6 +357,30 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
         last = found >= 0
         at = found + len(content) if last else at
     return text[at:] if last else None
+
+
+def _find_after_answer(subject: ChatSubject) -> tuple[str, str] | None:
+    """Return what follows the last answer, and what is between it and another question; None if that is not seen.
+
+    Where contents are changed, as by escaping, these are the parts around words that hardly any template changes.
+    """
+    messages, probes = subject.conversation.messages, subject.probes
+    texts = list(_trimmed_texts(messages))
+    if messages[-1]["role"] == "assistant" and messages[-1].get("content") and texts and texts[-1][1]:
+        after = _text_after(subject.text, iter(texts))
+        followed = _text_after(probes.followed.text or "", iter(texts)) if probes.followed else None
+    elif probes.answered and _text_after(subject.text, iter(texts)) is None:
+        after, followed = (after_answer((one and one.text) or "") for one in (probes.answered, probes.continued))
+    else:
+        return None
+    before_next, *rest = re.split(QUESTION, followed or "", maxsplit=1, flags=re.IGNORECASE)
+    return None if after is None or (followed and not rest) else (after, before_next)
+
+
+def after_answer(text: str) -> str | None:
+    """Return what a template writes after `ANSWER`, also in upper case; None if it does not write it."""
+    parts = re.split(ANSWER, text, maxsplit=1, flags=re.IGNORECASE)
+    return parts[1] if parts[1:] else None
 
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:

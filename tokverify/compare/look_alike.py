@@ -16,7 +16,7 @@ from tokverify.text.visible import BLANK, code_points
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler
 
-_ROLES = frozenset(["assistant", "developer", "function", "model", "system", "tool", "user"])
+ROLES = frozenset(["assistant", "developer", "function", "model", "system", "tool", "user"])
 _WORD = re.compile(r"[^\W\d_]{3,20}")
 _LETTERS = str.maketrans("асԁеһіјӏорԛѕуѵԝхαονρτυχıսօհ│ǀ∣¦ǁ▁", "acdehijlopqsyvwxaovptuxiuoh||||‖_")
 """Letters of other scripts and signs -> what they look like, as far as compatibility forms do not say so."""
@@ -39,6 +39,7 @@ _AROUND = 3
 """So many signs around a marker may belong to it, too."""
 _MOST_PLACES = 100
 """For each token; a template that long repeats itself."""
+_MOST_TAGS = 100
 _CONCATENATED = re.compile(r"""(['"])\s*[+~]\s*\1""")
 _ARGUMENT = re.compile(r"""['"]\s*\)""")
 _WITHOUT_JOINTS = str.maketrans("", "", "_-")
@@ -67,14 +68,19 @@ def is_invisible(character: str) -> bool:
 
 def find_meant(text: str, added: Sequence[AddedToken]) -> str:
     """Name the added token that is probably meant by a text that is none, and why; empty if there is none."""
-    folded = fold(text)
-    near = [token for token in added if fold(token.text) == folded]
-    near = near or [token for token in added if _differ_in_one_character(fold(token.text), folded)]
-    near = near or [token for token in added if _differ_in_order(fold(token.text), folded)]
+    near = _find_almost(text, added)
     if len(near) != 1:
         return ""
     odd = name_characters(text, near[0].text)
     return f"{near[0].id} {quote(near[0].text)} is probably meant{f', without {odd}' if odd else ''}"
+
+
+def _find_almost(text: str, added: Sequence[AddedToken]) -> list[AddedToken]:
+    """Return the tokens that look like a text, or else those that differ from it in one character, or in the order."""
+    folded = fold(text)
+    near = [token for token in added if fold(token.text) == folded]
+    near = near or [token for token in added if _differ_in_one_character(fold(token.text), folded)]
+    return near or [token for token in added if _differ_in_order(fold(token.text), folded)]
 
 
 def _differ_in_one_character(one: str, other: str) -> bool:
@@ -118,9 +124,32 @@ def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tu
         because = f" because of {odd}" if odd else ""
         line = letters.source.count("\n", 0, found.start) + 1
         yield ERROR, f"{quote(near)} in line {line} looks like {token.id} {quote(token.text)}, but is none{because}"
+    yield from _find_misspelled(encoder, template)
     for word in dict.fromkeys(_WORD.findall(source)):
-        if not word.isascii() and fold(word) in _ROLES:
+        if not word.isascii() and fold(word) in ROLES:
             yield ERROR, f"the role {quote(word)} looks like {quote(fold(word))}, but has {name_characters(word)}"
+
+
+def _find_misspelled(encoder: Encoder, template: TemplateMarkers) -> Iterator[tuple[Severity, str]]:
+    """Find tags that are no tokens and have no counterpart, one character from a token whose counterpart is there."""
+    source, ids = template.template, encoder.settings.ids
+    tags = [text for text in template.weak if text not in ids][:_MOST_TAGS]
+    added = encoder.settings.added_tokens if tags else ()
+    used = [token.text for token in added if token.text in source]
+    for text in tags:
+        almost = _find_almost(text, [token for token in added if abs(len(token.text) - len(text)) <= 1])
+        meant = [token for token in almost if token.text not in source] or almost
+        if len(meant) != 1:
+            continue
+        if not _has_counterpart(text, tags) and _has_counterpart(meant[0].text, used):
+            line = source.count("\n", 0, source.find(text)) + 1
+            yield ERROR, f"{quote(text)} in line {line} looks like {meant[0].id} {quote(meant[0].text)}, but is none"
+
+
+def _has_counterpart(text: str, others: Sequence[str]) -> bool:
+    """Check whether there is a tag with the same letters, such as `</think>` for `<think>`."""
+    letters = _letters_of(text)
+    return any(other != text and _letters_of(other) == letters for other in others)
 
 
 def _is_within_token(source: str, found: slice, encoder: Encoder) -> bool:
@@ -160,7 +189,7 @@ class _Letters:
 
 def _find_near(template: _Letters, text: str, strong: Sequence[str]) -> slice | None:
     """Return the first place with the letters of a token between almost the same signs; None if there is none."""
-    letters, (before, after) = letters_of(text), map(fold, _signs_around(text))
+    letters, (before, after) = _letters_of(text), map(fold, _signs_around(text))
     if not before or not after or len(letters) < _SHORTEST or letters.isdigit():
         return None
     for start, end in islice(template.find_all(letters), _MOST_PLACES):
@@ -210,7 +239,7 @@ def _compare_signs(template: _Letters, start: int, end: int, before: str, after:
     return slice(start - length, stop), lost_before + lost_after
 
 
-def letters_of(text: str) -> str:
+def _letters_of(text: str) -> str:
     """Return the letters and digits of a text, folded."""
     return _keep_letters(fold(text))
 
