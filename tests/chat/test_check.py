@@ -469,12 +469,22 @@ def test_every_kind_is_explained_here_and_in_the_docs():
         # As in transformers, and unlike llama.cpp's converter, which copies the value in the config.
         ({"tokenizer_config.json": {"chat_template": "a"}, "chat_template.jinja": "j"}, {"default": "j"}),
         ({"tokenizer_config.json": {"chat_template": [{"name": "b", "template": "c"}, "?"]}}, {"b": "c"}),
+        (
+            {"chat_template.jinja": "j", "additional_chat_templates/tool_use.jinja": "t", "tokenizer_config.json": {}},
+            {"default": "j", "tool_use": "t"},
+        ),
+        (
+            {"tokenizer_config.json": {"chat_template": "a"}, "additional_chat_templates/tool_use.jinja": "t"},
+            {"tool_use": "t"},
+        ),
         ({}, {}),
     ],
 )
 def test_templates_next_to_a_reference_are_read(tmp_path, files, expected):
     for name, content in files.items():
-        (tmp_path / f"x.{name}").write_text(content if isinstance(content, str) else json.dumps(content))
+        path = tmp_path / f"x.{name}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
     assert chat_templates(tmp_path / "x.tokenizer.json") == expected
     assert special_texts(tmp_path / "x.tokenizer.json") == {}
 

@@ -24,7 +24,7 @@ FAULTS: Mapping[StreamFault, str] = {
     StreamFault.REPLACED: "text contains U+FFFD that was not encoded",
     StreamFault.CHANGED: "text is changed",
     StreamFault.EXTENDED: "a session that is extended piece by piece has other ids than its text",
-    StreamFault.ERROR: "an id cannot be decoded",
+    StreamFault.ERROR: "an id cannot be decoded, or a session cannot be extended",
 }
 _CHECKS = tuple(
     Check(f"stream-{fault}", str(fault), f"When ids are decoded one by one, {effect}.", Level.ERROR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tokverify.system.json_input import JsonError, parse_json
 
 _MAX_BYTES = 1 << 25
 _ID = re.compile("[0-9]{1,9}")
+_MOST_TEMPLATES = 100
 _MOST_SENTINELS = 1000
 """T5 has 100."""
 
@@ -191,15 +193,15 @@ def default_template(tokenizer_file: Path | None) -> str | None:
 def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     """Map names to the chat templates next to a tokenizer.
 
-    As in transformers, a file chat_template.jinja takes precedence over tokenizer_config.json, which contains one
-    template or a list of named ones.
+    As in transformers, a file chat_template.jinja and the files in additional_chat_templates take precedence over
+    tokenizer_config.json, which contains one template or a list of named ones.
 
     Raises:
         TokverifyError: If one of the files exists but cannot be read.
     """
-    template: object = _template_file(tokenizer_file)
-    if template is None:
-        template = read_config(tokenizer_file).get("chat_template")
+    if files := _template_files(tokenizer_file):
+        return {name: read_text(path, "chat template", _MAX_BYTES) for name, path in files.items()}
+    template = read_config(tokenizer_file).get("chat_template")
     if isinstance(template, str):
         return {DEFAULT_TEMPLATE: template}
     entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []
@@ -207,11 +209,12 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     return {name: text for name, text in named.items() if isinstance(text, str)}
 
 
-def _template_file(tokenizer_file: Path) -> str | None:
-    path = beside(tokenizer_file, "chat_template.jinja")
-    if path is None or not path.is_file():
-        return None
-    return read_text(path, "chat template", _MAX_BYTES)
+def _template_files(tokenizer_file: Path) -> dict[str, Path]:
+    """Map names to the files with the chat templates next to a tokenizer."""
+    default, folder = beside(tokenizer_file, "chat_template.jinja"), beside(tokenizer_file, "additional_chat_templates")
+    named = sorted(islice(folder.glob("*.jinja"), _MOST_TEMPLATES)) if folder and folder.is_dir() else []
+    files = {DEFAULT_TEMPLATE: default} if default else {}
+    return {name: path for name, path in (files | {path.stem: path for path in named}).items() if path.is_file()}
 
 
 def token_text(value: object) -> str | None:
