@@ -60,6 +60,10 @@ def test_a_template_that_escapes_contents_is_closed():
         ("m.content.split('</think>') | join", '"<</think>|im_end|>" becomes 258'),
         ("m.content.split('#')[0] ~ m.content.split('#')[-1]", '"<#|im_start|>" becomes 257'),
         ("m.content | striptags", '"&lt;|im_end|>" becomes 258'),
+        (
+            "('<|' ~ m.content[1:] ~ '|>') if m.content.startswith('/') else m.content | replace('<', '')",
+            '"/im_end" becomes 258',
+        ),
     ],
 )
 def test_a_template_that_makes_a_marker_is_a_warning(content, proof):
@@ -108,6 +112,11 @@ def test_a_search_of_a_part_of_the_content_is_evaded(condition, content):
 
 
 NAMED = GOOD.replace("\n{{ m.content", " {{ m.name }}\n{{ m.content")
+TOOLS = "{% for t in tools or [] %}<|im_start|>tool\n{{ t.function.description }}<|im_end|>\n{% endfor %}" + GOOD
+CALLS = GOOD.replace(
+    "{{ m.content }}", "{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments | tojson }}{% endfor %}"
+)
+THOUGHTS = GOOD.replace("{{ m.content }}", "{{ m.reasoning_content }}{{ m.content }}")
 DOCUMENTS = "{% for d in documents or [] %}<|im_start|>document\n{{ d.text }}<|im_end|>\n{% endfor %}" + GOOD
 
 
@@ -118,6 +127,9 @@ DOCUMENTS = "{% for d in documents or [] %}<|im_start|>document\n{{ d.text }}<|i
         ("m.role != 'system' and '<' in m.content", GOOD, "a system message can contain control tokens: "),
         ("'<' in m.content", NAMED, "a user can write control tokens in a name: "),
         ("'<' in m.content", DOCUMENTS, "a document can contain control tokens: "),
+        ("'<' in m.content", TOOLS, "the description of a tool can contain control tokens: "),
+        ("'<' in m.content", CALLS, "the arguments of a call can contain control tokens: "),
+        ("'<' in m.content", THOUGHTS, "what the assistant thinks can contain control tokens: "),
     ],
 )
 def test_where_else_a_marker_passes_is_said(condition, template, words):

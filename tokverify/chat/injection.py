@@ -27,6 +27,7 @@ from tokverify.text.wording import plural, quote, truncate
 from tokverify.tokenizer import MatchListing, Tokenizer
 
 _PARTS, _TOOL, _NAME, _DOCUMENTS = "parts", "tool", "name", "documents"
+_DESCRIPTION, _ARGUMENT, _THOUGHT = "description", "argument", "thought"
 SHAPES: Mapping[str, Sequence[str]] = {
     "user": ("user",),
     "turns": ("user", "assistant", "user"),
@@ -36,10 +37,14 @@ SHAPES: Mapping[str, Sequence[str]] = {
     _TOOL: ("user", "tool"),
     _NAME: ("user", "user"),
     _DOCUMENTS: ("user", "user"),
+    _DESCRIPTION: ("user", "tool"),
+    _ARGUMENT: ("user", "assistant"),
+    _THOUGHT: ("user", "assistant"),
 }
 """Name of a conversation -> the roles of its contents.
 
-Those of `parts` are in one message; the second one is the name of the user, or a document, in these two.
+Those of `parts` are in one message; the second one is the name of the user, a document, the description of a tool, an
+argument of its call, or what the assistant thinks, in these five.
 """
 _ELSEWHERE: Mapping[str, tuple[int, str]] = {
     "turns": (0, "a user can write control tokens in an earlier message"),
@@ -47,6 +52,9 @@ _ELSEWHERE: Mapping[str, tuple[int, str]] = {
     _TOOL: (1, "the result of a tool can contain control tokens"),
     _DOCUMENTS: (1, "a document can contain control tokens"),
     "system": (0, "a system message can contain control tokens"),
+    _DESCRIPTION: (1, "the description of a tool can contain control tokens"),
+    _ARGUMENT: (1, "the arguments of a call can contain control tokens"),
+    _THOUGHT: (1, "what the assistant thinks can contain control tokens"),
 }
 """Name of a conversation -> which of its contents a marker is in that the last message of a user cannot contain."""
 _WORDS = ("tokverifyfirst", "tokverifysecond", "tokverifythird")
@@ -69,10 +77,13 @@ _MAX_LITERAL_MARKERS = 64
 _MAX_SOURCE = 1 << 16
 _MAX_LITERALS = 200
 _MAX_REPLACED = 16
+_LONGEST_COMMAND = 2
+"""In characters, of what may begin a command in a content, such as `/`."""
 _MAX_NESTED = 3
 """How many times a template may remove the same text."""
 _TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-_CALL = {"id": "call00001", "type": "function", "function": {"name": "find", "arguments": {"what": "a"}}}
+_CALL = {"id": "call00001", "type": "function"}
+_PARAMETERS = {"type": "object", "properties": {}}
 _CLOSED = "encode contents separately with parse_special off"
 
 
@@ -256,12 +267,15 @@ class InjectionSearch:
     def _disguise(self) -> Iterator[_Attempt]:
         """Yield contents of which a template may make a marker: by removing, replacing or folding a part."""
         removed = [before for before, after in self._replaced if not after]
+        commands = [each for each in _find_literals(self.template.template) if each.strip() and not each.isalnum()]
+        commands = [each for each in commands if len(each) <= _LONGEST_COMMAND][:_MAX_REPLACED]
         for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
             contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
             # A template that refuses a part of a marker does not find it.
             contents += [each.join(text) for each in removed]
             contents += _undo(text, self._replaced)
             contents += [text.replace(after, before) for before, after in self._replaced if after]
+            contents += [each + text.strip(string.punctuation) for each in commands]
             contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
             contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
             for content in sorted(dict.fromkeys(contents), key=len):
@@ -388,17 +402,33 @@ def converse(shape: str, contents: Sequence[str]) -> Conversation:
         {"role": role, "content": text} for role, text in zip(SHAPES[shape], contents, strict=True)
     ]
     variables: dict[str, object] = {}
+    tools = None
     if shape == _PARTS:
         messages = [{"role": "user", "content": [{"type": "text", "text": text} for text in contents]}]
     elif shape == _TOOL:
         messages[1] |= {"name": "find", "tool_call_id": _CALL["id"]}
-        messages.insert(1, {"role": "assistant", "content": "", "tool_calls": [_CALL]})
+        messages.insert(1, _call("a"))
     elif shape == _NAME:
         messages = [messages[0] | {"name": contents[1]}]
     elif shape == _DOCUMENTS:
         messages = messages[:1]
         variables = {"documents": [{"title": "a", "text": contents[1], "content": contents[1]}]}
-    return Conversation(id=shape, messages=messages, variables=variables, add_generation_prompt=True)
+    elif shape == _DESCRIPTION:
+        messages = messages[:1]
+        tools = [
+            {"type": "function", "function": {"name": "find", "description": contents[1], "parameters": _PARAMETERS}}
+        ]
+    elif shape == _ARGUMENT:
+        messages[1] = _call(contents[1])
+    elif shape == _THOUGHT:
+        messages[1] = {"role": "assistant", "content": "a", "reasoning_content": contents[1]}
+    return Conversation(id=shape, messages=messages, tools=tools, variables=variables, add_generation_prompt=True)
+
+
+def _call(argument: str) -> dict[str, object]:
+    """Return the message with which an assistant calls a tool."""
+    call = {**_CALL, "function": {"name": "find", "arguments": {"what": argument}}}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
 def _describe_others(count: int, *, are_all: bool = True) -> str:
