@@ -61,6 +61,13 @@ def test_a_marker_of_a_user_that_the_template_breaks_up_is_not_the_template_s(ol
     assert not [f for f in found(defended, None, [asked]) if f[0] in {"ERROR", "WARNING"}]
 
 
+@pytest.mark.parametrize("marker", ["[|endofturn|]", "〈|EOS|〉", "<_end>", "<reserved_102>", "[unused9]"])
+def test_a_marker_of_a_rarer_form_that_is_no_token_is_found(marker):
+    template = GOOD.replace("<|im_end|>", f"<|im_end|>{marker}")
+    assert [f[:2] for f in found(encoder(template), None, [ASKED])] == [("ERROR", "split-marker")]
+    assert found(encoder(template, types={marker: 3}), None, [ASKED]) == []
+
+
 def test_a_marker_that_only_resembles_words_of_a_user_is_still_the_template_s():
     asked = replace(ASKED, messages=[{"role": "user", "content": "Tell the user a joke"}])
     [split] = [f for f in found(encoder(GOOD + "<|user|>"), None, [asked]) if f[1] == "split-marker"]

@@ -18,7 +18,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
-from tokverify.texts.token_text import STRONG
+from tokverify.texts.token_text import PLACEHOLDER, STRONG
 from tokverify.tokenizer import Token, Tokenizer
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _ESCAPED = re.compile(r"\\[nrt]|\\u[0-9a-f]{4}|&#?\w+;")
 """What may be written beside a word for a character that JSON or HTML escape."""
 _YEAR = "2026"
 """That of the day that the worker gives every template."""
+_RARER_MARKER = re.compile(rf"[\[〈«‹]\|[\w▁ -]{{2,60}}\|[\]〉»›]|<_[a-z]{{2,20}}>|{PLACEHOLDER.pattern}")
+"""Markers such as EXAONE's, Laguna's, TeleChat's and Baichuan's."""
 _WORD = re.compile(r"[^\W_]+")
 _ANSWERING = frozenset({"ai", "assistant", "bot", "gpt", "model"})
 """The names that templates give to who answers."""
@@ -137,7 +139,7 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
     # Also a marker of a user that the template breaks up is not the template's.
     given = list(_all_strings(subject.conversation))
     changes_markers = any(STRONG.search(text) and text.strip() not in subject.text for text in given)
-    for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text)]):
+    for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text), *_RARER_MARKER.findall(subject.text)]):
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
         if marker not in literal and changes_markers:
