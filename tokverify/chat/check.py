@@ -174,7 +174,7 @@ def _turn_end(subject: ChatSubject) -> Iterator[Problem]:
 
     Some templates end a turn only when the next one begins, so the text before the next turn is checked too.
     """
-    found = _find_after_answer(subject)
+    found = find_after_answer(subject)
     if found is None:
         return
     after, before_next = found
@@ -361,7 +361,7 @@ def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:
     return text[at:] if last else None
 
 
-def _find_after_answer(subject: ChatSubject) -> tuple[str, str] | None:
+def find_after_answer(subject: ChatSubject) -> tuple[str, str] | None:
     """Return what follows the last answer, and what is between it and another question; None if that is not seen.
 
     Where contents are changed, as by escaping, these are the parts around words that hardly any template changes.

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes, after_answer
+from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes, after_answer, find_after_answer
 from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Renderer, Task, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
@@ -362,12 +362,13 @@ class _Trial:
             message = f"refuses every conversation: {truncate(asked[0].rendered.actual.error)}"
             yield ChatFinding(ERROR, "failing", self.name, message)
 
-    def explain_gaps(self, subjects: Iterable[ChatSubject]) -> Iterator[str]:
+    def explain_gaps(self, subjects: Sequence[ChatSubject]) -> Iterator[str]:
         """Yield what cannot be searched for in this template."""
         if self._injection_search.gap:
             yield f"the template {self.name}: {self._injection_search.gap}"
         answered = [text for each in subjects if each.probes.answered and (text := each.probes.answered.text)]
-        if answered and all(after_answer(text) is None for text in answered):
+        is_seen = any(map(find_after_answer, subjects)) or any(after_answer(text) is not None for text in answered)
+        if answered and not is_seen:
             yield f"the template {self.name}: what ends an answer, because it does not write an answer as it is"
 
     def template_findings(self) -> Iterator[ChatFinding]:
