@@ -339,6 +339,16 @@ def test_merging_spaces_without_removing_those_around_a_text_is_a_limit_unless_t
     assert_different(verify(replace(spec, charsmap=None), path, ("â",)))
 
 
+def test_merging_spaces_without_a_charsmap_is_a_limit_as_well(tmp_path: Path):
+    document = {**metaspace("always"), "normalizer": {"type": "Sequence", "normalizers": [MERGING]}}
+    path = write_json(tmp_path / "tokenizer.json", document)
+    spec = read_spec(path)
+    assert (spec.charsmap, spec.remove_extra_whitespaces) == (None, True)
+    texts = ("a b ", "a  b", "  a", " a ", "a </s> b")
+    assert explained(verify(spec, path, texts)) == {"TL015", "TL016", "TL023"}
+    assert_different(verify(replace(spec, remove_extra_whitespaces=False), path, texts))
+
+
 def test_an_added_token_in_normalized_text_keeps_the_space_beside_it(tmp_path: Path):
     charsmap = make_charsmap({"\n": " "})
     precompiled = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}

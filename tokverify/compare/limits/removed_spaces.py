@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tokverify.compare.limits.charsmap_reading import deviate_in_normalizer
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.no_normalizer import splits_at_white_space
 from tokverify.compare.limits.sides import Sides
+from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.document import Document
 
 
 @limit(code="TL023", name="removed-spaces", origin=Origin.RUNTIME, severity=INFO)
@@ -32,13 +35,28 @@ def removed_spaces(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         Spaces that the file does not merge, and a text that the charsmap changes in another way (see TL019).
     """
-    document, deviation = sides.facts.document, deviate_in_normalizer(sides)
-    if document is None or deviation is None or splits_at_white_space(document):
+    document = sides.facts.document
+    if document is None or splits_at_white_space(document):
+        return
+    is_plain = _only_merges(document) and sides.settings.remove_extra_whitespaces
+    merging = Deviation(normalizers=(_merge_spaces,), keep_spaces=True)
+    deviation = merging if is_plain else deviate_in_normalizer(sides)
+    if deviation is None:
         return
     yield Counterfactual(
         reason="llama.cpp removes the spaces around a text, and the reference only merges them",
         sentence="keeping the spaces around a text as the reference does",
         deviation=deviation,
-        # In any other text, the charsmap makes the difference.
-        applies=lambda target: sides.replaces_alike(target.text),
+        # In any other text, a charsmap makes the difference.
+        applies=lambda target: is_plain or sides.replaces_alike(target.text),
     )
+
+
+def _only_merges(document: Document) -> bool:
+    """Whether a tokenizer.json without a charsmap merges runs of spaces, and removes none."""
+    merges = any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
+    return merges and not any(stage["type"] in {"Precompiled", "Strip"} for stage in document.normalizer)
+
+
+def _merge_spaces(text: str) -> str:
+    return re.sub(" {2,}", " ", text)
