@@ -30,6 +30,8 @@ _ESCAPED = re.compile(r"\\[nrt]|\\u[0-9a-f]{4}|&#?\w+;")
 """What may be written beside a word for a character that JSON or HTML escape."""
 _YEAR = "2026"
 """That of the day that the worker gives every template."""
+_HEADER = re.compile(rf"({STRONG.pattern})([^\S\n]*)((?i:{'|'.join(sorted(ROLES))}))([^\S\n]*)(?=[\n<\[])")
+"""A marker and the role after it, with the white space around it."""
 _RARER_MARKER = re.compile(rf"[\[〈«‹]\|[\w▁ -]{{2,60}}\|[\]〉»›]|<_[a-z]{{2,20}}>|{PLACEHOLDER.pattern}")
 """Markers such as EXAONE's, Laguna's, TeleChat's and Baichuan's."""
 _WORD = re.compile(r"[^\W_]+")
@@ -157,12 +159,10 @@ def _look_alike(subject: ChatSubject) -> Iterator[Problem]:
     # A template may break up what a user writes.
     if any(STRONG.search(text) for text in _all_strings(subject.conversation)):
         return
-    for marker in subject.markers.strong:
-        header = re.compile(rf"{re.escape(marker)}([^\S\n]*)({'|'.join(ROLES)})([^\S\n]*)(?=[\n<\[])", re.IGNORECASE)
-        ways = {
-            (before, role.islower(), after): before + role + after
-            for before, role, after in header.findall(subject.text)
-        }
+    headers: dict[str, dict[tuple[str, bool, str], str]] = {}
+    for marker, before, role, after in _HEADER.findall(subject.text):
+        headers.setdefault(marker, {}).setdefault((before, role.islower(), after), before + role + after)
+    for marker, ways in headers.items():
         if len(ways) > 1:
             one, other, *_ = map(quote, ways.values())
             message = f"names roles after {quote(marker)} in two ways: {one} and {other}"

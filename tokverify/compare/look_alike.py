@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -39,7 +39,7 @@ _AROUND = 3
 """So many signs around a marker may belong to it, too."""
 _MOST_PLACES = 100
 """For each token; a template that long repeats itself."""
-_MOST_TAGS = 100
+_MOST_TAGS = 50
 _CONCATENATED = re.compile(r"""(['"])\s*[+~]\s*\1""")
 _ARGUMENT = re.compile(r"""['"]\s*\)""")
 _WITHOUT_JOINTS = str.maketrans("", "", "_-")
@@ -48,6 +48,7 @@ _JOINING = frozenset("_-/")
 """What makes a longer word, or another tag, of letters."""
 
 
+@lru_cache(maxsize=8192)
 def fold(text: str) -> str:
     """Replace characters by what they look like, and drop case, spaces and what is invisible."""
     return "".join(map(_fold, text))
@@ -133,23 +134,21 @@ def find_look_alikes(encoder: Encoder, template: TemplateMarkers) -> Iterator[tu
 def _find_misspelled(encoder: Encoder, template: TemplateMarkers) -> Iterator[tuple[Severity, str]]:
     """Find tags that are no tokens and have no counterpart, one character from a token whose counterpart is there."""
     source, ids = template.template, encoder.settings.ids
-    tags = [text for text in template.weak if text not in ids][:_MOST_TAGS]
+    tags = {text: _letters_of(text) for text in islice((each for each in template.weak if each not in ids), _MOST_TAGS)}
     added = encoder.settings.added_tokens if tags else ()
-    used = [token.text for token in added if token.text in source]
+    used = {token.text: _letters_of(token.text) for token in added if token.text in source}
     for text in tags:
         almost = _find_almost(text, [token for token in added if abs(len(token.text) - len(text)) <= 1])
         meant = [token for token in almost if token.text not in source] or almost
-        if len(meant) != 1:
-            continue
-        if not _has_counterpart(text, tags) and _has_counterpart(meant[0].text, used):
+        if len(meant) == 1 and not _has_counterpart(text, tags) and _has_counterpart(meant[0].text, used):
             line = source.count("\n", 0, source.find(text)) + 1
             yield ERROR, f"{quote(text)} in line {line} looks like {meant[0].id} {quote(meant[0].text)}, but is none"
 
 
-def _has_counterpart(text: str, others: Sequence[str]) -> bool:
-    """Check whether there is a tag with the same letters, such as `</think>` for `<think>`."""
+def _has_counterpart(text: str, others: Mapping[str, str]) -> bool:
+    """Check whether there is a tag with the same letters, such as `</think>` for `<think>`; `others` have theirs."""
     letters = _letters_of(text)
-    return any(other != text and _letters_of(other) == letters for other in others)
+    return any(other != text and theirs == letters for other, theirs in others.items())
 
 
 def _is_within_token(source: str, found: slice, encoder: Encoder) -> bool:
