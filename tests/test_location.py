@@ -95,6 +95,30 @@ def test_a_location_from_a_file_leads_not_outside(tmp_path: Path, monkeypatch: p
         open_location(configured(text, root))
 
 
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("config.json", "config.json"),
+        ("added_tokens.json", "secret.json"),
+        ("additional_chat_templates", "."),
+        ("additional_chat_templates/tool_use.jinja", "secret.jinja"),
+    ],
+)
+def test_what_is_read_beside_a_tokenizer_from_a_file_leads_not_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str, target: str
+):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    outside.mkdir()
+    for name in ("config.json", "secret.json", "secret.jinja"):
+        (outside / name).write_text("{}")
+    (root / link).parent.mkdir(parents=True)
+    (root / "tokenizer.json").write_text("{}")
+    (root / link).symlink_to(outside / target)
+    monkeypatch.chdir(root)
+    with pytest.raises(TokverifyError, match="outside of the repository"):
+        open_location(configured("tokenizer.json", root))
+
+
 def test_a_model_from_a_file_is_not_compared_with_a_link_beside_it(tmp_path: Path):
     from tokverify.references.discovery import find_reference
     from tokverify.sources.stores.location import find_model

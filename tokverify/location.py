@@ -17,6 +17,9 @@ from tokverify.errors import TokverifyError
 
 COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
 """The files that may be next to a tokenizer and belong to it."""
+_ALSO_READ = ("config.json", "added_tokens.json", "vocab.json", "merges.txt")
+TEMPLATES = "additional_chat_templates"
+"""The directory next to a tokenizer with further chat templates."""
 
 
 class Location:
@@ -205,5 +208,7 @@ def _files_around(path: Path) -> Iterator[Path]:
     for place, directories, names in os.walk(path):
         yield from (Path(place, name) for name in (*directories, *names))
     if os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises an error for a name that is too long
-        _, _, names = next(os.walk(path.parent), ("", [], []))
-        yield from (path.with_name(name) for name in names if name.endswith((*COMPANIONS, "merges.txt")))
+        _, directories, names = next(os.walk(path.parent), ("", [], []))
+        yield from (path.with_name(name) for name in names if name.endswith((*COMPANIONS, *_ALSO_READ)))
+        for folder in (path.with_name(name) for name in directories if name.endswith(TEMPLATES)):
+            yield from (folder, *_files_around(folder))

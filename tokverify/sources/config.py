@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokverify.errors import BrokenFileError
+from tokverify.location import TEMPLATES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
@@ -211,7 +212,7 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
 
 def _template_files(tokenizer_file: Path) -> dict[str, Path]:
     """Map names to the files with the chat templates next to a tokenizer."""
-    default, folder = beside(tokenizer_file, "chat_template.jinja"), beside(tokenizer_file, "additional_chat_templates")
+    default, folder = beside(tokenizer_file, "chat_template.jinja"), beside(tokenizer_file, TEMPLATES)
     named = sorted(islice(folder.glob("*.jinja"), _MOST_TEMPLATES)) if folder and folder.is_dir() else []
     files = {DEFAULT_TEMPLATE: default} if default else {}
     return {name: path for name, path in (files | {path.stem: path for path in named}).items() if path.is_file()}
