@@ -54,9 +54,11 @@ def test_the_table_lists_everything(conversion):
 
 @pytest.mark.parametrize("since", [0, 9445])
 def test_a_recent_pre_tokenizer_is_described_with_its_first_build(conversion, since):
-    named = replace(conversion, pre_tokenizer=PreTokenizerChoice("minicpm5", ("a",), 1, (), (), since))
+    usual = "gpt-4o" if since else ""
+    named = replace(conversion, pre_tokenizer=PreTokenizerChoice("minicpm5", ("a",), 1, (), (), since, usual))
     words = " ".join(FORMATS["convert"]["table"](named, RenderOptions()).split())
     assert (f"llama.cpp knows this name since b{since}" in words) == bool(since)
+    assert ("for older builds: gguf-new-metadata --pre-tokenizer gpt-4o" in words) == bool(since)
 
 
 def test_json_survives_hostile_names_too(conversion):

@@ -105,6 +105,10 @@ def _describe_pre_tokenizer(choice: PreTokenizerChoice, *, verbose: bool) -> Ite
     yield "", message(f"it splits {probes} like the source, into {choice.pre_tokens:,} pre-tokens")
     if choice.since:
         yield "", message(f"llama.cpp knows this name since b{choice.since}")
+    if choice.by_converter:
+        command = f"gguf-new-metadata --pre-tokenizer {choice.by_converter}"
+        other = f"llama.cpp's converter writes {choice.by_converter}, which splits some texts in another way"
+        yield "", message(f"{other}; for older builds: {command} FILE OTHER-FILE")
     if choice.alike:
         count = plural(len(choice.alike), "other name")
         yield "", message(f"{count} would give the same ids: {', '.join(choice.alike)}")

@@ -23,6 +23,8 @@ class PreTokenizerChoice:
     """Other names that split the texts in the same way but imply the opposite `ignore_merges`."""
     since: Count = 0
     """The first known build of llama.cpp that knows the name; 0 if all known ones do."""
+    by_converter: str = ""
+    """The other name that llama.cpp's converter gives this pattern, if only newer builds know the chosen one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

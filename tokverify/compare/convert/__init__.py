@@ -6,7 +6,7 @@ What the new format cannot express is listed. Differences are explained by limit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
 from tokverify.sources.huggingface.conversion import NO_PREFIX
 from tokverify.sources.location import read_file
+from tokverify.sources.nearest_pattern import original_name, probe_texts
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
 from tokverify.tokenizer import Tokenizer
@@ -188,7 +189,7 @@ class _Job:
             kinds=(opened.kind, self.format.kind),
             model=spec.model,
             size=len(spec.tokens),
-            pre_tokenizer=_describe_choice(spec.pre, opened.pre_tokens) if has_name and spec.pre else None,
+            pre_tokenizer=_describe_choice(spec.pre, opened) if has_name and spec.pre else None,
             untransportable=tuple(self._lost(opened)),
             report=verification.report,
             strings=plan.count,
@@ -211,10 +212,14 @@ class _Job:
         )
 
 
-def _describe_choice(name: str, pre_tokens: Sequence[Sequence[str]] | None) -> PreTokenizerChoice | None:
+def _describe_choice(name: str, opened: Source) -> PreTokenizerChoice | None:
     if not PRE_TOKENIZERS[name].byte_level:
         return None
-    return PreTokenizerChoice(**asdict(find_match(name, pre_tokens)), since=known_since("pre_tokenizers")[name])
+    since = known_since("pre_tokenizers")[name]
+    split = OpenedReference(opened.found).split if since else None
+    original = original_name(list(map(split, probe_texts()))) if split else None
+    by_converter = original if original and original != name else ""
+    return PreTokenizerChoice(**asdict(find_match(name, opened.pre_tokens)), since=since, by_converter=by_converter)
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:
