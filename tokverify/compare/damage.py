@@ -22,7 +22,7 @@ from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.huggingface.document import Document
-from tokverify.sources.nearest_pattern import original_name, probe_texts
+from tokverify.sources.nearest_pattern import original_name_of
 from tokverify.spec import TokenizerSpec, piece_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
@@ -113,7 +113,7 @@ def _lacks_look_up(actual: Tokenizer, facts: Opened) -> bool:
     pre = PRE_TOKENIZERS[actual.settings.pre] if isinstance(actual, Encoder) and actual.settings.family.is_bpe else None
     if pre is None or not pre.ignore_merges or facts.ignore_merges is not False or facts.split is None:
         return False
-    name = original_name([facts.split(text) for text in probe_texts()])
+    name = original_name_of(facts.split)
     return name is not None and PRE_TOKENIZERS[name] == pre
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,11 @@ def original_name(pre_tokens: Sequence[list[str]]) -> str | None:
         if all(split(text) == wanted for text, wanted in zip(probe_texts(), pre_tokens, strict=True)):
             return name
     return None
+
+
+def original_name_of(split: Callable[[str], list[str]]) -> str | None:
+    """Return the same for a function that splits texts."""
+    return original_name(list(map(split, probe_texts())))
 
 
 def split_bytes(stages: Stages, text: str) -> list[str]:

@@ -19,7 +19,6 @@ from tokverify.commands.cli.output import (
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.stream import write_stderr
 from tokverify.render.kinds import FORMATS, present
-from tokverify.report.check import Part, part_exit_code
 from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ def check_several(
     `reason` is that of new entries in the baselines that requests ask to rewrite.
     """
     from tokverify.commands.tasks.check import check_models, update_baselines
+    from tokverify.report.check import Part, part_exit_code
 
     models = [request.model for request in requests]
     inputs = [

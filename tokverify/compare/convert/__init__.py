@@ -6,7 +6,7 @@ What the new format cannot express is listed. Differences are explained by limit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
 from tokverify.sources.huggingface.conversion import NO_PREFIX
 from tokverify.sources.location import read_file
-from tokverify.sources.nearest_pattern import original_name, probe_texts
+from tokverify.sources.nearest_pattern import original_name_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
 from tokverify.tokenizer import Tokenizer
@@ -141,16 +141,17 @@ class _Job:
 
     def run(self, opened: Source, plan: Plan) -> Conversion:
         """Write the target under a temporary name, verify it, and rename it if it is good enough."""
+        reference = OpenedReference(opened.found)
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
-            verification = self._verify(opened, temporary, plan)
+            verification = self._verify(reference, temporary, plan)
             tolerated = verification.differing if self.strict else verification.unexplained
             written = self.unexplained or not tolerated
             if written:
                 self._write_config(opened)
                 move_into_place(temporary, self.target)
-        return self._conversion(opened, plan, verification, written=written)
+        return self._conversion(opened, reference, plan, verification, written=written)
 
     def _write(self, path: Path, spec: TokenizerSpec) -> None:
         try:
@@ -165,13 +166,13 @@ class _Job:
                 sync(temporary)
                 move_into_place(temporary, self.config)
 
-    def _verify(self, opened: Source, temporary: Path, plan: Plan) -> Verification:
+    def _verify(self, reference: OpenedReference, temporary: Path, plan: Plan) -> Verification:
         actual = _read_back(temporary, self.format.kind, self.target.stem)
         sides = (
             replace(side_of(actual), source=str(self.target), reason="the converted file"),
-            replace(side_of(opened.found.tokenizer), source=str(self.source), reason="the source file"),
+            replace(side_of(reference.tokenizer), source=str(self.source), reason="the source file"),
         )
-        return verify_conversion(actual, OpenedReference(opened.found), sides, plan)
+        return verify_conversion(actual, reference, sides, plan)
 
     def _lost(self, opened: Source) -> Iterator[str]:
         if self.format.kind == "gguf":
@@ -179,7 +180,9 @@ class _Job:
         else:
             yield from lost_parts(opened.spec, with_config=self.config is not None)
 
-    def _conversion(self, opened: Source, plan: Plan, verification: Verification, *, written: bool) -> Conversion:
+    def _conversion(
+        self, opened: Source, reference: OpenedReference, plan: Plan, verification: Verification, *, written: bool
+    ) -> Conversion:
         spec = opened.spec
         family = find_family(spec.model)
         has_name = self.format.kind == "gguf" and family is not None and family.is_bpe
@@ -189,7 +192,7 @@ class _Job:
             kinds=(opened.kind, self.format.kind),
             model=spec.model,
             size=len(spec.tokens),
-            pre_tokenizer=_describe_choice(spec.pre, opened) if has_name and spec.pre else None,
+            pre_tokenizer=_describe_choice(spec.pre, opened.pre_tokens, reference) if has_name and spec.pre else None,
             untransportable=tuple(self._lost(opened)),
             report=verification.report,
             strings=plan.count,
@@ -212,14 +215,15 @@ class _Job:
         )
 
 
-def _describe_choice(name: str, opened: Source) -> PreTokenizerChoice | None:
+def _describe_choice(
+    name: str, pre_tokens: Sequence[Sequence[str]] | None, reference: OpenedReference
+) -> PreTokenizerChoice | None:
     if not PRE_TOKENIZERS[name].byte_level:
         return None
     since = known_since("pre_tokenizers")[name]
-    split = OpenedReference(opened.found).split if since else None
-    original = original_name(list(map(split, probe_texts()))) if split else None
+    original = original_name_of(reference.split) if since and reference.split else None
     by_converter = original if original and original != name else ""
-    return PreTokenizerChoice(**asdict(find_match(name, opened.pre_tokens)), since=since, by_converter=by_converter)
+    return PreTokenizerChoice(**asdict(find_match(name, pre_tokens)), since=since, by_converter=by_converter)
 
 
 def _cases(cases: Iterable[Case] | None) -> list[Case]:

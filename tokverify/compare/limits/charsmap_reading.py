@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
-from tokverify.compare.limits.no_normalizer import splits_at_white_space, unify_spaces
+from tokverify.compare.limits.no_normalizer import merges_spaces, splits_at_white_space, unify_spaces
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
@@ -63,7 +63,7 @@ def deviate_in_normalizer(sides: Sides) -> Deviation | None:
     if not tables or b64decode(tables[0]) != sides.spec.charsmap:
         return None
     splits = splits_at_white_space(document)
-    merges = splits or any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
+    merges = splits or merges_spaces(document)
     if merges and not sides.settings.remove_extra_whitespaces:
         return None
     return Deviation(

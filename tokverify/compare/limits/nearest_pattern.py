@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tokverify.compare.damage import find_lost_tokens
@@ -11,10 +11,10 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.build import known_since
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.nearest_pattern import count_differences, probe_texts
+from tokverify.sources.nearest_pattern import count_differences
 from tokverify.texts.batch import encode_plain
 
 
@@ -50,16 +50,14 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     def applies(target: Text) -> bool:
         return split(target.text) != sides.own_split(target.text) and not sides.splits_as_rival(target.text)
 
-    own = PRE_TOKENIZERS[name := sides.settings.pre]
-    splits = [(text, split(text)) for text in probe_texts()]
-    most = count_differences(own, splits, None)
+    name = sides.settings.pre
     # Most patterns are exact, and then nothing else has to be compared or encoded.
-    exact = _find_exact(sides, dict(splits)) if most else ""
-    among = _describe_nearest(own, splits, most) if most else ""
+    is_exact = not sides.split_differences
+    exact, among = ("", "") if is_exact else (_find_exact(sides), _describe_nearest(sides))
     reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({name} is nearest{among})"
     if exact:
         does = f"llama.cpp's {name} splits some texts in another way than the reference"
-        reason = f"{does}; {exact} gives the reference's ids for all {len(splits):,} texts that were tried"
+        reason = f"{does}; {exact} gives the reference's ids for all {len(sides.probe_splits):,} texts that were tried"
     yield Counterfactual(
         reason=reason,
         origin=Origin.CONVENTION if exact else None,
@@ -69,18 +67,19 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     )
 
 
-def _describe_nearest(own: PreTokenizer, splits: Sequence[tuple[str, list[str]]], most: int) -> str:
+def _describe_nearest(sides: Sides) -> str:
     """Say among which names the file's is nearest, if one that merges in another way splits fewer texts wrongly."""
-    others = (each for each in PRE_TOKENIZERS.values() if each.ignore_merges != own.ignore_merges and each.byte_level)
-    is_nearer = any(count_differences(each, splits, most - 1) < most for each in others)
-    return f" of those with ignore_merges {'on' if own.ignore_merges else 'off'}" if is_nearer else ""
+    most, ignores = sides.split_differences, PRE_TOKENIZERS[sides.settings.pre].ignore_merges
+    others = (each for each in PRE_TOKENIZERS.values() if each.ignore_merges != ignores and each.byte_level)
+    is_nearer = any(count_differences(each, sides.probe_splits, most - 1) < most for each in others)
+    return f" of those with ignore_merges {'on' if ignores else 'off'}" if is_nearer else ""
 
 
-def _find_exact(sides: Sides, splits: Mapping[str, list[str]]) -> str:
+def _find_exact(sides: Sides) -> str:
     """Name a pre-tokenizer that gives all probe texts the reference's ids, though it may split some in another way."""
     if sides.facts.tokenizer is None:
         return ""
-    own = PRE_TOKENIZERS[sides.settings.pre]
+    own, splits = PRE_TOKENIZERS[sides.settings.pre], dict(sides.probe_splits)
     expected, found = (encode_plain(each, list(splits)) for each in (sides.facts.tokenizer, sides.encoder))
     differing = [text for text, ours, theirs in zip(splits, found, expected, strict=True) if ours != theirs]
     wrong = [(text, splits[text]) for text in differing if sides.own_split(text) != splits[text]]

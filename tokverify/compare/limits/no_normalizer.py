@@ -15,6 +15,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE, WHITE_SPACE, unescape_spa
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import Staged
 
@@ -72,6 +73,11 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
 def splits_at_white_space(document: Document) -> bool:
     """Whether a pre-tokenizer takes every white space of Unicode for a space."""
     return any(stage["type"] == "WhitespaceSplit" for stage in document.pre_tokenizer)
+
+
+def merges_spaces(document: Document) -> bool:
+    """Whether a normalizer makes one space of several."""
+    return any(stage.get("pattern") == RUNS_OF_SPACES for stage in document.normalizer)
 
 
 def unify_spaces(normalize: Normalize) -> Normalize:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tokverify.compare.limits.charsmap_reading import deviate_in_normalizer
 from tokverify.compare.limits.limit import Counterfactual, limit
-from tokverify.compare.limits.no_normalizer import splits_at_white_space
+from tokverify.compare.limits.no_normalizer import merges_spaces, splits_at_white_space
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES
 
 
 @limit(code="TL023", name="removed-spaces", origin=Origin.RUNTIME, severity=INFO)
@@ -54,9 +55,9 @@ def removed_spaces(sides: Sides) -> Iterator[Counterfactual]:
 
 def _only_merges(document: Document) -> bool:
     """Whether a tokenizer.json without a charsmap merges runs of spaces, and removes none."""
-    merges = any(stage.get("pattern") == {"Regex": " {2,}"} for stage in document.normalizer)
-    return merges and not any(stage["type"] in {"Precompiled", "Strip"} for stage in document.normalizer)
+    others = {"Precompiled", "Strip"}
+    return merges_spaces(document) and all(stage["type"] not in others for stage in document.normalizer)
 
 
 def _merge_spaces(text: str) -> str:
-    return re.sub(" {2,}", " ", text)
+    return re.sub(RUNS_OF_SPACES["Regex"], " ", text)

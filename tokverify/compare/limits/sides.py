@@ -119,6 +119,17 @@ class Sides:
         """How the reference splits a text into pre-tokens for BPE; None if that is not known."""
         return self.facts.split if self.settings.family.is_bpe else None
 
+    @cached_property
+    def probe_splits(self) -> Sequence[tuple[str, list[str]]]:
+        """The texts that tell pre-tokenizers apart, and how the reference splits them; none if that is not known."""
+        split = self.split
+        return [(text, split(text)) for text in probe_texts()] if split else []
+
+    @cached_property
+    def split_differences(self) -> int:
+        """How many of these texts the file's pre-tokenizer splits in another way."""
+        return count_differences(PRE_TOKENIZERS[self.settings.pre], self.probe_splits, None) if self.split else 0
+
     @property
     def nearest(self) -> bool:
         """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's."""
@@ -137,12 +148,10 @@ class Sides:
         as the reference does, and `ignore_merges` makes no difference. The name that llama.cpp's converter gives the
         reference's pattern is the nearest unless another one is right wherever this one is, and elsewhere, too.
         """
-        split, wanted = self.split, self.facts.ignore_merges
-        if split is None:
+        wanted, wanted_splits, most = self.facts.ignore_merges, self.probe_splits, self.split_differences
+        if self.split is None:
             return None
         own = PRE_TOKENIZERS[self.settings.pre]
-        wanted_splits = [(text, split(text)) for text in probe_texts()]
-        most = count_differences(own, wanted_splits, None)
         is_wrong = wanted is not None and own.ignore_merges != wanted
         original = original_name([pieces for _, pieces in wanted_splits]) if most else None
         converted = PRE_TOKENIZERS[original].patterns if original else None

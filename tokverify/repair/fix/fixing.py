@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -131,7 +131,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         return Plan(measuring, after, after, diagnosis, None, {}, None, stopped_early, blame)
     change = reduce(TokenizerChange.then, search.parts)
     # What llama.cpp refuses is left out, unless it is written anew.
-    values = dict.fromkeys(declaration.spec.mistyped_keys) | changed_values(declaration.spec, search.current)
+    values = changed_values(declaration.spec, replace(search.current, mistyped_keys={}))
     values |= _size_values(model, declaration, len(search.current.tokens))
     left_out = explain_left_out(result, search.parts, measuring, search.current, after)
     repair = FileRepair(

@@ -204,7 +204,7 @@ def _first_types(
 def _find_user_defined(plain: Encoder, vocabulary: Vocabulary, matches: Matches) -> frozenset[int]:
     """Return the tokens that the reference keeps whole where a tokenizer without user-defined tokens does not.
 
-    Nothing can be told of one whose text that tokenizer does not have.
+    A token whose text that tokenizer lacks is left out, as nothing shows how the reference matches it.
     """
     queries = Queries(plain)
     known = range(min(plain.vocab_size, vocabulary.size))

@@ -18,7 +18,7 @@ from tokverify.sources.config import special_texts, template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
-from tokverify.sources.huggingface.stage import Stage, pre_tokenizer_of
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage, pre_tokenizer_of
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.vocabulary_files import build_document
@@ -34,7 +34,7 @@ CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
 """The type of a tokenizer.json's model -> the function that converts the document."""
 
 
-_SPACES = ({"String": " "}, {"Regex": " {2,}"})
+_SPACES = ({"String": " "}, RUNS_OF_SPACES)
 _NORMALIZERS_OF = {"Unigram": "Precompiled", "WordPiece": "BertNormalizer"}
 """Type of the model -> the normalizer that only its algorithm applies."""
 
@@ -128,7 +128,7 @@ def _variants(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
 
 def _merge_all_spaces(stages: list[Stage], model_type: str) -> list[Stage]:
     """Let normalizers that merge spaces also remove those around a text, because GGUF has one key for both."""
-    is_merging = model_type == "Unigram" and any(stage.get("pattern") == _SPACES[1] for stage in stages)
+    is_merging = model_type == "Unigram" and any(stage.get("pattern") == RUNS_OF_SPACES for stage in stages)
     if not is_merging or any(stage["type"] == "Strip" for stage in stages):
         return stages
     return [*stages, {"type": "Strip", "strip_left": True, "strip_right": True}]

@@ -16,6 +16,10 @@ Stage = dict[str, Any]
 """A normalizer, pre-tokenizer, post-processor or decoder: its `type`, and its options by name."""
 
 
+RUNS_OF_SPACES = {"Regex": " {2,}"}
+"""The pattern of a `Replace` that merges spaces."""
+
+
 def stages_of(component: object) -> list[Stage]:
     """Return the stages of a normalizer, pre-tokenizer, post-processor or decoder, with sequences flattened."""
     # The pickled state of a component is its part of the tokenizer.json.

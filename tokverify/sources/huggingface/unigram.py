@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import Spaces, read_spaces
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES
 from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
@@ -92,7 +93,7 @@ def _spaces(document: Document, normalizer: list[Stage]) -> tuple[Spaces, bool]:
 def _merges_spaces(stage: Stage) -> bool:
     if stage["type"] == "Strip":
         return bool(stage["strip_right"])
-    return stage["type"] == "Replace" and stage["pattern"] == {"Regex": " {2,}"} and stage["content"] in {" ", "▁"}
+    return stage["type"] == "Replace" and stage["pattern"] == RUNS_OF_SPACES and stage["content"] in {" ", "▁"}
 
 
 def _scores(document: Document) -> dict[str, float]:
