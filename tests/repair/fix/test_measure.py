@@ -1,5 +1,7 @@
 """What a measure costs, and when one is better than another."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.bare_tokenizer import Bare
@@ -45,6 +47,16 @@ def test_the_python_engine_costs_more(monkeypatch):
         monkeypatch.setenv(ENGINE, engine)
         costs.append(cost("ab", "a" * 1000))
     assert costs[0] < costs[1]
+
+
+def test_a_candidate_that_llama_cpp_refuses_improves_nothing():
+    spec = bpe_spec(["a b"])
+    measuring = Measuring(Declaration(spec=spec), "m", Opened(Bare(Encoder(spec))), [], Budget())
+    loaded, refused = measuring.measure(spec), measuring.measure(replace(spec, pre="unknown"))
+    assert refused.refusal
+    assert not refused.improves(loaded)
+    assert loaded.improves(refused)
+    assert loaded.counts.keys() == refused.counts.keys()
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ TEMPLATE = "chat template"
 CHARSMAP = "characters that the charsmap replaces"
 AFFIXES = "flags for BOS and EOS (compared with llama.cpp's defaults, as the reference adds neither)"
 
-_ALL = (
+_COMPARED = (
     CASES,
     DECODING,
     TEXTS,
@@ -68,9 +68,8 @@ _ALL = (
     CHARSMAP,
     TEMPLATE,
     AFFIXES,
-    FINDINGS,
-    UNCONFIRMED,
 )
+_ERRORS = (FINDINGS, UNCONFIRMED)
 _Premises: TypeAlias = tuple[bytes, str | None]
 """Types of tokens, and the name of the pre-tokenizer."""
 _OF_BYTES = (Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA)
@@ -451,8 +450,9 @@ class Measuring:
         results = [_error_result(case, message, self._facts) for case in self._cases]
         generated = sum(is_generated(case) for case in self._cases)
         # No file that loads has as many differences of any kind.
-        counts = dict.fromkeys(_ALL, size + len(self._cases)) | {CASES: len(self._cases) - generated, TEXTS: generated}
-        return Measure(counts, dict, self._optional, results, None, message)
+        worst = size + len(self._cases)
+        counts = dict.fromkeys(_COMPARED, worst) | {CASES: len(self._cases) - generated, TEXTS: generated}
+        return Measure(counts, partial(dict.fromkeys, _ERRORS, worst), self._optional, results, None, message)
 
 
 def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set[int]:
