@@ -76,7 +76,7 @@ def judge(subject: Subject, texts: Iterable[str]) -> tuple[Severity, str]:
 def find_effect(subject: Subject, **fields: Any) -> str | None:  # noqa: ANN401 - fields of the specification
     """Return the first probe text that our side would encode differently with other settings, or None."""
     texts = probes()
-    changed = Encoder(replace(subject.spec, **fields))
+    changed = Encoder(replace(subject.spec, **fields), base=subject.encoder)
     sides = (side.encode_many(texts, add_special=False, parse_special=True) for side in (subject.encoder, changed))
     return next((text for text, ours, theirs in zip(texts, *sides, strict=True) if ours != theirs), None)
 

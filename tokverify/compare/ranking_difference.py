@@ -195,7 +195,7 @@ def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, li
 def _prove(texts: Iterable[str], actual: Encoder, expected: Tokenizer, declared: TokenizerSpec) -> str:
     """Encode texts on both sides; describe the shortest one that differs, and would not with the declared ranking."""
     differing = find_differing_texts(texts, actual, expected)
-    ranked = Encoder(_adopt(declared, actual)) if differing else actual
+    ranked = Encoder(_adopt(declared, actual), base=actual) if differing else actual
     shown = find_differing_texts([text for text, _, _ in differing], actual, ranked)
     texts_shown = {text for text, _, _ in shown}
     return describe_shortest([found for found in differing if found[0] in texts_shown])

@@ -87,7 +87,7 @@ def _find_exact(sides: Sides) -> str:
         is_like = (other.byte_level, other.ignore_merges) == (own.byte_level, own.ignore_merges)
         if not wrong or not is_like or count_differences(other, wrong, 0):
             continue
-        if encode_plain(Encoder(replace(sides.spec, pre=name)), list(splits)) == expected:
+        if encode_plain(Encoder(replace(sides.spec, pre=name), base=sides.encoder), list(splits)) == expected:
             since = known_since("pre_tokenizers").get(name, 0)
             return f"{name} (known since b{since})" if since else name
     return ""
