@@ -154,7 +154,7 @@ def check_strings(source: random.Random) -> None:
     assert all(id is None or table.piece(id) is not None for id in found_ids)
     differing = module.find_differing(window, b"\0".join(strings))
     assert differing == sorted(set(differing))
-    module.read_pieces(b'{"model": {"vocab": {"%b": %d}}}' % (source.randbytes(3), number(source) % 10**20))
+    module.read_tables(b'{"model": {"vocab": {"%b": %d}}}' % (source.randbytes(3), number(source) % 10**20))
 
 
 def check_marks(source: random.Random) -> None:

@@ -8,7 +8,8 @@ import pytest
 import tokenizers
 
 from support.real_data import SHARED
-from tokverify.references.huggingface import HuggingFaceTokenizer, add_tokens, read_model_pieces
+from tokverify.references.huggingface import HuggingFaceTokenizer, add_tokens
+from tokverify.sources.huggingface.tables import read_tables
 
 NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
 
@@ -19,8 +20,8 @@ def open_document(document: bytes) -> tokenizers.Tokenizer:
 
 
 def read_pieces(tokenizer: tokenizers.Tokenizer, document: bytes) -> Sequence[str] | None:
-    of_model = read_model_pieces(document)
-    return None if of_model is None else add_tokens(of_model, tokenizer)
+    tables = read_tables(document)
+    return None if tables is None else add_tokens(tables.pieces, tokenizer)
 
 
 def listed(tokenizer: tokenizers.Tokenizer) -> list[str]:

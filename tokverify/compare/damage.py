@@ -99,7 +99,7 @@ def _lacks_byte_stage(facts: Opened) -> bool:
         return False
     if any(stage["type"] == "ByteLevel" for stage in (*document.normalizer, *document.pre_tokenizer)):
         return False
-    vocab = document.model["vocab"]
+    vocab = document.tables.vocab
     sample = list(islice(vocab, 0, None, 1 + len(vocab) // _MOST))
     beginning = Counter(piece[:1] for piece in sample)
     return beginning[SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]

@@ -14,6 +14,7 @@ from tokverify.compare.reference_ranking import read_ranking
 from tokverify.compare.side import reference_side, side_of
 from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
+from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
 from tokverify.report.run import Side
@@ -535,8 +536,7 @@ def _split_by(pattern: str) -> Callable[[str], list[str]] | None:
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:
-
-    ids = {piece: id for id, piece in enumerate(pieces)}
+    ids = index_pieces(pieces)
     return {
         ids.get(token["content"], token["id"]): AddedToken(
             ids.get(token["content"], token["id"]),

@@ -84,7 +84,7 @@ def read_ranking(expected: Tokenizer, document: Document | None = None) -> Token
 
 
 def _read_document(data: bytes, expected: Tokenizer, document: Document | None) -> TokenizerSpec | None:
-    from tokverify.sources.huggingface.bpe import read_merges
+    from tokverify.sources.huggingface.bpe import join_merges
     from tokverify.sources.huggingface.document import parse
 
     if scores := _unigram_scores(data):
@@ -92,8 +92,7 @@ def _read_document(data: bytes, expected: Tokenizer, document: Document | None) 
     document = document or parse(data, expected.name, {})
     if document.model_type != "BPE":
         return None
-    merges = list(map(" ".join, read_merges(document)))
-    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=merges)
+    return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=join_merges(document))
 
 
 def _read_ranks(expected: Tokenizer) -> TokenizerSpec:

@@ -17,7 +17,7 @@ AUTO, NATIVE, PYTHON = "auto", "native", "python"
 ENGINES = (AUTO, NATIVE, PYTHON)
 """The values of the variable."""
 
-INTERFACE = 12
+INTERFACE = 13
 """Changes whenever the Python code needs another version of the compiled module."""
 
 

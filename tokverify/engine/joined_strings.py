@@ -101,6 +101,13 @@ class JoinedStrings(Sequence[str]):
                 return to_text(joined).split("\0")
         return [self.strings[index] for index in indices]
 
+    def extended(self, strings: Sequence[str]) -> JoinedStrings:
+        """Return these strings, followed by others, none of which contains NUL."""
+        if not strings:
+            return self
+        parts = [*([self.joined] if self else []), *map(to_bytes, strings)]
+        return JoinedStrings(b"\0".join(parts), len(self) + len(strings))
+
     def index(self, string: str, *limits: int) -> int:
         """Return the index of the first string that is equal to `string`.
 

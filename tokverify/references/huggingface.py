@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from tokenizers.decoders import DecodeStream
 
 from tokverify.engine.batch import decode_each, encode_each
-from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.references.huggingface_stage import ids_around, stages
@@ -33,12 +32,12 @@ from tokverify.sources.huggingface.expansion import (
 )
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import stages_of
+from tokverify.sources.huggingface.tables import read_tables
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
-from tokverify.text.utf8 import to_bytes
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
 
 if TYPE_CHECKING:
@@ -316,9 +315,14 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
     """
     import tokenizers
 
-    _require_harmless(data, source)
+    if not fits_memory(data):
+        raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     digest = Beside(lambda: hashlib.sha256(data).hexdigest())
-    model_pieces = Beside(partial(read_model_pieces, data))
+    tables = Beside(partial(read_tables, data))
+    if _CHARSMAP in data:
+        # The library would abort the process.
+        rest = native.rest if (native := tables.result()) else data
+        require_valid_charsmaps(read_json(rest, source).get("normalizer"), source)
     try:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
@@ -339,21 +343,13 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
             special_ids=known,
             end_ids=end_ids,
             document=data if is_file else None,
-            model_pieces=model_pieces.result(),
+            model_pieces=native.pieces if (native := tables.result()) else None,
             path=path,
         ),
         source=source,
         sha256=digest.result(),
         versions={"tokenizers": tokenizers.__version__},
     )
-
-
-def _require_harmless(data: bytes, source: str) -> None:
-    """Refuse a document on which the library would fill the memory and abort the process."""
-    if not fits_memory(data):
-        raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
-    if _CHARSMAP in data:
-        require_valid_charsmaps(read_json(data, source).get("normalizer"), source)
 
 
 class HuggingFaceStream:
@@ -383,20 +379,6 @@ class HuggingFaceStream:
         return ""
 
 
-def read_model_pieces(document: bytes) -> JoinedStrings | None:
-    """Return the pieces of the model in a tokenizer.json, by id; other Python threads can run meanwhile.
-
-    This is much faster than asking the library for each of them.
-
-    Returns:
-        None without the native engine, if ids are missing or used twice, or a piece has a NUL. A piece that is listed
-        twice is returned twice, so their number shows that the library read something else.
-    """
-    module = usable_native_module()
-    found = module.read_pieces(document) if module else None
-    return JoinedStrings(*found) if found else None
-
-
 def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings | None:
     """Return every piece of a tokenizer by id, as the library does.
 
@@ -417,6 +399,4 @@ def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings |
     listed = [id for id in added if id < len(of_model)]
     if of_model.select(listed) != [added[id] for id in listed]:
         return None
-    if not texts:
-        return of_model
-    return JoinedStrings(b"\0".join([*([of_model.joined] if of_model else []), *map(to_bytes, texts)]), total)
+    return of_model.extended(texts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import ne
 from typing import TYPE_CHECKING
@@ -251,8 +251,8 @@ def _listed_tokens(facts: Opened) -> Sequence[str]:
     """Return the stored strings of a reference, also of a tokenizer.json that GGUF cannot express."""
     if facts.spec:
         return facts.spec.tokens
-    vocab = facts.document.model.get("vocab") if facts.document else None
-    return sorted(vocab, key=vocab.__getitem__) if isinstance(vocab, dict) else ()
+    vocab = facts.document.tables.vocab if facts.document else None
+    return sorted(vocab, key=vocab.__getitem__) if isinstance(vocab, Mapping) else ()
 
 
 def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:

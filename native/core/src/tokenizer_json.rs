@@ -1,33 +1,102 @@
-//! Read the vocabulary of a tokenizer.json without building anything else of it.
+//! Read the large tables of a tokenizer.json without building anything else of it.
 
-use crate::vocabulary::Strings;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Return the pieces of the model by id, without added tokens.
+/// The large tables of a tokenizer.json, and the rest of it.
+#[derive(Debug)]
+pub struct Tables {
+    /// The pieces of the model by id, without added tokens. One that is listed twice counts twice.
+    pub pieces: Joined,
+    /// The merges in their order, each with a space between its two pieces; None if one is written in another way.
+    pub merges: Option<Joined>,
+    /// The document with an empty `vocab`, and with empty `merges` if those could be read.
+    pub rest: Vec<u8>,
+}
+
+/// Strings that are joined with NUL; none of them contains one.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// The strings.
+    pub bytes: Vec<u8>,
+    /// Their number.
+    pub count: usize,
+}
+
+impl Joined {
+    /// Append a string of several parts; None if it contains NUL.
+    fn push(&mut self, parts: &[&str]) -> Option<()> {
+        if self.count > 0 {
+            self.bytes.push(0);
+        }
+        self.count += 1;
+        for part in parts {
+            if part.as_bytes().contains(&0) {
+                return None;
+            }
+            self.bytes.extend_from_slice(part.as_bytes());
+        }
+        Some(())
+    }
+}
+
+/// Read the tables of the model.
 ///
-/// None if the document is no tokenizer.json whose ids are 0, 1, 2 and so on; what it means is then up to its library. A
-/// piece that is listed twice counts twice, so the number of pieces tells whether a library read the same.
+/// None if the document is no tokenizer.json whose ids are 0, 1, 2 and so on; what it means is then up to its library.
+/// None also if a piece contains NUL.
 #[must_use]
-pub fn read_pieces(document: &[u8]) -> Option<Strings> {
+pub fn read_tables(document: &[u8]) -> Option<Tables> {
     let mut deserializer = serde_json::Deserializer::from_slice(document);
-    let vocab = Field { name: "model", value: Field { name: "vocab", value: Vocab } };
-    let pieces = vocab.deserialize(&mut deserializer).ok()?;
+    let model = Field { name: "model", value: ModelTables }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
+    let vocab = model.vocab?.get();
+    let pieces = order_by_id(Vocab::deserialize(&mut json(vocab)).ok()?)?;
+    let mut emptied = vec![vocab];
+    let merges = model.merges.and_then(|merges| read_merges(merges.get()));
+    if merges.is_some() {
+        emptied.extend(model.merges.map(RawValue::get));
+    }
+    Some(Tables { pieces, merges, rest: without_content(document, emptied) })
+}
+
+fn json(value: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
+    serde_json::Deserializer::from_str(value)
+}
+
+fn order_by_id(Vocab(pieces): Vocab<'_>) -> Option<Joined> {
     let mut by_id = vec![None; pieces.len()];
-    for (piece, id) in pieces {
-        let place = by_id.get_mut(usize::try_from(id).ok()?)?;
-        if place.replace(piece).is_some() {
+    for (piece, id) in &pieces {
+        if by_id.get_mut(usize::try_from(*id).ok()?)?.replace(piece.as_ref()).is_some() {
             return None;
         }
     }
-    let by_id = by_id.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Strings::collect(by_id.iter().map(|piece| piece.as_bytes())))
+    let mut joined = Joined::default();
+    by_id.into_iter().try_for_each(|piece| joined.push(&[piece?]))?;
+    Some(joined)
+}
+
+/// Return the merges, which are pairs of pieces, or in old files strings; None if a piece is empty or has a space.
+fn read_merges(merges: &str) -> Option<Joined> {
+    Merges::deserialize(&mut json(merges)).ok().map(|Merges(joined)| joined)
+}
+
+/// Return a document without what is between the brackets of some of its values.
+fn without_content(document: &[u8], mut values: Vec<&str>) -> Vec<u8> {
+    values.sort_unstable_by_key(|value| value.as_ptr());
+    let mut rest = Vec::new();
+    let mut from = 0;
+    for value in values {
+        let start = value.as_ptr() as usize - document.as_ptr() as usize;
+        rest.extend_from_slice(&document[from..=start]);
+        from = start + value.len() - 1;
+    }
+    rest.extend_from_slice(&document[from..]);
+    rest
 }
 
 /// Reads one value of an object and skips the others; an error if the name is missing or repeated.
-#[derive(Clone, Copy)]
 struct Field<Value> {
     name: &'static str,
     value: Value,
@@ -54,26 +123,70 @@ impl<'de, Value: DeserializeSeed<'de> + Copy> Visitor<'de> for Field<Value> {
             if key != self.name {
                 map.next_value::<IgnoredAny>()?;
             } else if found.replace(map.next_value_seed(self.value)?).is_some() {
-                return Err(serde::de::Error::duplicate_field(self.name));
+                return Err(Error::duplicate_field(self.name));
             }
         }
-        found.ok_or_else(|| serde::de::Error::missing_field(self.name))
+        found.ok_or_else(|| Error::missing_field(self.name))
     }
 }
 
-/// Reads pieces with their ids: an object, or a list of pieces with scores.
+/// Reads where the tables of a model are written; an error if one is repeated.
 #[derive(Clone, Copy)]
-struct Vocab;
+struct ModelTables;
 
-impl<'de> DeserializeSeed<'de> for Vocab {
-    type Value = Vec<(Cow<'de, str>, u64)>;
+/// The tables of a model as they are written.
+#[derive(Default)]
+struct Written<'de> {
+    vocab: Option<&'de RawValue>,
+    merges: Option<&'de RawValue>,
+}
+
+impl<'de> DeserializeSeed<'de> for ModelTables {
+    type Value = Written<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Vocab {
+impl<'de> Visitor<'de> for ModelTables {
+    type Value = Written<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut written = Written::default();
+        while let Some(Text(key)) = map.next_key()? {
+            let place = match key.as_ref() {
+                "vocab" => &mut written.vocab,
+                "merges" => &mut written.merges,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            if place.replace(map.next_value()?).is_some() {
+                return Err(Error::custom("a table is repeated"));
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Pieces with their ids: an object, or a list of pieces with scores.
+struct Vocab<'de>(Vec<(Cow<'de, str>, u64)>);
+
+impl<'de> Deserialize<'de> for Vocab<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VocabVisitor).map(Self)
+    }
+}
+
+struct VocabVisitor;
+
+impl<'de> Visitor<'de> for VocabVisitor {
     type Value = Vec<(Cow<'de, str>, u64)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +207,70 @@ impl<'de> Visitor<'de> for Vocab {
             pieces.push((piece, pieces.len() as u64));
         }
         Ok(pieces)
+    }
+}
+
+/// Merges, read one by one.
+struct Merges(Joined);
+
+impl<'de> Deserialize<'de> for Merges {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(MergesVisitor).map(Self)
+    }
+}
+
+struct MergesVisitor;
+
+impl<'de> Visitor<'de> for MergesVisitor {
+    type Value = Joined;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("merges")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut merges = Joined::default();
+        while list.next_element_seed(MergeReader(&mut merges))?.is_some() {}
+        Ok(merges)
+    }
+}
+
+/// Appends a merge to others.
+struct MergeReader<'merges>(&'merges mut Joined);
+
+impl MergeReader<'_> {
+    fn push<E: Error>(self, left: &str, right: &str) -> Result<(), E> {
+        let is_piece = |text: &str| !text.is_empty() && !text.as_bytes().contains(&b' ');
+        let pushed = (is_piece(left) && is_piece(right)).then(|| self.0.push(&[left, " ", right])).flatten();
+        pushed.ok_or_else(|| E::custom("a piece of a merge is empty, or contains a space or NUL"))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for MergeReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MergeReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("two pieces")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        match (list.next_element()?, list.next_element()?, list.next_element::<IgnoredAny>()?) {
+            (Some(Text(left)), Some(Text(right)), None) => self.push(&left, &right),
+            _ => Err(Error::custom("a merge has another number of pieces")),
+        }
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        let (left, right) = text.split_once(' ').ok_or_else(|| E::custom("a merge has no space"))?;
+        self.push(left, right)
     }
 }
 
@@ -128,36 +305,75 @@ impl<'de> Visitor<'de> for TextVisitor {
 mod tests {
     use super::*;
 
-    fn read(document: &str) -> Option<Vec<String>> {
-        let pieces = read_pieces(document.as_bytes())?;
-        Some(pieces.iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect())
+    fn read(document: &str) -> Option<(Vec<String>, Option<Vec<String>>, String)> {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it was a part of a string");
+        let list = |joined: Joined| {
+            let strings: Vec<_> = text(joined.bytes).split('\0').map(str::to_owned).collect();
+            assert_eq!(strings.len(), joined.count);
+            strings
+        };
+        let tables = read_tables(document.as_bytes())?;
+        Some((list(tables.pieces), tables.merges.map(list), text(tables.rest)))
+    }
+
+    fn pieces(document: &str) -> Option<Vec<String>> {
+        read(document).map(|(pieces, ..)| pieces)
     }
 
     #[test]
-    fn pieces_are_ordered_by_id() {
+    fn pieces_are_ordered_by_id_and_merges_are_joined() {
         let document =
-            r#"{"added_tokens": [], "model": {"type": "BPE", "vocab": {"b\n": 1, "a": 0}, "merges": [["a"]]}}"#;
-        assert_eq!(read(document), Some(vec!["a".into(), "b\n".into()]));
+            r#"{"a": [], "model": {"type": "BPE", "vocab": {"b\n": 1, "a": 0}, "merges": [["a", "é"], "b c"]}}"#;
+        let rest = r#"{"a": [], "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;
+        let merges = vec!["a é".into(), "b c".into()];
+        assert_eq!(read(document), Some((vec!["a".into(), "b\n".into()], Some(merges), rest.into())));
+    }
+
+    #[test]
+    fn the_tables_may_be_in_any_order() {
+        let document = r#"{"model": {"merges": ["a b"], "x": 1, "vocab": {"a": 0}}, "b": {"vocab": 3}}"#;
+        let rest = r#"{"model": {"merges": [], "x": 1, "vocab": {}}, "b": {"vocab": 3}}"#;
+        assert_eq!(read(document), Some((vec!["a".into()], Some(vec!["a b".into()]), rest.into())));
     }
 
     #[test]
     fn pieces_of_a_list_have_their_index_as_id() {
         let document = r#"{"model": {"vocab": [["<unk>", 0], ["a", -1.5]]}}"#;
-        assert_eq!(read(document), Some(vec!["<unk>".into(), "a".into()]));
+        let rest = r#"{"model": {"vocab": []}}"#;
+        assert_eq!(read(document), Some((vec!["<unk>".into(), "a".into()], None, rest.into())));
     }
 
     #[test]
     fn a_repeated_piece_counts_twice() {
-        assert_eq!(read(r#"{"model": {"vocab": {"a": 0, "a": 1}}}"#), Some(vec!["a".into(), "a".into()]));
+        assert_eq!(pieces(r#"{"model": {"vocab": {"a": 0, "a": 1}}}"#), Some(vec!["a".into(), "a".into()]));
+    }
+
+    #[test]
+    fn merges_that_are_written_in_another_way_stay() {
+        for merges in [
+            "null",
+            r#"["a"]"#,
+            r#"[["a b", "c"]]"#,
+            r#"["a b c"]"#,
+            r#"[["", "a"]]"#,
+            r#"[["a"]]"#,
+            "[1]",
+            r#"["a\u0000 b"]"#,
+        ] {
+            let document = format!(r#"{{"model": {{"vocab": {{"a": 0}}, "merges": {merges}}}}}"#);
+            let rest = format!(r#"{{"model": {{"vocab": {{}}, "merges": {merges}}}}}"#);
+            assert_eq!(read(&document), Some((vec!["a".into()], None, rest)));
+        }
     }
 
     #[test]
     fn what_is_left_to_the_library_is_none() {
         for vocab in [r#"{"a": 1}"#, r#"{"a": 0, "b": 0}"#, r#"{"a": -1}"#, r#"{"a": 1.5}"#, r#"{"\ud800": 0}"#, "3"] {
-            assert_eq!(read(&format!(r#"{{"model": {{"vocab": {vocab}}}}}"#)), None);
+            assert_eq!(pieces(&format!(r#"{{"model": {{"vocab": {vocab}}}}}"#)), None);
         }
+        assert_eq!(pieces(r#"{"model": {"vocab": {"a\u0000": 0}}}"#), None);
         for document in ["", "[]", "{}", r#"{"model": 1}"#, r#"{"model": {"vocab": {}}, "model": {"vocab": {}}}"#] {
-            assert_eq!(read(document), None);
+            assert_eq!(pieces(document), None);
         }
     }
 }

@@ -110,9 +110,9 @@ mod _native {
     #[pymodule_export]
     use crate::scores::descends;
     #[pymodule_export]
-    use crate::strings::{find_differing, join_strings, read_pieces};
+    use crate::strings::{find_differing, join_strings, read_tables};
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]
-    const INTERFACE: u32 = 12;
+    const INTERFACE: u32 = 13;
 }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokverify_core::tokenizer_json;
+use tokverify_core::tokenizer_json::{self, Joined};
 
 /// The size of the length before each string.
 const LENGTH: usize = 8;
@@ -33,22 +33,18 @@ pub fn join_strings<'py>(
     (window.as_bytes().len() - rest.len(), taken, PyBytes::new(window.py(), &joined))
 }
 
-/// Return the pieces of a tokenizer.json joined with NUL, and their number; see `tokenizer_json::read_pieces`.
-///
-/// None also if a piece contains NUL.
-#[pyfunction]
-pub fn read_pieces<'py>(document: &Bound<'py, PyBytes>) -> Option<(Bound<'py, PyBytes>, usize)> {
-    let bytes = document.as_bytes();
-    let (joined, count) = document.py().detach(|| join_pieces(bytes))?;
-    Some((PyBytes::new(document.py(), &joined), count))
-}
+/// Strings joined with NUL, and their number.
+type PyJoined<'py> = (Bound<'py, PyBytes>, usize);
 
-fn join_pieces(document: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let pieces = tokenizer_json::read_pieces(document)?;
-    if pieces.iter().any(|piece| piece.contains(&0)) {
-        return None;
-    }
-    Some((pieces.iter().collect::<Vec<_>>().join(&0), pieces.len()))
+/// Return the rest of a tokenizer.json, its pieces, and its merges; see `tokenizer_json::read_tables`.
+#[pyfunction]
+pub fn read_tables<'py>(
+    document: &Bound<'py, PyBytes>,
+) -> Option<(Bound<'py, PyBytes>, PyJoined<'py>, Option<PyJoined<'py>>)> {
+    let (py, bytes) = (document.py(), document.as_bytes());
+    let tables = py.detach(|| tokenizer_json::read_tables(bytes))?;
+    let bound = |joined: Joined| (PyBytes::new(py, &joined.bytes), joined.count);
+    Some((PyBytes::new(py, &tables.rest), bound(tables.pieces), tables.merges.map(bound)))
 }
 
 /// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.

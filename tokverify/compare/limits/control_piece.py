@@ -47,7 +47,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     if ranking is Ranking.LENGTH or sides.looks_up_pre_tokens:
         hidden = [id for id in control if reference(id) is not False]
         if sides.looks_up_pre_tokens:
-            known = sides.facts.document.model["vocab"] if sides.facts.document else ()
+            known = sides.facts.document.tables.vocab if sides.facts.document else ()
             hidden = [
                 id for id in hidden if (piece := sides.settings.pieces[id]) not in known and _is_word(sides, piece)
             ]
@@ -62,7 +62,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
                 applies=contains_token(sides, hidden),
             )
     elif ranking is Ranking.SCORE_SUM and sides.facts.document:
-        pieces = {entry[0] for entry in sides.facts.document.model["vocab"]}
+        pieces = {entry[0] for entry in sides.facts.document.tables.vocab}
         shown = [id for id in control if reference(id) is not False and sides.settings.pieces[id] in pieces]
         if shown:
             # A text can also become one of them when it is normalized.

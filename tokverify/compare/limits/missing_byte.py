@@ -81,7 +81,7 @@ def _doubtful_bytes(sides: Sides, missing: Collection[str]) -> frozenset[str]:
 def _model_of(facts: Opened) -> Mapping[str, Any] | None:
     """Return the model of a tokenizer.json, or what the library shows of a model that was not read from one."""
     if facts.document:
-        return facts.document.model
+        return {**facts.document.model, "vocab": facts.document.tables.vocab}
     if not isinstance(facts.tokenizer, HuggingFaceTokenizer):
         return None
     model = facts.tokenizer.library.model

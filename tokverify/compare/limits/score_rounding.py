@@ -34,7 +34,7 @@ def score_rounding(sides: Sides) -> Iterator[Counterfactual]:
     if sides.settings.family.ranking is not Ranking.SCORE_SUM:
         return
     if sides.facts.document:
-        scores = [float(score) for _, score in sides.facts.document.model["vocab"]]
+        scores = [float(score) for _, score in sides.facts.document.tables.vocab]
         stored = array("f", sides.spec.scores or ())[: len(scores)]
         if array("f", scores) == stored and list(stored) != scores:
             yield Counterfactual(

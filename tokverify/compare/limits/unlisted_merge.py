@@ -10,7 +10,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.huggingface.bpe import read_merges
+from tokverify.sources.huggingface.bpe import join_merges
 from tokverify.sources.huggingface.conversion import NEAREST_SCORES
 
 
@@ -32,15 +32,18 @@ def unlisted_merge(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         Scores in the file that are in another order than those of the first merge for each piece.
     """
-    document, nearest, scores = sides.facts.document, sides.facts.spec, sides.spec.scores
-    if document is None or nearest is None or sides.settings.family.ranking is not Ranking.SCORE or scores is None:
+    scores = sides.spec.scores
+    if sides.settings.family.ranking is not Ranking.SCORE or scores is None:
+        return
+    document, nearest = sides.facts.document, sides.facts.spec
+    if document is None or nearest is None:
         return
     if NEAREST_SCORES not in nearest.left_out or _order(scores) != _order(nearest.scores or ()):
         return
     yield Counterfactual(
         reason="llama.cpp merges all neighbors that form a piece, and not only the pairs that the reference lists",
         sentence="merging only the pairs that the reference lists, in their order",
-        deviation=Deviation(merge_ranks={" ".join(pair): rank for rank, pair in enumerate(read_merges(document))}),
+        deviation=Deviation(merge_ranks={merge: rank for rank, merge in enumerate(join_merges(document))}),
         applies=lambda _: True,
     )
 

@@ -452,7 +452,8 @@ class Measuring:
         # No file that loads has as many differences of any kind.
         worst = size + len(self._cases)
         counts = dict.fromkeys(_COMPARED, worst) | {CASES: len(self._cases) - generated, TEXTS: generated}
-        return Measure(counts, partial(dict.fromkeys, _ERRORS, worst), self._optional, results, None, message)
+        errors = dict.fromkeys(_ERRORS, worst)
+        return Measure(counts, lambda: errors, self._optional, results, None, message)
 
 
 def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set[int]:

@@ -50,13 +50,13 @@ def _byte_level(document: Document) -> TokenizerSpec:
     pre = _find_pre_tokenizer(
         document, adds_bos=bool(around[0]), ignore_merges=bool(document.model.get("ignore_merges"))
     )
-    words = vocabulary(document, document.model.get("vocab"))
+    words = vocabulary(document, document.tables.vocab)
     return TokenizerSpec(
         model="gpt2",
         tokens=words.tokens,
         pre=pre,
         types=words.types,
-        merges=list(map(" ".join, read_merges(document))),
+        merges=join_merges(document),
         special_ids=special_ids(document, words.ids, around, document.unknown),
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
@@ -117,7 +117,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
     around = ids_around(document)
     words = vocabulary(
         document,
-        document.model.get("vocab"),
+        document.tables.vocab,
         unknown=document.unknown,
         escapes_spaces=True,
         has_bytes=bool(document.model.get("byte_fallback")),
@@ -131,7 +131,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
         pre="gemma4" if scores is None else "default",
         scores=scores,
         types=words.types,
-        merges=list(map(" ".join, merges)) if scores is None else None,
+        merges=join_merges(document) if scores is None else None,
         special_ids=special_ids(document, words.ids, around, document.unknown),
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
@@ -139,9 +139,17 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
     )
 
 
+def join_merges(document: Document) -> Sequence[str]:
+    """Read the merges in order of rank, as GGUF stores them."""
+    return document.tables.joined_merges or list(map(" ".join, read_merges(document)))
+
+
 def read_merges(document: Document) -> list[Merge]:
     """Read the merges in order of rank."""
-    merges = document.model.get("merges")
+    if joined := document.tables.joined_merges:
+        pieces = joined.joined.replace(b" ", b"\0").decode().split("\0")
+        return list(zip(pieces[::2], pieces[1::2], strict=True))
+    merges = document.tables.merges
     if not isinstance(merges, list):
         raise document.broken("model.merges", "must be a list")
     return _read_pairs(merges) or [_merge(document, rank, item) for rank, item in enumerate(merges)]

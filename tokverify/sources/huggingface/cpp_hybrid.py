@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, ROLES, SPECIAL, UNKNOWN, reserved_piece
-from tokverify.sources.huggingface.bpe import read_merges
+from tokverify.sources.huggingface.bpe import join_merges
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
@@ -29,14 +29,14 @@ def convert_cpp_hybrid(document: Document) -> TokenizerSpec:
         if (document.model.get(option) or None) != value:
             raise document.unsupported(f"model.{option}", f"must be {value or 'off'} for {MODEL}")
     around = ids_around(document)
-    words = vocabulary(document, document.model.get("vocab"), unknown=UNKNOWN)
+    words = vocabulary(document, document.tables.vocab, unknown=UNKNOWN)
     roles = {role: words.ids[text] for role, text in ROLES.items() if text in words.ids}
     placeholders = {id for id, token in enumerate(words.tokens) if token == reserved_piece(id) and token not in SPECIAL}
     return TokenizerSpec(
         model=MODEL,
         tokens=words.tokens,
         types=[TokenType.UNUSED.value if id in placeholders else type for id, type in enumerate(words.types)],
-        merges=list(map(" ".join, read_merges(document))),
+        merges=join_merges(document),
         special_ids=roles | special_ids(document, words.ids, around, document.unknown),
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),

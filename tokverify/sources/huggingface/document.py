@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.sources.huggingface.stage import Stage, stages_of
+from tokverify.sources.huggingface.tables import Tables, read_tables
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 
@@ -27,7 +29,9 @@ class Document:
     """The name of the file in messages."""
     model_type: str
     model: Mapping[str, Any]
-    """The model as stored in the file."""
+    """The model as stored in the file, mostly without what `tables` has."""
+    tables: Tables
+    """The vocabulary and the merges of the model."""
     outline: Mapping[str, Any]
     """The rest of the file."""
     library: Tokenizer
@@ -74,8 +78,10 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If its normalizer could turn a short text into a huge one.
     """
-    outline = read_json(data, source)
+    native = read_tables(data)
+    outline = read_json(native.rest if native else data, source)
     model = outline.pop("model")
+    whole = partial(_read_model, data, source) if native else lambda: model
     require_valid_charsmaps(outline.get("normalizer"), source)
     library = _load(outline, source)
     normalizer = stages_of(library.normalizer)
@@ -84,6 +90,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Documen
         source=source,
         model_type=_model_type(model),
         model=model,
+        tables=Tables(model, native, whole),
         outline=outline,
         library=library,
         normalizer=normalizer,
@@ -106,6 +113,11 @@ def read_json(data: bytes, source: str) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise BrokenFileError(f"{source}: JSON, but not a HuggingFace tokenizer.json: it has no `model`")
     return content
+
+
+def _read_model(data: bytes, source: str) -> Mapping[str, Any]:
+    model: Mapping[str, Any] = read_json(data, source)["model"]
+    return model
 
 
 def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:

@@ -98,7 +98,7 @@ def _merges_spaces(stage: Stage) -> bool:
 
 def _scores(document: Document) -> dict[str, float]:
     """Return the scores by piece, in order of the ids."""
-    entries = document.model.get("vocab")
+    entries = document.tables.vocab
     if not isinstance(entries, list):
         raise document.broken("model.vocab", "must be a list")
     scores: dict[str, float] = {}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
+from tokverify.engine.piece_index import PieceIndex, index_pieces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.sources.config import GGUF_ROLES
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
+from tokverify.text.utf8 import has_surrogate
 from tokverify.text.wording import short_repr
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class Vocabulary:
     """Texts and types by id; `ids` maps the texts of the tokenizer.json."""
 
-    tokens: list[str]
+    tokens: Sequence[str]
     types: list[int]
     ids: Mapping[str, int]
 
@@ -48,19 +50,36 @@ def vocabulary(
     """
     ids = _pieces(document, ids)
     all_ids = _all_ids(document, ids)
-    size = max(all_ids.values(), default=-1) + 1
-    tokens = [f"[PAD{id}]" for id in range(size)]
-    types = [TokenType.UNUSED.value] * size
-    normal, byte = TokenType.NORMAL.value, TokenType.BYTE.value
-    for piece, id in all_ids.items():
-        tokens[id], types[id] = piece, byte if has_bytes and BYTE_PIECE.fullmatch(piece) else normal
+    tokens, types = _tokens_and_types(all_ids)
+    if has_bytes:
+        for piece, id in all_ids.items():
+            if piece.startswith("<0x") and BYTE_PIECE.fullmatch(piece):
+                types[id] = TokenType.BYTE.value
+    texts: dict[int, str] = {}
     for added in document.added_tokens:
         id = all_ids[added["content"]]
         has_space = escapes_spaces and ESCAPED_SPACE in added["content"]
-        tokens[id], types[id] = _convert_added(added, has_space=has_space, is_piece=added["content"] in ids)
+        texts[id], types[id] = _convert_added(added, has_space=has_space, is_piece=added["content"] in ids)
+    changed = {id: text for id, text in texts.items() if tokens[id] != text}
+    if changed:
+        tokens = list(tokens)
+        for id, text in changed.items():
+            tokens[id] = text
     if unknown is not None:
         types[_id_of(document, unknown, all_ids)] = TokenType.UNKNOWN.value
     return Vocabulary(tokens, types, all_ids)
+
+
+def _tokens_and_types(ids: Mapping[str, int]) -> tuple[Sequence[str], list[int]]:
+    """Return the texts by id, with names for ids without a token, and types that tell only these apart."""
+    if isinstance(ids, PieceIndex):
+        return ids.pieces, [TokenType.NORMAL.value] * len(ids.pieces)
+    size = max(ids.values(), default=-1) + 1
+    tokens = [f"[PAD{id}]" for id in range(size)]
+    types = [TokenType.UNUSED.value] * size
+    for piece, id in ids.items():
+        tokens[id], types[id] = piece, TokenType.NORMAL.value
+    return tokens, types
 
 
 def _convert_added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool) -> tuple[str, int]:
@@ -74,15 +93,19 @@ def _convert_added(added: Mapping[str, Any], *, has_space: bool, is_piece: bool)
     return text, (TokenType.NORMAL if has_space and is_piece else TokenType.USER_DEFINED).value
 
 
-def _pieces(document: Document, ids: object) -> dict[str, int]:
+def _pieces(document: Document, ids: object) -> Mapping[str, int]:
+    if isinstance(ids, PieceIndex):
+        return ids
     if not isinstance(ids, dict) or not all(type(id) is int and id >= 0 for id in ids.values()):
         raise document.broken("model.vocab", "must map pieces to ids")
     return ids
 
 
-def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
+def _all_ids(document: Document, ids: Mapping[str, int]) -> Mapping[str, int]:
     # subtle: the library gives an added token the id of the piece with the same text, regardless of the file.
     added = {token["content"]: token["id"] for token in document.added_tokens if token["content"] not in ids}
+    if isinstance(ids, PieceIndex) and (extended := _extend(ids, added)):
+        return extended
     all_ids = {**ids, **added}
     if len(set(all_ids.values())) != len(all_ids):
         raise document.broken("model.vocab and added_tokens", "two tokens have the same id")
@@ -98,6 +121,16 @@ def _all_ids(document: Document, ids: Mapping[str, int]) -> dict[str, int]:
             "model.vocab", "a piece contains a lone surrogate, which UTF-8 cannot represent"
         ) from None
     return all_ids
+
+
+def _extend(ids: PieceIndex, added: Mapping[str, int]) -> Mapping[str, int] | None:
+    """Add tokens that follow the pieces without a gap; None if they do not, or one cannot be joined with others."""
+    texts = sorted(added, key=added.__getitem__)
+    is_joinable = not any("\0" in text or has_surrogate(text) for text in texts)
+    following = list(range(len(ids), len(ids) + len(texts)))
+    if not is_joinable or [added[text] for text in texts] != following or len(ids) + len(texts) > MAX_TOKENS:
+        return None
+    return index_pieces(ids.pieces.extended(texts))
 
 
 def _id_of(document: Document, piece: str, ids: Mapping[str, int]) -> int:

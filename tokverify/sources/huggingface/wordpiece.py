@@ -35,7 +35,7 @@ def convert_wordpiece(document: Document) -> TokenizerSpec:
     before, after = ids_around(document)
     if not before or not after:
         raise document.unsupported("post_processor", "llama.cpp always adds one token before a text and one after it")
-    words = vocabulary(document, document.model.get("vocab"))
+    words = vocabulary(document, document.tables.vocab)
     return TokenizerSpec(
         model="bert",
         tokens=list(map(_convert_piece, words.tokens, words.types)),

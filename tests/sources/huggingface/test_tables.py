@@ -1,0 +1,70 @@
+"""Tables that are read natively give the same specification as those that Python parses."""
+
+import json
+
+import pytest
+
+from support.real_data import SHARED
+from tokverify.errors import UnsupportedError
+from tokverify.sources.huggingface import document as document_module
+from tokverify.sources.huggingface.conversion import convert_leniently
+from tokverify.sources.huggingface.document import parse
+from tokverify.sources.huggingface.tables import read_tables
+from tokverify.spec import TokenizerSpec
+
+NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
+
+
+def convert_both(data: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[TokenizerSpec, TokenizerSpec]:
+    """Convert a tokenizer.json with native tables and without."""
+    pytest.importorskip("tokverify._native")
+    assert read_tables(data)
+    native = convert_leniently(parse(data, "native", {})).spec
+    monkeypatch.setattr(document_module, "read_tables", lambda _: None)
+    return native, convert_leniently(parse(data, "python", {})).spec
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_vocabularies_are_converted_alike(shared, name, monkeypatch):
+    native, python = convert_both((SHARED / "vocabs" / f"{name}.tokenizer.json").read_bytes(), monkeypatch)
+    assert native == python
+
+
+def write(vocab: dict[str, int], merges: list, added: list[tuple[int, str, bool]] = []) -> bytes:  # noqa: B006 - not changed
+    """Write a tokenizer.json of byte-level BPE; added tokens are given by id, text and whether they are special."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    content = {
+        "added_tokens": [{"id": id, "content": text, "special": special, **flags} for id, text, special in added],
+        "normalizer": None,
+        "pre_tokenizer": byte_level,
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+    }
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [[(2, "x")], [(1, "a"), (2, "x")], [(3, "y"), (2, "x")], [(4, "x")], [(0, "a")], [(2, "x\0")], []],
+    ids=["one follows", "one is a piece", "in another order", "after a gap", "with a wrong id", "with NUL", "none"],
+)
+@pytest.mark.parametrize("special", [False, True])
+def test_added_tokens_are_converted_alike(tokens, special, monkeypatch):
+    data = write({"b": 0, "a": 1}, [], [(id, text, special) for id, text in tokens])
+    native, python = convert_both(data, monkeypatch)
+    assert native == python
+
+
+@pytest.mark.parametrize("merges", [[["a", "b"], ["b", "a"]], ["a b", "b a"]])
+def test_merges_are_converted_alike(merges, monkeypatch):
+    native, python = convert_both(write({"a": 0, "b": 1, "ab": 2, "ba": 3}, merges), monkeypatch)
+    assert native == python
+    assert list(native.merges or ()) == ["a b", "b a"]
+
+
+def test_a_whole_model_is_read_if_its_merges_are_unusual(monkeypatch):
+    data = write({"a": 0, "b": 1, "a b": 2}, [["a", "b"], ["a b", "a"]])
+    with pytest.raises(UnsupportedError, match="merge 1 contains a space"):
+        convert_both(data, monkeypatch)

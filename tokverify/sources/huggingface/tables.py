@@ -1,0 +1,75 @@
+"""The large tables of a tokenizer.json: read natively if possible, which takes a tenth of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from tokverify.engine.engine_choice import usable_native_module
+from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.engine.piece_index import index_pieces
+
+
+class NativeTables(NamedTuple):
+    """What the native engine reads of a tokenizer.json."""
+
+    rest: bytes
+    """The document with an empty `vocab`, and with empty `merges` if those could be read."""
+    pieces: JoinedStrings
+    """The pieces of the model by id, without added tokens. One that is listed twice counts twice."""
+    merges: JoinedStrings | None
+    """The merges in their order, each with a space between its two pieces; None if one is written in another way."""
+
+
+def read_tables(document: bytes) -> NativeTables | None:
+    """Read the tables of a tokenizer.json; other Python threads can run meanwhile.
+
+    Returns:
+        None without the native engine, if ids are missing or used twice, or if a piece has a NUL.
+    """
+    module = usable_native_module()
+    found = module.read_tables(document) if module else None
+    if found is None:
+        return None
+    rest, pieces, merges = found
+    return NativeTables(rest, JoinedStrings(*pieces), JoinedStrings(*merges) if merges else None)
+
+
+class Tables:
+    """The vocabulary and the merges of a model.
+
+    Args:
+        outline: The model without them, or with all of it.
+        native: What the native engine has read of them.
+        read_model: Returns all of the model.
+    """
+
+    def __init__(
+        self,
+        outline: Mapping[str, Any],
+        native: NativeTables | None,
+        read_model: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        self._read_model = read_model
+        self._pieces = native.pieces if native and isinstance(outline["vocab"], dict) else None
+        self.joined_merges = native.merges if native else None
+        """The merges in their order, each with a space between its two pieces; None if they were not read natively."""
+
+    @cached_property
+    def vocab(self) -> Any:  # noqa: ANN401 - JSON is anything
+        """The pieces with their ids or scores, as stored in the file, not checked yet."""
+        if self._pieces is not None:
+            index = index_pieces(self._pieces)
+            if len(index) == len(self._pieces):
+                return index
+        return self._model.get("vocab")
+
+    @cached_property
+    def merges(self) -> Any:  # noqa: ANN401 - JSON is anything
+        """The merges as stored in the file, not checked yet."""
+        return self._model.get("merges")
+
+    @cached_property
+    def _model(self) -> Mapping[str, Any]:
+        return self._read_model()
