@@ -32,7 +32,7 @@ from tokverify.sources.huggingface.expansion import (
 )
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import stages_of
-from tokverify.sources.huggingface.tables import read_tables
+from tokverify.sources.huggingface.tables import NativeTables, read_tables
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
@@ -56,7 +56,7 @@ class HuggingFaceTokenizer:
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
         end_ids: Tokens that end a generation, besides EOS.
         document: The content of the tokenizer.json, if the tokenizer was made from one.
-        model_pieces: The pieces of its model, if they could be read natively.
+        tables: The tables of its model, if they could be read natively.
         path: The file that it was read from, if any.
         unused_ids: The tokens that the file from which it was rebuilt types UNUSED, which the library does not know.
     """
@@ -73,7 +73,7 @@ class HuggingFaceTokenizer:
         special_ids: Mapping[str, int] | None = None,
         end_ids: Collection[int] = (),
         document: bytes | None = None,
-        model_pieces: JoinedStrings | None = None,
+        tables: NativeTables | None = None,
         path: Path | None = None,
         unused_ids: Collection[int] = (),
     ) -> None:
@@ -89,7 +89,7 @@ class HuggingFaceTokenizer:
         self._end_ids = frozenset(end_ids) | (frozenset() if named_eos is None else {named_eos})
         self._tokenizer = tokenizer
         self._document = document
-        self._model_pieces = model_pieces
+        self.tables = tables
         self._unused_ids = unused_ids
         self._around: tuple[Sequence[int], Sequence[int]] | None = None
 
@@ -206,7 +206,7 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""
-        if self._model_pieces is not None and (read := add_tokens(self._model_pieces, self._tokenizer)):
+        if self.tables and (read := add_tokens(self.tables.pieces, self._tokenizer)):
             return read
         by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
         pieces = [piece for piece in by_id if piece is not None]
@@ -343,7 +343,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
             special_ids=known,
             end_ids=end_ids,
             document=data if is_file else None,
-            model_pieces=native.pieces if (native := tables.result()) else None,
+            tables=tables.result(),
             path=path,
         ),
         source=source,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.sources.huggingface.stage import Stage, stages_of
-from tokverify.sources.huggingface.tables import Tables, read_tables
+from tokverify.sources.huggingface.tables import NativeTables, Tables, read_tables
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
 
@@ -71,14 +71,22 @@ class Document:
         return UnsupportedError(f"{self.source}: {part}: {problem}")
 
 
-def parse(data: bytes, source: str, special_texts: Mapping[str, str]) -> Document:
+def parse(
+    data: bytes, source: str, special_texts: Mapping[str, str], native: NativeTables | None = None
+) -> Document:
     """Parse the content of a tokenizer.json.
+
+    Args:
+        data: The content.
+        source: The name of the file in messages.
+        special_texts: The texts of special tokens by role.
+        native: Its tables, if they have been read before.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If its normalizer could turn a short text into a huge one.
     """
-    native = read_tables(data)
+    native = native or read_tables(data)
     outline = read_json(native.rest if native else data, source)
     model = outline.pop("model")
     whole = partial(_read_model, data, source) if native else lambda: model
