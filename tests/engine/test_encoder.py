@@ -266,7 +266,7 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
         raise BrokenFileError("no byte tokens")
 
     monkeypatch.setattr(plamo2, "Plamo2", refuse)
-    encoder = DeviatingEncoder(TokenizerSpec(model="plamo2", tokens=["a"]), Deviation())
+    encoder = DeviatingEncoder(TokenizerSpec(model="plamo2", tokens=["a"]), Deviation(leftmost=True))
     for _ in range(3):
         with pytest.raises(BrokenFileError, match="no byte tokens"):
             encoder.encode("a")

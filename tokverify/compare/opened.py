@@ -219,13 +219,12 @@ class Opened:
         """
         if not isinstance(self.tokenizer, DocumentHolding):
             return None
-        from tokverify.references.huggingface import HuggingFaceTokenizer
+        from tokverify.references.huggingface import tables_of
         from tokverify.sources.config import special_texts
         from tokverify.sources.huggingface.document import parse
 
         texts = special_texts(self.path) if self.path else {}
-        tables = self.tokenizer.tables if isinstance(self.tokenizer, HuggingFaceTokenizer) else None
-        return parse(self.tokenizer.tokenizer_json(), str(self.path or self.source), texts, tables)
+        return parse(self.tokenizer.tokenizer_json(), str(self.path or self.source), texts, tables_of(self.tokenizer))
 
     @cached_property
     def spec(self) -> TokenizerSpec | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress, islice, pairwise
+from itertools import compress, islice
 from operator import gt, lt
 from typing import TYPE_CHECKING
 
@@ -16,23 +14,19 @@ import msgspec
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
-from tokverify.engine.joined_strings import join
 from tokverify.errors import GoneError, TokverifyError
+from tokverify.references.huggingface import tables_of
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.sources.huggingface.document import Document
+    from tokverify.sources.huggingface.tables import NativeTables
 
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
 _SHARED = 8
 """A score that at least this many tokens share ranks none of them: it marks tokens that no merge makes."""
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
-_ESCAPED = '\\"' + "".join(map(chr, range(1, 32)))
-_ESCAPES = {character.encode(): json.dumps(character)[1:-1].encode() for character in _ESCAPED}
-"""The characters that JSON escapes; the backslash comes first, because the other escapes contain it."""
-_PAIRS = b"[["
 
 
 class _Unigram(msgspec.Struct):
@@ -58,7 +52,8 @@ def ranks_alike(actual: Encoder, expected: Tokenizer, *, thorough: bool = False)
     if not isinstance(expected, DocumentHolding):
         return True
     if ranking is Ranking.MERGE_RANK:
-        return has_same_merges(spec.merges or (), expected.tokenizer_json())
+        tables = tables_of(expected)
+        return tables is not None and bool(spec.merges) and tables.merges == spec.merges
     if ranking is Ranking.SCORE_SUM:
         theirs = _unigram_scores(expected.tokenizer_json())
         return theirs is None or theirs == array("f", (spec.scores or ())[: len(theirs)])
@@ -75,21 +70,24 @@ def read_ranking(expected: Tokenizer, document: Document | None = None) -> Token
             return expected.declared_spec()
         if isinstance(expected, PatternHolding):
             return _read_ranks(expected)
-        data = expected.tokenizer_json() if isinstance(expected, DocumentHolding) else None
-        return None if data is None else _read_document(data, expected, document)
+        if not isinstance(expected, DocumentHolding):
+            return None
+        return _read_document(expected.tokenizer_json(), expected, tables_of(expected), document)
     except GoneError:
         raise
     except TokverifyError:
         return None
 
 
-def _read_document(data: bytes, expected: Tokenizer, document: Document | None) -> TokenizerSpec | None:
+def _read_document(
+    data: bytes, expected: Tokenizer, tables: NativeTables | None, document: Document | None
+) -> TokenizerSpec | None:
     from tokverify.sources.huggingface.bpe import join_merges
     from tokverify.sources.huggingface.document import parse
 
     if scores := _unigram_scores(data):
         return TokenizerSpec(model="t5", tokens=pieces_of(expected)[: len(scores)], scores=scores)
-    document = document or parse(data, expected.name, {})
+    document = document or parse(data, expected.name, {}, tables)
     if document.model_type != "BPE":
         return None
     return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=join_merges(document))
@@ -143,37 +141,3 @@ def descends(actual: Encoder, scores: Sequence[float]) -> bool:
     counts = Counter(normal)
     own = [score for score in normal if counts[score] < _SHARED]
     return not any(map(lt, own, islice(own, 1, None)))
-
-
-class _Model(msgspec.Struct):
-    merges: msgspec.Raw
-
-
-class _BpeDocument(msgspec.Struct):
-    model: _Model
-
-
-def has_same_merges(merges: Sequence[str], document: bytes) -> bool:
-    """Whether a tokenizer.json certainly lists these merges, each with a space between its pieces, in this order.
-
-    Merges that are equal but written in an unusual way count as different, too.
-    """
-    try:
-        written = bytes(msgspec.json.decode(document, type=_BpeDocument).model.merges)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    return bool(merges) and _write_like(written, join(merges)) == written
-
-
-def _write_like(written: bytes, joined: bytes) -> bytes:
-    """Return merges, joined with NUL, as JSON with the same whitespace and brackets as those already written."""
-    strings = [match.span() for _, match in zip(range(3), _STRING.finditer(written), strict=False)]
-    if len(strings) < 2:  # noqa: PLR2004 - there is nothing to learn the whitespace from
-        return b""
-    gaps = [written[start - 1 : end + 1] for (_, start), (end, _) in pairwise(strings)]
-    for character, escape in _ESCAPES.items():
-        joined = joined.replace(character, escape)
-    before, after = written[: strings[0][0] + 1], written[written.rfind(b'"') :]
-    if b"".join(before.split()).startswith(_PAIRS):
-        joined = joined.replace(b" ", gaps[0])
-    return before + joined.replace(b"\0", gaps[-1]) + after

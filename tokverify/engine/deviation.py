@@ -129,6 +129,11 @@ class Deviation:
                 combined = replace(combined, **{name: getattr(other, name)})
         return combined
 
+    @property
+    def only_changes_added_tokens(self) -> bool:
+        """Whether nothing else is changed than which added tokens there are."""
+        return replace(self, specials={}, texts={}) == Deviation()
+
     def change_added_tokens(self, spec: TokenizerSpec, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""
         tokens = {token.id: token for token in settings.added_tokens}
@@ -157,17 +162,22 @@ class Deviation:
 class DeviatingEncoder(Encoder):
     """Encodes like llama.cpp, except for a deviation."""
 
-    can_be_native = False
-
     def __init__(
-        self, spec: TokenizerSpec, deviation: Deviation, model: Model | None = None, settings: Settings | None = None
+        self,
+        spec: TokenizerSpec,
+        deviation: Deviation,
+        model: Model | None = None,
+        settings: Settings | None = None,
+        base: Encoder | None = None,
     ) -> None:
         settings = settings or resolve(spec)
+        # subtle: Encoder reads it; the native engine takes any added tokens, but changes nothing else.
+        self.can_be_native = deviation.only_changes_added_tokens
         if deviation.pieces:
             settings, model = _rename(settings, deviation.pieces), None
         settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
         model = _model(spec, settings, deviation, model)
-        super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers)
+        super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
             self._python = _DeviatingPipeline(spec, settings, deviation, model)
         self._deviation = deviation
@@ -175,7 +185,8 @@ class DeviatingEncoder(Encoder):
     @classmethod
     def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
         """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        return cls(encoder.spec, deviation, encoder.model, encoder.settings)
+        model = None if deviation.only_changes_added_tokens else encoder.model
+        return cls(encoder.spec, deviation, model, encoder.settings, encoder)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""

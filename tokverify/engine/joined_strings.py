@@ -29,6 +29,9 @@ class NativePieces(Protocol):
     def piece(self, id: int, /) -> bytes | None:
         """Return the piece of an id; None if there is no such id."""
 
+    def unmade(self, merges: bytes, /) -> list[int] | None:
+        """Return the ids of the pieces that no merge makes; None if a merge does not make one piece of two."""
+
     def join(self, ids: Sequence[int], /) -> bytes | None:
         """Return the pieces of ids, joined with NUL; None if there is no such id."""
 

@@ -38,7 +38,7 @@ from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
-from tokverify.tokenizer import GenerationEnds, TokenizerStages
+from tokverify.tokenizer import DocumentHolding, GenerationEnds, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -377,6 +377,11 @@ class HuggingFaceStream:
     def finish(self) -> str:
         """Return nothing: the library has no way to ask for the remaining text."""
         return ""
+
+
+def tables_of(tokenizer: DocumentHolding) -> NativeTables | None:
+    """Return the tables of the tokenizer.json from which a tokenizer was made; None if they cannot be read natively."""
+    return tokenizer.tables if isinstance(tokenizer, HuggingFaceTokenizer) else read_tables(tokenizer.tokenizer_json())
 
 
 def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings | None:

@@ -92,7 +92,8 @@ class TokenizerChange:
     def _python_encoder(self, changed: TokenizerSpec, settings: Settings, base: Encoder | None) -> Encoder:
         model = None if base is None else _reusable_model(base, changed, settings)
         if self.deviation:
-            return DeviatingEncoder(changed, self.deviation, model)
+            is_native = self.deviation.only_changes_added_tokens
+            return DeviatingEncoder(changed, self.deviation, None if is_native else model, settings, base)
         return Encoder(changed, settings=settings, model=model)
 
 

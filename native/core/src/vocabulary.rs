@@ -153,6 +153,26 @@ impl Vocabulary {
         self.index().distinct
     }
 
+    /// Return the ids of the pieces that no merge makes; None if a merge does not make one piece of two.
+    ///
+    /// The merges are joined with NUL, each with a space between its two pieces.
+    #[must_use]
+    pub fn find_unmade(&self, merges: &[u8]) -> Option<Vec<usize>> {
+        let mut is_made = vec![false; self.len()];
+        let mut made = Vec::new();
+        for merge in merges.split(|&byte| byte == 0) {
+            let (left, right) = merge.split_at(memchr::memchr(b' ', merge)?);
+            let right = &right[1..];
+            let are_pieces = !right.contains(&b' ') && self.id(left).is_some() && self.id(right).is_some();
+            made.clear();
+            made.extend_from_slice(left);
+            made.extend_from_slice(right);
+            is_made[are_pieces.then(|| self.id(&made)).flatten()? as usize] = true;
+        }
+        let is_first = |id: usize| self.id(self.pieces.get(id)).is_some_and(|first| first as usize == id);
+        Some((0..self.len()).filter(|&id| !is_made[id] && is_first(id)).collect())
+    }
+
     /// Return the id of a piece.
     #[must_use]
     pub fn id(&self, piece: &[u8]) -> Option<u32> {

@@ -53,6 +53,13 @@ impl Pieces {
         (id < self.0.len()).then(|| PyBytes::new(py, self.0.pieces().get(id)))
     }
 
+    /// Return the ids of the pieces that no merge makes; None if a merge does not make one piece of two.
+    ///
+    /// The merges are joined with NUL, each with a space between its two pieces.
+    fn unmade(&self, py: Python<'_>, merges: &[u8]) -> Option<Vec<usize>> {
+        py.detach(|| self.0.find_unmade(merges))
+    }
+
     /// Return the pieces of ids, joined with NUL; None if there is no such id.
     #[allow(clippy::needless_pass_by_value)] // PyO3 extracts a new list
     fn join<'py>(&self, py: Python<'py>, ids: Vec<usize>) -> Option<Bound<'py, PyBytes>> {

@@ -12,6 +12,7 @@ from tokverify.compare.checks import RULES
 from tokverify.compare.marker_type import FAMILIES
 from tokverify.compare.opened import OpenedReference
 from tokverify.compare.subject import Subject
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
 from tokverify.errors import BrokenFileError
 from tokverify.references import open_reference
@@ -433,3 +434,16 @@ def test_a_piece_with_a_real_space_is_no_error_if_the_reference_has_it(tmp_path:
     (finding,) = findings("TV120", Subject(Declaration(spec=spaced), given=given))
     assert (finding.severity, finding.repair) == (INFO, "")
     assert finding.message.endswith("; so it is in the reference")
+
+
+@pytest.mark.parametrize(
+    "merges",
+    [["a b", "ab c"], ["a b", "a bc"], ["a b", "ab  c"], ["a b", " ab"], ["a b", "ab"], ["a a"], ["a b"]],
+    ids=["plain", "unknown part", "two spaces", "empty part", "no space", "unknown result", "unmade token"],
+)
+def test_merges_as_files_store_them_are_judged_as_lists_are(merges):
+    tokens = [*dict.fromkeys([*BPE.tokens, "ab", "abc"])]
+    spec = replace(BPE, tokens=tokens, types=None, merges=merges)
+    joined = [JoinedStrings("\0".join(strings).encode(), len(strings)) for strings in (tokens, merges)]
+    stored = replace(spec, tokens=joined[0], merges=joined[1])
+    assert findings("TV107", stored) == findings("TV107", spec)

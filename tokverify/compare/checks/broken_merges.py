@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
 from tokverify.compare.repair import FIX
@@ -10,6 +10,8 @@ from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
+from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.engine.piece_index import PieceIndex, index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
@@ -55,23 +57,26 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
     if not subject.spec.merges:
         yield Finding(ERROR, f"{MERGES} is missing or empty: texts are never merged", keys=(MERGES,), repair=FIX)
         return
-    known = frozenset(subject.spec.tokens)
-    made = _find_pieces_made(subject.spec.merges, known)
-    if made is None:
-        yield from _find_unusable(subject.spec.merges, known)
+    ids = index_pieces(subject.spec.tokens)
+    unmade = _find_unmade(subject.spec.merges, ids)
+    if unmade is None:
+        yield from _find_unusable(subject.spec.merges, frozenset(ids))
         made = set(map(piece_made_by, subject.spec.merges))
-    yield from _find_unreachable(made, subject)
+        unmade = [id for piece, id in ids.items() if piece not in made]
+    yield from _find_unreachable(unmade, subject)
 
 
-def _find_pieces_made(merges: Sequence[str], known: frozenset[str]) -> set[str] | None:
-    """Return what the merges make, if each makes one token of two; None also if a closer look is needed.
+def _find_unmade(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int] | None:
+    """Return the tokens that no merge makes, if each makes one token of two; None also if a closer look is needed.
 
     Half a million merges one by one would take longer than all other rules together.
     """
+    if isinstance(ids, PieceIndex) and isinstance(merges, JoinedStrings):
+        return ids.native.unmade(merges.joined)
     parts = "\0".join(merges).replace(" ", "\0").split("\0")
     made = set(map(add, parts[::2], parts[1::2]))
-    is_plain = len(parts) == 2 * len(merges) and known.issuperset(parts) and made <= known
-    return made if is_plain else None
+    is_plain = len(parts) == 2 * len(merges) and ids.keys() >= made.union(parts)
+    return [ids[piece] for piece in ids.keys() - made] if is_plain else None
 
 
 def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
@@ -99,18 +104,13 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
         yield Finding(WARNING, message, keys=(MERGES,))
 
 
-def _find_unreachable(made: set[str], subject: Subject) -> Iterator[Finding]:
+def _find_unreachable(unmade: Iterable[int], subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     pre = PRE_TOKENIZERS[settings.pre]
     if pre.ignore_merges:
         return
     pieces = settings.pieces
-    unmade = settings.ids.keys() - made
-    ids = sorted(
-        id
-        for id in map(settings.ids.__getitem__, unmade)
-        if len(pieces[id]) > 1 and settings.attributes[id] == Attribute.NORMAL.value
-    )
+    ids = sorted(id for id in unmade if len(pieces[id]) > 1 and settings.attributes[id] == Attribute.NORMAL.value)
     ids = [id for id in ids if not PLACEHOLDER.fullmatch(pieces[id])]
     if pre.newline_pieces:
         ids = [id for id in ids if pieces[id].strip("\n")]

@@ -71,9 +71,7 @@ class Document:
         return UnsupportedError(f"{self.source}: {part}: {problem}")
 
 
-def parse(
-    data: bytes, source: str, special_texts: Mapping[str, str], native: NativeTables | None = None
-) -> Document:
+def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: NativeTables | None = None) -> Document:
     """Parse the content of a tokenizer.json.
 
     Args:
