@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, count, islice
+from operator import ne
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
@@ -182,7 +183,7 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
     """
     if facts.spec is None or _spells_bytes(facts.spec, facts.document):
         return ""
-    differing = [id for id, (ours, theirs) in enumerate(zip(pieces, facts.pieces, strict=False)) if ours != theirs]
+    differing = list(compress(count(), map(ne, pieces, facts.pieces)))
     misread = [id for id in differing if _is_misread(facts.pieces[id], pieces[id])]
     if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
         return ""

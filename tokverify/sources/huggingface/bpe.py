@@ -19,7 +19,7 @@ from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
 from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
 from tokverify.sources.nearest_pattern import nearest_names, probe_texts, split_bytes
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
 from tokverify.system.library_error import raised_as
 from tokverify.text.wording import short_repr
 
@@ -111,9 +111,9 @@ def splitter_of(document: Document) -> Callable[[str], list[str]]:
 def _sentencepiece(document: Document) -> TokenizerSpec:
     if document.model.get("ignore_merges"):
         raise document.unsupported("model.ignore_merges", "GGUF cannot express it for pieces written with `▁`")
-    merges = read_merges(document)
+    merges = list(join_merges(document))
     spaces = read_spaces(document, document.normalizer, document.pre_tokenizer)
-    spaces.require_inside_words(document, ("".join(pair) for pair in merges))
+    spaces.require_inside_words(document, map(piece_made_by, merges))
     around = ids_around(document)
     words = vocabulary(
         document,
@@ -131,7 +131,7 @@ def _sentencepiece(document: Document) -> TokenizerSpec:
         pre="gemma4" if scores is None else "default",
         scores=scores,
         types=words.types,
-        merges=join_merges(document) if scores is None else None,
+        merges=merges if scores is None else None,
         special_ids=special_ids(document, words.ids, around, document.unknown),
         add_bos=bool(around[0]),
         add_eos=bool(around[1]),
@@ -176,12 +176,11 @@ def _merge(document: Document, rank: int, item: object) -> Merge:
     raise document.broken("model.merges", f"merge {rank} must be two pieces")
 
 
-def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
+def _scores(merges: Sequence[str], words: Vocabulary) -> list[float] | None:
     """Return scores by id that produce the same order of merges as the ranks; None if there are none."""
     formed: set[str] = set()
     previous = ""
-    for left, right in merges:
-        piece = left + right
+    for piece in map(piece_made_by, merges):
         if piece != previous and piece in formed:
             return None
         formed.add(piece)
@@ -193,17 +192,17 @@ def _scores(merges: Sequence[Merge], words: Vocabulary) -> list[float] | None:
     return _nearest_scores(merges, words)
 
 
-def _nearest_scores(merges: Sequence[Merge], words: Vocabulary) -> list[float]:
+def _nearest_scores(merges: Sequence[str], words: Vocabulary) -> list[float]:
     """Return scores by id: of the ranks of the merges that form a piece, the first counts."""
     scores = [0.0] * len(words.tokens)
     for rank in range(len(merges) - 1, -1, -1):
-        id = words.ids.get("".join(merges[rank]))
+        id = words.ids.get(piece_made_by(merges[rank]))
         if id is not None:
             scores[id] = float(-rank)
     return scores
 
 
-def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
+def _lists_all_splits(merges: Sequence[str], pieces: Collection[str]) -> bool:
     """Check that the merges contain every pair of parts that form a piece: other pieces, or single characters.
 
     Single characters count even if they are not in the vocabulary, because a text is first split into characters.
@@ -213,18 +212,18 @@ def _lists_all_splits(merges: Sequence[Merge], pieces: Collection[str]) -> bool:
     return all(known.issuperset(_splits(piece, pieces, lengths)) for piece in pieces)
 
 
-def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[tuple[str, str]]:
-    """Yield the two parts of each possible merge that produces a piece; `lengths` are those of all parts."""
+def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[str]:
+    """Yield each possible merge that produces a piece; `lengths` are those of all parts."""
     for length in lengths:
         if len(piece) - length not in lengths:
             continue
         left, right = piece[:length], piece[length:]
         if (len(left) == 1 or left in pieces) and (len(right) == 1 or right in pieces):
-            yield left, right
+            yield f"{left} {right}"
 
 
 def _require_gemma4(
-    document: Document, merges: Sequence[Merge], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
+    document: Document, merges: Sequence[str], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
 ) -> None:
     """Check that nothing specific to llama.cpp's `gemma4` makes a difference."""
     problem = "cannot be expressed by scores, and GGUF's only other model for such pieces, gemma4, "
@@ -233,13 +232,13 @@ def _require_gemma4(
     if not adds_bos:
         raise document.unsupported("model.merges", problem + "always adds BOS before a text")
     newlines: dict[str, float] = {}
-    for rank, (left, right) in enumerate(merges):
-        if "\n" in left or "\n" in right:
-            if (left + right).strip("\n"):
+    for rank, pair in enumerate(merges):
+        if "\n" in pair:
+            if piece_made_by(pair).strip("\n"):
                 raise document.unsupported(
                     "model.merges", f"{problem}does not merge across line ends, as rank {rank} does"
                 )
-            newlines[f"{left} {right}"] = rank
+            newlines[pair] = rank
     for piece in ids:
         if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
             raise document.unsupported("model.merges", f"{problem}encodes {short_repr(piece)} as one token")
