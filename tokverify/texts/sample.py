@@ -12,7 +12,7 @@ from tokverify.text.utf8 import has_surrogate
 from tokverify.texts import alphabet
 from tokverify.texts.mode import Mode
 from tokverify.texts.vocabulary import compare_vocabularies
-from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing, Tokenizer
+from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing, Tokenizer, pieces_of
 
 _MAX_LENGTH = 500
 """In characters. Only hostile vocabularies have longer pieces; they are ignored."""
@@ -61,8 +61,7 @@ class Vocabulary:
 
 def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabulary:
     """Collect a tokenizer's vocabulary; of its added tokens, those it lists, or else those with a role."""
-    ids = range(tokenizer.vocab_size)
-    pieces = [tokenizer.piece(id) for id in ids]
+    pieces = list(pieces_of(tokenizer))
     # A token without bytes, such as one of type UNUSED, can still be produced by a text.
     bytes_of = [
         tokenizer.token_bytes(id) or piece.encode("utf-8", "surrogateescape") for id, piece in enumerate(pieces)

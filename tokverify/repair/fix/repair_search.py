@@ -27,6 +27,7 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
 from tokverify.repair.fix.measure import AROUND, BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.token_list import TokenBytes
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.repair.search import DiagnosisResult, diagnose
@@ -84,7 +85,9 @@ class RepairSearch:
         self._spec = declaration.spec
         self._facts = facts
         self._measuring = measuring
-        self._every_token = EveryToken(facts.tokenizer, facts.spec) if facts.tokenizer and not is_quick else None
+        self._every_token: EveryToken | None = None
+        if facts.tokenizer and not is_quick:
+            self._every_token = EveryToken(facts.tokenizer, facts.spec, measuring.token_list.bytes_of)
         self._rejected: set[str] = set()
         self._was_loaded = self._add_first_cases()
         self.candidates = Candidates(facts, measuring, encodings, diagnosed)
@@ -325,10 +328,14 @@ class EveryToken:
     Args:
         expected: The reference.
         declared: What it declares, if anything.
+        bytes_of: Returns the bytes of the tokens of similar tokenizers.
     """
 
-    def __init__(self, expected: Tokenizer, declared: TokenizerSpec | None = None) -> None:
+    def __init__(
+        self, expected: Tokenizer, declared: TokenizerSpec | None = None, bytes_of: TokenBytes | None = None
+    ) -> None:
         self._expected = expected
+        self._bytes_of = bytes_of or TokenBytes()
         self._declared = declared
         self._competing = CompetingTexts(declared)
         self._made: tuple[TokenizerSpec | None, Sequence[str]] = (None, ())
@@ -342,7 +349,7 @@ class EveryToken:
         Tokens that are matched before the model runs are left out, because how depends on the options.
         """
         found: list[Case] = []
-        texts = chain(_ordinary_texts(actual), self._competing_texts(actual), split_texts(actual))
+        texts = chain(_ordinary_texts(actual, self._bytes_of), self._competing_texts(actual), split_texts(actual))
         groups: list[Sequence[str]] = list(pack_texts(texts))
         failing = _failing(groups, actual, self._expected)[:_MOST_BISECTED]
         while failing:
@@ -376,11 +383,11 @@ class EveryToken:
         return texts
 
 
-def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
+def _ordinary_texts(encoder: Encoder, bytes_of: TokenBytes) -> Iterator[str]:
     added = frozenset(encoder.added_texts)
-    for id in range(encoder.vocab_size):
+    for data in bytes_of(encoder.settings):
         try:
-            text = encoder.token_bytes(id).decode()
+            text = data.decode()
         except UnicodeDecodeError:
             continue
         if text.strip() and text not in added:
@@ -390,7 +397,8 @@ def _ordinary_texts(encoder: Encoder) -> Iterator[str]:
 def _marker_texts(encoder: Encoder) -> Iterator[str]:
     settings = encoder.settings
     for id, piece in enumerate(settings.pieces):
-        if settings.attributes[id] & ORDINARY and kind_of(piece) == "tags":
+        # Most pieces begin otherwise, and to find that they have no kind takes long.
+        if piece.startswith(("<", "[")) and settings.attributes[id] & ORDINARY and kind_of(piece) == "tags":
             yield piece
 
 

@@ -35,7 +35,8 @@ class TokenList:
 
     def __init__(self, facts: Opened) -> None:
         self._facts = facts
-        self._bytes = _TokenBytes()
+        self.bytes_of = TokenBytes()
+        """Returns the bytes of the tokens of similar tokenizers."""
 
     @cached_property
     def settings(self) -> Settings | None:
@@ -78,7 +79,7 @@ class TokenList:
     def differing_bytes(self, encoder: Encoder) -> list[int]:
         """Return the ids that represent other bytes than in the reference, or that only one side has."""
         expected = self._facts.token_bytes
-        pairs = zip(self._bytes.of(encoder.settings), expected, strict=False)
+        pairs = zip(self.bytes_of(encoder.settings), expected, strict=False)
         differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
         if self.settings is None:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
@@ -144,7 +145,7 @@ def _resolve(spec: TokenizerSpec | None) -> Settings | None:
         return None
 
 
-class _TokenBytes:
+class TokenBytes:
     """The bytes that tokens represent. Tokenizers that differ in few tokens share those of all others."""
 
     def __init__(self) -> None:
@@ -152,7 +153,7 @@ class _TokenBytes:
         self._rule: tuple[object, bool] | None = None
         """What the bytes of a piece with its attributes depend on."""
 
-    def of(self, settings: Settings) -> Iterator[bytes]:
+    def __call__(self, settings: Settings) -> Iterator[bytes]:
         """Yield the bytes of each token."""
         rule = settings.family, settings.escape_whitespaces
         if rule != self._rule:
