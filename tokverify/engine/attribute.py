@@ -12,7 +12,7 @@ from itertools import compress, count
 
 from tokverify.engine.build import newest_build, values_of
 from tokverify.engine.byte_level import count_placeholders
-from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.engine.joined_strings import JoinedStrings, longest_and_total
 from tokverify.engine.override import Override
 from tokverify.engine.special_text import (
     ALWAYS_SHOWN_TEXTS,
@@ -174,10 +174,12 @@ class Attributes:
         Raises:
             BrokenFileError: If the tokens that `decodes` selects by their attributes would fill the memory.
         """
-        size = 0
         decoded = frozenset(filter(decodes, set(self.values)))
-        lengths = map(len, self._pieces if decoded else ())
-        for id in compress(count(), map(_SHORT.__lt__, lengths)):
+        longest, total = longest_and_total(self._pieces) if decoded else (0, 0)
+        if longest * total <= MAX_PLACEHOLDER_CHARACTERS:
+            return
+        size = 0
+        for id in compress(count(), map(_SHORT.__lt__, map(len, self._pieces))):
             if self.values[id] not in decoded:
                 continue
             piece = self._pieces[id]

@@ -66,6 +66,11 @@ class JoinedStrings(Sequence[str]):
         at_end = self.joined.startswith(b"\0") or self.joined.endswith(b"\0") or not self.joined
         return self._count > 0 and (at_end or b"\0\0" in self.joined)
 
+    @cached_property
+    def longest_and_total(self) -> tuple[int, int]:
+        """The length of the longest string, and that of all, in characters."""
+        return longest_and_total(self.strings)
+
     def __len__(self) -> int:
         return self._count
 
@@ -134,6 +139,14 @@ class JoinedStrings(Sequence[str]):
 def join(strings: Iterable[str]) -> bytes:
     """Return the bytes of strings, separated by NUL; ambiguous if one of them contains it."""
     return strings.joined if isinstance(strings, JoinedStrings) else to_bytes("\0".join(strings))
+
+
+def longest_and_total(strings: Sequence[str]) -> tuple[int, int]:
+    """Return the length of the longest string, and that of all, in characters."""
+    if isinstance(strings, JoinedStrings):
+        return strings.longest_and_total
+    lengths = list(map(len, strings))
+    return max(lengths, default=0), sum(lengths)
 
 
 def find_differing(left: JoinedStrings, right: JoinedStrings) -> list[int]:

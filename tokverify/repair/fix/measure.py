@@ -18,6 +18,7 @@ from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
+from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
@@ -82,6 +83,7 @@ _TOKENS_PER_TEXT = 4
 """In a quick search, to compare this many tokens counts as much as a text, so that few candidates are measured."""
 _KEPT = 2
 """Besides the latest tokenizer, what is known of this many others is kept."""
+_ERROR_RULES = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
 _WORTH = 4
 """A difference that the reference may be responsible for counts this many times less than one that it is not."""
 
@@ -239,6 +241,8 @@ class Measuring:
         self._limits: dict[str, AppliedLimit] = {}
         self._fewest = sys.maxsize
         self._variants: list[_Variant] = []
+        self._shared_errors: dict[str, set[str]] = {}
+        """The messages of the errors that the reference has as well, by code, as far as a candidate had one of them."""
 
     def add_cases(self, cases: Iterable[Case]) -> bool:
         """Also compare these cases from now on; return whether any of them is new."""
@@ -415,7 +419,7 @@ class Measuring:
         return decoding | {FINDINGS, MINOR_ROLES}
 
     def _count_errors(self, variant: _Variant) -> dict[str, int]:
-        own = [error for error in variant.find_errors() if (error.code, error.message) not in self._shared_errors]
+        own = [error for error in variant.find_errors() if not self._has_reference(error)]
         # The number of embeddings does not measure a change, as padding is added only once all changes are found.
         return {FINDINGS: len(own), UNCONFIRMED: sum(bool(error.keys) for error in self._unconfirmed(variant))}
 
@@ -428,21 +432,23 @@ class Measuring:
         undeclared = [error for error in variant.find_errors() if not any(map(declares, error.keys))]
         return [error for error in undeclared if error.keys or not error.ids]
 
-    @cached_property
-    def _shared_errors(self) -> frozenset[tuple[str, str]]:
-        """The errors that the reference has as well, as far as it declares what they are about."""
+    def _has_reference(self, error: Finding) -> bool:
+        """Whether the reference has the same error, as far as it declares what that is about."""
         if self._facts.spec is None:
-            return frozenset()
-        declares, is_complete = self.token_list.declares, self.token_list.settings is not None
-        return frozenset(
-            (error.code, error.message)
-            for error in self._find_errors(self._facts.spec)
-            if is_complete or (error.keys and all(map(declares, error.keys)))
-        )
+            return False
+        if error.code not in self._shared_errors:
+            declares, is_complete = self.token_list.declares, self.token_list.settings is not None
+            self._shared_errors[error.code] = {
+                found.message
+                for found in self._find_errors(self._facts.spec, rules=[RULES[error.code]])
+                if is_complete or (found.keys and all(map(declares, found.keys)))
+            }
+        return error.message in self._shared_errors[error.code]
 
-    def _find_errors(self, spec: TokenizerSpec, encoder: Encoder | None = None) -> list[Finding]:
+    def _find_errors(
+        self, spec: TokenizerSpec, encoder: Encoder | None = None, rules: Sequence[Rule] = _ERROR_RULES
+    ) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
-        rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
         findings = audit(Subject(declaration, opened=encoder, known=self._facts), rules).findings
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
