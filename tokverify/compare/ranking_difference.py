@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,7 +18,7 @@ from tokverify.report.finding import ERROR, INFO
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.sources.gguf.keys import MERGES, SCORES
 from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
-from tokverify.text.sequence import find_moved, thin_out
+from tokverify.text.sequence import find_moved, pack, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import encode_all, ids_or_none
@@ -30,6 +30,10 @@ _MOST_AROUND = 10_000
 """At most this many tokens that contain a moved one are put into texts."""
 _MOST_MOVED = 200
 """At most this many moved tokens are put into texts; of more, an even sample."""
+_CHARACTERS = 1 << 18
+"""Of the texts that are encoded at a time, and of the longest one."""
+_MOST_GROUPS = 32
+"""Of such texts; those of real vocabularies are far fewer."""
 NO_PROOF = "no tested text shows a difference"
 _MODE = Mode(add_special=False, parse_special=True)
 _NORMAL = Attribute.NORMAL.value
@@ -194,11 +198,18 @@ def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, li
 
 def _prove(texts: Iterable[str], actual: Encoder, expected: Tokenizer, declared: TokenizerSpec) -> str:
     """Encode texts on both sides; describe the shortest one that differs, and would not with the declared ranking."""
-    differing = find_differing_texts(texts, actual, expected)
-    ranked = Encoder(_adopt(declared, actual), base=actual) if differing else actual
-    shown = find_differing_texts([text for text, _, _ in differing], actual, ranked)
-    texts_shown = {text for text, _, _ in shown}
-    return describe_shortest([found for found in differing if found[0] in texts_shown])
+    ranked: Encoder | None = None
+    # The pieces of a small file can make texts whose ids would fill the memory.
+    short = sorted({text for text in texts if len(text) <= _CHARACTERS}, key=lambda text: (len(text), text))
+    for group in islice(pack(short, len, _CHARACTERS), _MOST_GROUPS):
+        differing = find_differing_texts(group, actual, expected)
+        if differing and ranked is None:
+            ranked = Encoder(_adopt(declared, actual), base=actual)
+        shown = find_differing_texts([text for text, _, _ in differing], actual, ranked) if ranked else ()
+        texts_shown = {text for text, _, _ in shown}
+        if proof := describe_shortest([found for found in differing if found[0] in texts_shown]):
+            return proof
+    return ""
 
 
 def _adopt(declared: TokenizerSpec, actual: Encoder) -> TokenizerSpec:
