@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MAX_CAUSES = 100
 MAX_ALIKE = 3
 MAX_SHRINKS = 500
+MAX_STEPS = 20_000
 
 _SHOWN_CHARACTERS = 100
 _SHOWN_OTHERS = 3
@@ -113,7 +114,7 @@ class Causes:
         self._known: list[_Known] = []
         self._index_of: dict[Hashable, int | None] = {}
         self._alike: Counter[str] = Counter()
-        self._shrinks = 0
+        self._shrinks = self._steps = 0
         self.unlisted: list[Sample] = []
 
     @property
@@ -137,7 +138,7 @@ class Causes:
         known, rest = self._remove_known(outcome)
         if known and not self._fails(rest, outcome.kind):
             return self._index_of[known[0].fingerprint]
-        if self._shrinks >= MAX_SHRINKS:
+        if self._shrinks >= MAX_SHRINKS or self._steps >= MAX_STEPS:
             return None
         self._shrinks += 1
         minimal = self._trial.outcome(shrink(rest, lambda sample: self._has_new_failure(sample, outcome.kind)))
@@ -181,6 +182,7 @@ class Causes:
 
     def _has_new_failure(self, sample: Sample, kind: DifferenceKind) -> bool:
         """Check whether a sample fails without containing a known cause, because it would shrink to that cause."""
+        self._steps += 1
         outcome = self._trial.outcome(sample)
         if outcome is None or outcome.kind is not kind or self._remove_known(outcome)[0]:
             return False
