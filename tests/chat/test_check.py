@@ -68,6 +68,39 @@ def test_a_marker_of_a_rarer_form_that_is_no_token_is_found(marker):
     assert found(encoder(template, types={marker: 3}), None, [ASKED]) == []
 
 
+ODD = {"]~!b[": 3, "]~b]": 3, "[e~[": 3, "[[END]]": 3, "<!x!>": 3, "{|x|}": 3}
+"""Markers between brackets and other signs, such as those of MiniMax."""
+
+
+@pytest.mark.parametrize("marker", list(ODD))
+def test_a_marker_between_brackets_and_signs_that_begins_each_turn_and_is_no_token_is_found(marker):
+    template = GOOD.replace("<|im_start|>{{", f"{marker}<|im_start|>{{{{")
+    assert ("ERROR", "split-marker") in [f[:2] for f in found(encoder(template), None, [ASKED])]
+    assert "split-marker" not in [f[1] for f in found(encoder(template, types={marker: 3}), None, [ASKED])]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("]~!c[", "]~!b["), ("]~d]", "]~b]"), ("[e-[", "[e~["), ("e~[", "[e~["), ("]!~b[", "]~!b["), ("[[EMD]]", "[[END]]"),
+     ("<!x?>", "<!x!>"), ("{|x}", "{|x|}")],
+)  # fmt: skip
+def test_a_misspelled_marker_is_recognized_by_the_tokens_of_the_file(wrong, meant):
+    template = GOOD + "{% if tools is not none %}" + wrong + "{% endif %}"
+    asked = replace(ASKED, tools=[{"type": "function", "function": {"name": "fish"}}])
+    ours = encoder(template, types=ODD)
+    split = [f for f in found(ours, None, [asked]) if f[1] == "split-marker"]
+    assert [f[0] for f in split] == ["ERROR"]
+    assert f'"{wrong}" is not a single token' in split[0][3]
+    assert meant in split[0][3]
+
+
+@pytest.mark.parametrize("text", ["[[A]]", '["x"]', "{*all*}", "<<SYS>>", "[x](y)", "[0.5]", "<!-- x -->"])
+def test_signs_around_a_word_that_no_turn_repeats_are_text(text):
+    asked = [replace(ASKED, messages=[*TURN.messages, USER]), TURN]
+    template = "{{ '" + text + "' }}" + GOOD
+    assert [f for f in found(encoder(template), None, asked) if f[1] == "split-marker"] == []
+
+
 def test_a_marker_that_only_resembles_words_of_a_user_is_still_the_template_s():
     asked = replace(ASKED, messages=[{"role": "user", "content": "Tell the user a joke"}])
     [split] = [f for f in found(encoder(GOOD + "<|user|>"), None, [asked]) if f[1] == "split-marker"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
-from tokverify.compare.look_alike import ROLES, find_meant
+from tokverify.compare.look_alike import ROLES, find_between_signs, find_like_odd_tokens, find_meant
 from tokverify.compare.marker import looks_like_end
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
@@ -141,7 +141,7 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
     # Also a marker of a user that the template breaks up is not the template's.
     given = list(_all_strings(subject.conversation))
     changes_markers = any(STRONG.search(text) and text.strip() not in subject.text for text in given)
-    for marker in dict.fromkeys([*literal, *STRONG.findall(subject.text), *_RARER_MARKER.findall(subject.text)]):
+    for marker in dict.fromkeys([*literal, *_find_markers(subject)]):
         if marker not in subject.text or marker in found or any(marker in text for text in given):
             continue
         if marker not in literal and changes_markers:
@@ -152,6 +152,18 @@ def _split_marker(subject: ChatSubject) -> Iterator[Problem]:
         also = ", as in the reference" if alike else ""
         message = f"the marker {quote(marker)} is not a single token{also}: {_explain_split(subject, marker)}"
         yield Problem(INFO if alike or is_unknown_role else ERROR, message)
+
+
+def _find_markers(subject: ChatSubject) -> Iterator[str]:
+    """Yield what the template writes and looks like a marker, by its form or by those of the file's own tokens."""
+    text, continued = subject.text, subject.probes.continued or subject.probes.followed
+    later = (continued and continued.text) or ""
+    yield from STRONG.findall(text)
+    yield from _RARER_MARKER.findall(text)
+    yield from find_like_odd_tokens(text, subject.odd_tokens)
+    # Any other text between signs may be an example; only a marker is repeated with each turn.
+    between_signs = find_between_signs(text, subject.odd_tokens)
+    yield from (marker for marker in between_signs if later.count(marker) > text.count(marker))
 
 
 def _look_alike(subject: ChatSubject) -> Iterator[Problem]:
@@ -459,6 +471,9 @@ class ChatSubject:
 
     expected: Tokenizer | None = None
     """The reference, if it recognizes control tokens in a text."""
+
+    odd_tokens: tuple[str, ...] = ()
+    """The added tokens that look like no usual marker, between brackets and other signs."""
 
     limits: str = ""
     """The limits of llama.cpp that explain why the same text has different ids; empty if they do not."""

@@ -17,7 +17,7 @@ from tokverify.chat.rendering import ChatRendering, Renderer, Task, render_serve
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
 from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.limits.limit import Text
-from tokverify.compare.look_alike import find_invisible, find_look_alikes
+from tokverify.compare.look_alike import find_invisible, find_look_alikes, list_odd_tokens
 from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.opened import Opened
 from tokverify.compare.side import side_of
@@ -301,6 +301,7 @@ class _Trial:
             settings=self.encoder.settings,
             actual=self.encoder,
             expected=self._comparable,
+            odd_tokens=self._odd_tokens,
             limits=self._explain(rendered),
             differences=tuple(blocks),
         )
@@ -317,6 +318,10 @@ class _Trial:
         if self.reference is None:
             return Explainer()
         return explainer_of(self.encoder, Opened(self.reference.tokenizer, self.reference.path))
+
+    @cached_property
+    def _odd_tokens(self) -> tuple[str, ...]:
+        return list_odd_tokens(self.encoder.settings.added_tokens)
 
     @cached_property
     def _special_texts(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from tokverify.report.finding import ERROR, WARNING, Severity
 from tokverify.spec import AddedToken
 from tokverify.text.visible import BLANK, code_points
 from tokverify.text.wording import quote
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.token_text import STRONG, is_filler
 
 ROLES = frozenset(["assistant", "developer", "function", "model", "system", "tool", "user"])
 _WORD = re.compile(r"[^\W\d_]{3,20}")
@@ -40,6 +40,18 @@ _AROUND = 3
 _MOST_PLACES = 100
 """For each token; a template that long repeats itself."""
 _MOST_TAGS = 50
+_BRACKET = r"[\[\]{}<>〈〉«»‹›【】]"
+_SIGN = r"""[^\w\s"'`/\\()]"""
+_NAME = r"\w(?:[\w -]{0,40}\w)?"
+_BETWEEN_SIGNS = re.compile(
+    "|".join(f"{_BRACKET}{_SIGN}{{{count}}}{_NAME}{_SIGN}{{{count}}}{_BRACKET}" for count in (1, 2, 3))
+    + f"|{_BRACKET}(?:{_SIGN}{{1,3}}{_NAME}|{_NAME}{_SIGN}{{1,3}}){_BRACKET}"
+)
+"""Names between brackets and other signs, which may be markers of any form, such as `]~!b[` and `{|x|}`."""
+_PLAIN = re.compile(r"</?[\w-]+/?>|\[/?[\w-]+\]")
+"""Tags, and words in brackets."""
+_MOST_ODD = 200
+"""So many tokens between brackets and signs are looked for."""
 _CONCATENATED = re.compile(r"""(['"])\s*[+~]\s*\1""")
 _ARGUMENT = re.compile(r"""['"]\s*\)""")
 _WITHOUT_JOINTS = str.maketrans("", "", "_-")
@@ -102,6 +114,49 @@ def _differ_in_order(one: str, other: str) -> bool:
         return False
     pair = one[differing[0] : differing[1] + 1]
     return pair == other[differing[0] : differing[1] + 1][::-1] and not pair.isdigit()
+
+
+def list_odd_tokens(added: Sequence[AddedToken]) -> tuple[str, ...]:
+    """Return the tokens between brackets and other signs that are no markers of a usual form, such as `[e~[`."""
+    texts = (token.text for token in added if not is_filler(token.text) and not STRONG.fullmatch(token.text))
+    return tuple(islice((text for text in texts if _BETWEEN_SIGNS.fullmatch(text)), _MOST_ODD))
+
+
+def find_between_signs(text: str, odd: tuple[str, ...]) -> list[str]:
+    """Return what may be a marker of any form, because it is a name between brackets and other signs.
+
+    Such tokens of the file, which `list_odd_tokens` returns, and markers of a usual form are left out.
+    """
+    others = STRONG.sub("\n", _compile_odd(odd)[0].sub("\n", text) if odd else text)
+    return [each for each in _BETWEEN_SIGNS.findall(others) if not _PLAIN.fullmatch(each)]
+
+
+def find_like_odd_tokens(text: str, odd: tuple[str, ...]) -> list[str]:
+    """Return what is none of these tokens, but has the signs of one around another name, or one other character."""
+    if not odd:
+        return []
+    exact, alike = _compile_odd(odd)
+    return alike.findall(exact.sub("\n", text))
+
+
+@lru_cache(maxsize=8)
+def _compile_odd(odd: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of tokens, and of what is like one of them."""
+    longest_first = sorted(odd, key=len, reverse=True)
+    signs = dict.fromkeys(map(_signs_around, longest_first))
+    forms = [re.escape(before) + _NAME + re.escape(after) for before, after in signs if before and after]
+    near = [each for text in longest_first if len(_letters_of(text)) < _SHORTEST for each in _one_edit_away(text)]
+    return re.compile("|".join(map(re.escape, longest_first))), re.compile("|".join([*forms, *near]))
+
+
+def _one_edit_away(text: str) -> Iterator[str]:
+    """Yield patterns of what becomes a text if one character is inserted, deleted or replaced, or two are exchanged."""
+    for at in range(len(text)):
+        before, here, after = text[:at], text[at], text[at + 1 :]
+        yield rf"{re.escape(before)}\S?{re.escape(after)}"
+        if at:
+            yield rf"{re.escape(before)}\S{re.escape(here + after)}"
+            yield re.escape(before[:-1] + here + before[-1] + after)
 
 
 def name_characters(text: str, expected: str = "") -> str:
