@@ -20,7 +20,7 @@ from tokverify.references.hub import UnreachableError, load, open_repository
 from tokverify.sources.config import chat_templates
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-RESPONSE = SimpleNamespace(headers={}, request=None)
+RESPONSE = SimpleNamespace(headers={}, request=None, status_code=404)
 
 NotFoundError = getattr(errors, "RemoteEntryNotFoundError", errors.EntryNotFoundError)
 """The error for a file that the hub does not have; the more specific class is new in huggingface_hub 1.0."""
@@ -72,8 +72,15 @@ def hub(cache, monkeypatch):
         path.write_bytes(state.files[name])
         return str(path)
 
+    def list_tree(repo, folder, *, revision=None):
+        names = [name for name in state.files if name.startswith(f"{folder}/")]
+        if not names:
+            raise NotFoundError("404", response=RESPONSE)
+        yield from (SimpleNamespace(path=name) for name in names)
+
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", metadata)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(huggingface_hub, "list_repo_tree", list_tree)
     return state
 
 
@@ -135,6 +142,22 @@ def test_a_repository_is_downloaded_with_its_config(hub, words):
 def test_a_repository_is_downloaded_with_its_chat_template(hub, words):
     hub.files = {"tokenizer.json": words, "chat_template.jinja": b"{{ messages }}"}
     assert chat_templates(open_repository("org/fox").path) == {"default": "{{ messages }}"}
+
+
+def test_a_repository_is_downloaded_with_its_additional_chat_templates(hub, words):
+    templates = {"chat_template.jinja": b"one", "additional_chat_templates/tool_use.jinja": b"two"}
+    hub.files = {"tokenizer.json": words, "additional_chat_templates/README.md": b"none", **templates}
+    assert chat_templates(open_repository("org/fox").path) == {"default": "one", "tool_use": "two"}
+
+
+def test_a_hub_that_cannot_list_templates_is_named(hub, words, monkeypatch):
+    def refuse(*args, **options):
+        raise ConnectionError("reset by peer")
+
+    hub.files = {"tokenizer.json": words}
+    monkeypatch.setattr(huggingface_hub, "list_repo_tree", refuse)
+    with pytest.raises(UnreachableError, match="reset by peer"):
+        open_repository("org/fox")
 
 
 def test_a_repository_with_only_a_sentencepiece_model_is_opened(hub, sentencepiece_model):

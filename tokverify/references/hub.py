@@ -7,15 +7,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
+from http import HTTPStatus
 from inspect import signature
+from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from tokverify.errors import TokverifyError
-from tokverify.location import COMPANIONS
+from tokverify.location import COMPANIONS, TEMPLATES
 from tokverify.references.file import open_file
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.config import MOST_TEMPLATES
 from tokverify.sources.location import FILE_NAMES
 from tokverify.system.library_error import raised_as, summary
 
@@ -23,6 +26,9 @@ MAX_SECONDS = 600.0
 """The limit for all files of a repository together."""
 MAX_BYTES = 1 << 27
 """The limit for one of them."""
+
+
+_Result = TypeVar("_Result")
 
 
 class UnreachableError(TokverifyError):
@@ -90,7 +96,7 @@ def _download(repo: str, revision: str | None, patience: float) -> Path:
     until = time.monotonic() + MAX_SECONDS
     with raised_as(UnreachableError, f"{repo}: {name} cannot be downloaded"):
         path = _fetch(repo, name, revision, until)
-        for companion in COMPANIONS:
+        for companion in (*COMPANIONS, *_run(lambda: _list_templates(repo, revision), until)):
             try:
                 _fetch(repo, companion, revision, until)
             except EntryNotFoundError:
@@ -98,22 +104,42 @@ def _download(repo: str, revision: str | None, patience: float) -> Path:
     return path
 
 
+def _list_templates(repo: str, revision: str | None) -> list[str]:
+    """List the further chat templates of a repository, for which no names are fixed; none if the hub lists no files."""
+    from huggingface_hub import list_repo_tree
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        entries = (entry.path for entry in list_repo_tree(repo, TEMPLATES, revision=revision))
+        return list(islice((path for path in entries if path.endswith(".jinja")), MOST_TEMPLATES))
+    except HfHubHTTPError as error:
+        if error.response is not None and error.response.status_code == HTTPStatus.NOT_FOUND:
+            return []
+        raise
+
+
 def _fetch(repo: str, name: str, revision: str | None, until: float) -> Path:
-    """Download a file within the limits; the library would wait for a server that sends slowly, or without an end."""
+    """Download a file within the limits."""
     from huggingface_hub import hf_hub_download
 
-    done: Future[str] = Future()
+    options = _limit_size(hf_hub_download)
+    return Path(_run(lambda: hf_hub_download(repo, name, revision=revision, **options), until))
 
-    def fetch() -> None:
+
+def _run(request: Callable[[], _Result], until: float) -> _Result:
+    """Make a request within the limit; the library would wait for a server that sends slowly, or without an end."""
+    done: Future[_Result] = Future()
+
+    def run() -> None:
         try:
-            done.set_result(hf_hub_download(repo, name, revision=revision, **_limit_size(hf_hub_download)))
+            done.set_result(request())
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             done.set_exception(error)
 
     # subtle: a thread that never ends must not keep this process from ending.
-    Thread(target=fetch, daemon=True).start()
+    Thread(target=run, daemon=True).start()
     try:
-        return Path(done.result(max(until - time.monotonic(), 0.0)))
+        return done.result(max(until - time.monotonic(), 0.0))
     except FutureTimeoutError:
         raise TokverifyError(f"the limit for all files is {MAX_SECONDS:g} s") from None
 

@@ -15,7 +15,7 @@ from tokverify.system.json_input import JsonError, parse_json
 
 _MAX_BYTES = 1 << 25
 _ID = re.compile("[0-9]{1,9}")
-_MOST_TEMPLATES = 100
+MOST_TEMPLATES = 100
 _MOST_SENTINELS = 1000
 """T5 has 100."""
 
@@ -213,7 +213,7 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
 def _template_files(tokenizer_file: Path) -> dict[str, Path]:
     """Map names to the files with the chat templates next to a tokenizer."""
     default, folder = beside(tokenizer_file, "chat_template.jinja"), beside(tokenizer_file, TEMPLATES)
-    named = sorted(islice(folder.glob("*.jinja"), _MOST_TEMPLATES)) if folder and folder.is_dir() else []
+    named = sorted(islice(folder.glob("*.jinja"), MOST_TEMPLATES)) if folder and folder.is_dir() else []
     files = {DEFAULT_TEMPLATE: default} if default else {}
     return {name: path for name, path in (files | {path.stem: path for path in named}).items() if path.is_file()}
 
