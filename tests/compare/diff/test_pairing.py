@@ -18,6 +18,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.report.diff import Fit, Use, diff_exit_code
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
 ENDS = {"<s>": CONTROL, "<e>": CONTROL}
@@ -125,12 +126,33 @@ def folders(tmp_path_factory):
         (Use.SPECULATIVE_VLLM, "c", Fit.UNKNOWN, "there is none beside the draft"),
         (Use.SPECULATIVE_SGLANG, "b", Fit.UNUSABLE, "the target's tokenizer has"),
         (Use.GRAMMAR, "b", Fit.UNKNOWN, "what ends a generation in A and B is not declared"),
+        (Use.ADAPTER, "c", Fit.UNKNOWN, "what ends a generation in A and B is not declared"),
     ],
 )
 def test_what_a_tokenizer_json_does_not_declare_is_not_asserted(folders, use, b, fit, reason):
     old, new = (folders / name / "tokenizer.json" for name in ("a", b))
     [pairing] = diff_tokenizers(old, new, TEXTS, uses=[use]).pairings
     assert pairing.fit is fit
+    assert reason in pairing.reason
+
+
+@pytest.mark.parametrize(
+    ("beside", "fit", "reason"),
+    [
+        ({}, Fit.UNKNOWN, "only the GGUF file names eos"),
+        ({"eos_token": "<s>"}, Fit.LOSSY, "changed: 1 chat template"),
+        ({"eos_token": "<s>", "chat_template": "x"}, Fit.USABLE, "every id is the same token"),
+    ],
+)
+def test_special_tokens_that_a_tokenizer_json_leaves_open_are_not_the_same(tmp_path, beside, fit, reason):
+    spec = replace(bpe_spec(["a b"], {"<s>": CONTROL}), special_ids={"eos": 257}, chat_template="x")
+    write_gguf(tmp_path / "model.gguf", spec)
+    write_json(tmp_path / "tokenizer.json", bpe_json(spec, merges=["a b"]))
+    if beside:
+        write_json(tmp_path / "tokenizer_config.json", beside)
+    sides = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    [pairing] = diff_tokenizers(*sides, TEXTS, uses=[Use.ADAPTER]).pairings
+    assert pairing.fit is fit, pairing.reason
     assert reason in pairing.reason
 
 

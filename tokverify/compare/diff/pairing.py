@@ -174,7 +174,11 @@ def judge_adapter(pair: Pair) -> _Judgment:
     special = next(each for each in pair.report.consequences if each.level is Level.SPECIAL)
     if special.outcome is Outcome.BROKEN:
         return Fit.LOSSY, f"the special tokens or the chat template differ ({special.reason})"
-    return _judge_texts(pair, "the adapter was not trained on these") or _judge_sizes(pair)
+    if judgment := _judge_texts(pair, "the adapter was not trained on these"):
+        return judgment
+    if special.outcome is Outcome.UNKNOWN:
+        return Fit.UNKNOWN, f"whether the special tokens are the same is not known: {special.reason}"
+    return _require_ends(pair) or _judge_sizes(pair)
 
 
 def judge_embedding(pair: Pair) -> _Judgment:
@@ -200,8 +204,8 @@ def judge_grammar(pair: Pair) -> _Judgment:
     if other := pair.other_tokens():
         return Fit.UNUSABLE, f"{other}; the engine would allow texts that the grammar does not"
     ends = [settings.eog_ids for settings in pair.settings()]
-    if unnamed := [side for side, version in (("A", pair.a), ("B", pair.b)) if not version.names_end]:
-        return Fit.UNKNOWN, f"what ends a generation in {' and '.join(unnamed)} is not declared"
+    if unknown := _require_ends(pair):
+        return unknown
     if differing := sorted(ends[0] ^ ends[1]):
         return Fit.UNUSABLE, f"only one of the two ends a generation at {list_items(differing)}"
     return _judge_sizes(pair)
@@ -220,6 +224,11 @@ RULES: Mapping[Use, Callable[[Pair], _Judgment]] = {
 
 def _refuse(program: str, reason: str) -> _Judgment:
     return Fit.UNUSABLE, f"{program} refuses the pair: {reason}"
+
+
+def _require_ends(pair: Pair) -> _Judgment | None:
+    unnamed = [side for side, version in (("A", pair.a), ("B", pair.b)) if not version.names_end]
+    return (Fit.UNKNOWN, f"what ends a generation in {' and '.join(unnamed)} is not declared") if unnamed else None
 
 
 def _require_same_size(program: str, pair: Pair) -> _Judgment | None:

@@ -10,7 +10,12 @@ from typing import Any
 
 from tokverify.compare.diff.parts.declared import Declared
 from tokverify.compare.diff.parts.document import ADDED_TOKENS, DOCUMENT_PARTS, compare_stages, read_document
-from tokverify.compare.diff.parts.settings import compare_added_tokens, compare_settings, compare_templates
+from tokverify.compare.diff.parts.settings import (
+    compare_added_tokens,
+    compare_settings,
+    compare_templates,
+    hides_templates,
+)
 from tokverify.compare.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
 from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.report.diff import Part, PartChange
@@ -41,10 +46,13 @@ def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[s
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
     if old.spec and new.spec:
         unnamed = unnamed_roles(old, new)
-        declared = _compare_declared(Declared(old.spec, unnamed), Declared(new.spec, unnamed))
+        sides = Declared(old.spec, unnamed), Declared(new.spec, unnamed)
+        declared = _compare_declared(*sides)
         parts += (part for part in declared if not (part.name == ADDED_TOKENS and all(documents)))
         if unnamed:
             not_compared.append(f"{list_items(unnamed)} and what ends a generation: only the GGUF file names them")
+        if hides_templates(*sides) and old.spec.templates != new.spec.templates:
+            not_compared.append("chat templates: only the GGUF file has any, and the other one stands alone")
         not_compared += _describe_models(old.spec, new.spec)
     if all(documents):
         parts += _compare_documents(*documents, has_specs=bool(old.spec and new.spec))

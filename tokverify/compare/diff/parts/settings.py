@@ -48,9 +48,15 @@ def _list_added(declared: Declared) -> dict[str, object]:
     return described
 
 
+def hides_templates(old: Declared, new: Declared) -> bool:
+    """Check whether one version is a file without those that would contain its EOS and its chat templates."""
+    return "eos" in old.unnamed and not (old.spec.templates and new.spec.templates)
+
+
 def compare_templates(old: Declared, new: Declared) -> Iterator[PartChange]:
     """Yield the chat templates that changed."""
-    yield from compare_values(_describe_templates(old.spec.templates), _describe_templates(new.spec.templates))
+    if not hides_templates(old, new):
+        yield from compare_values(_describe_templates(old.spec.templates), _describe_templates(new.spec.templates))
 
 
 def _describe_templates(templates: Mapping[str, str]) -> dict[str, object]:
