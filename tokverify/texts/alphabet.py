@@ -101,7 +101,7 @@ def category_ranges() -> Mapping[str, Ranges]:
     ranges: dict[str, list[tuple[int, int]]] = {}
     first = 0
     for category, group in groupby(map(unicodedata.category, map(chr, range(0x110000)))):
-        after = first + sum(1 for _ in group)
+        after = first + len(list(group))
         ranges.setdefault(category, []).append((first, after - 1))
         first = after
     del ranges["Cs"]

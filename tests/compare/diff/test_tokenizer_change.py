@@ -17,18 +17,23 @@ from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.diff import open_version
 from tokverify.compare.diff.compare import measure
-from tokverify.compare.diff.parts import compare_parts
+from tokverify.compare.diff.parts import compare_parts as compare_parts_of
 from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.report.diff import Effect, PartChange
 from tokverify.sources.load import load_gguf
+from tokverify.texts.vocabulary import compare_vocabularies
 
 SMALL_PROGRAM = ROOT / "tests" / "support" / "small_program.py"
 GOOD, BROKEN, MODEL = (SAMPLE / name for name in ("sample.gguf", "sample-broken.gguf", "sample.tokenizer.model"))
 OLD = bpe_spec(
     ["a b", "c d", "ab cd"], {"<x>": CONTROL}, chat_template="{{ a }}", add_bos=False, special_ids={"bos": 0}
 )
+
+
+def compare_parts(old: Version, new: Version):
+    return compare_parts_of(old, new, compare_vocabularies(new.tokenizer, old.tokenizer))
 
 
 def version(spec) -> Version:

@@ -65,11 +65,11 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     from tokverify.compare.fuzz.loop import fuzz
 
     sides = new.side, old.side
-    parts, not_compared = compare_parts(old, new)
     texts = [replace(case, expect={}) for case in cases]
     report = verify_tokenizers(new.tokenizer, old.tokenizer, texts, sides=sides)
     if report.gone:
         raise GoneError(report.gone)
+    parts, not_compared = compare_parts(old, new, report.vocabulary)
     # The parts are compared above, and in more detail.
     report = replace(report, differences=(), not_compared=())
     effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)

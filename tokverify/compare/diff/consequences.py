@@ -51,7 +51,7 @@ class Consequences:
 
     def count_tokens(self) -> list[tuple[int, int]]:
         """Return the number of tokens that the old and the new version need for each text that both encode."""
-        pairs = ((self._versions.old(sample).ids, self._versions.new(sample).ids) for sample in self._every())
+        pairs = map(self._versions.ids, self._every())
         return [(len(old), len(new)) for old, new in pairs if old is not None and new is not None]
 
     def _every(self) -> dict[Sample, None]:
@@ -84,7 +84,7 @@ class Consequences:
         samples = [sample for text in texts for sample in self._versions.modes(text)]
         witness = self._find_witness(
             [*samples, *self._short, *self._samples],
-            lambda sample: not some.isdisjoint(self._versions.old(sample).ids or ()),
+            lambda sample: not some.isdisjoint(self._versions.ids(sample)[0] or ()),
         )
         count = plural(len(changed), "id represents", "ids represent")
         reason = f"{count} another token or no token: {list_items(changed)}"
@@ -109,21 +109,20 @@ class Consequences:
             return Consequence(level, Outcome.UNKNOWN, reason)
         return Consequence(level, Outcome.VALID, "special tokens, stop tokens and chat templates are the same")
 
-    def _differs(self, sample: Sample) -> bool:
-        return self._versions.old(sample).ids != self._versions.new(sample).ids
-
     def _differs_only_with_options(self, sample: Sample) -> bool:
+        if not self._versions.differ(sample):
+            return False
         plain = self._versions.modes(sample.text)[0]
-        return sample != plain and self._differs(sample) and not self._differs(plain)
+        return sample != plain and not self._versions.differ(plain)
 
     def _changes_special_tokens(self, sample: Sample) -> bool:
-        old, new = self._versions.old(sample).ids, self._versions.new(sample).ids
-        if old is None or new is None:
-            return self._differs_only_with_options(sample)
-        return self._differs_only_with_options(sample) and self._specials.differ_in(old, new)
+        if not self._differs_only_with_options(sample):
+            return False
+        old, new = self._versions.ids(sample)
+        return old is None or new is None or self._specials.differ_in(old, new)
 
     def _ids(self) -> Consequence:
-        return self._by_texts(Level.IDS, self._differs, "get different ids", "the same ids")
+        return self._by_texts(Level.IDS, self._versions.differ, "get different ids", "the same ids")
 
     def _text(self) -> Consequence:
         if reason := self._versions.why_not_decoded:
@@ -135,17 +134,17 @@ class Consequences:
 
     def _decodes_differently(self, sample: Sample) -> bool:
         """Check whether the ids that the old version gives a text, if stored, decode to another text now."""
-        old = self._versions.old(sample)
-        return old.text is not None and self._versions.redecode(sample) != old.text
+        text = self._versions.decode_old(sample)
+        return text is not None and self._versions.redecode(sample) != text
 
     def _damages(self, sample: Sample) -> bool:
-        old, new = self._versions.old(sample), self._versions.new(sample)
         if self._decodes_differently(sample):
             return True
-        if sample.add_special or old.text is None or new.text is None:
+        old, new = self._versions.decode_old(sample), self._versions.decode_new(sample)
+        if sample.add_special or old is None or new is None:
             return False
         data = sample.text.encode("utf-8", "surrogatepass")
-        return old.text == data != new.text
+        return old == data != new
 
     def _cost(self) -> Consequence:
         return self._by_texts(
@@ -153,16 +152,17 @@ class Consequences:
         )
 
     def _costs_more_or_less(self, sample: Sample) -> bool:
-        return len(self._versions.old(sample).ids or ()) != len(self._versions.new(sample).ids or ())
+        old, new = self._versions.ids(sample)
+        return len(old or ()) != len(new or ())
 
     def _by_texts(self, level: Level, shows: Callable[[Sample], bool], broken: str, valid: str) -> Consequence:
-        samples = [sample for sample in self._samples if self._versions.old(sample).ids is not None]
         showing, short = (list(filter(shows, texts)) for texts in (self._samples, self._short))
         if showing or short:
             kind = plural(len(self._samples), "text") if showing else plural(len(SHORT_TEXTS), "short text")
             count = len(showing or short)
             reason = f"{count:,} of {kind} {broken}"
             return self._broken(level, reason, count, self._find_witness([*short, *showing], shows))
+        samples = [sample for sample in self._samples if self._versions.ids(sample)[0] is not None]
         if not samples:
             return Consequence(level, Outcome.UNKNOWN, "no text could be encoded")
         compared = f"{plural(len(samples), 'text')} compared, all with {valid}"
@@ -180,11 +180,11 @@ class Consequences:
         return Consequence(level, Outcome.BROKEN, reason, ACTIONS[level], witness, count)
 
     def _witness(self, sample: Sample, *, with_text: bool) -> Witness:
-        old, new = self._versions.old(sample), self._versions.new(sample)
         if not with_text:
-            return Witness(*sample, _describe_ids(old.ids), _describe_ids(new.ids))
-        again = self._versions.redecode(sample)
-        return Witness(*sample, _describe_bytes(old.text), _describe_bytes(again if again != old.text else new.text))
+            return Witness(*sample, *map(_describe_ids, self._versions.ids(sample)))
+        old, again = self._versions.decode_old(sample), self._versions.redecode(sample)
+        new = self._versions.decode_new(sample) if again == old else again
+        return Witness(*sample, _describe_bytes(old), _describe_bytes(new))
 
 
 def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from tokverify.errors import TokverifyError
 from tokverify.report.diff import ChangeReport, Fit, Level, Outcome, Pairing, Use
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, plural, quote
-from tokverify.texts.vocabulary import compare_vocabularies, to_type
+from tokverify.texts.vocabulary import to_type
 from tokverify.tokenizer import why_hidden
 
 _Judgment = tuple[Fit, str]
@@ -80,7 +80,7 @@ class Pair:
     @cached_property
     def _differing(self) -> list[tuple[int, str, str]]:
         """Return the ids that both have as different tokens, with the pieces of A and B."""
-        found = compare_vocabularies(self.b.tokenizer, self.a.tokenizer)
+        found = self.report.report.vocabulary
         pieces = found.pieces if found else ()
         return [(each.id, each.expected, each.actual) for each in pieces if each.expected and each.actual]
 

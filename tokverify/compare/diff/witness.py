@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.texts.batch import FAILURES
@@ -47,13 +46,11 @@ _Merge = tuple[str, str]
 _Ranks = Mapping[_Merge, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """What one tokenizer makes of a sample; both None if it cannot encode it."""
+class Encoding(NamedTuple):
+    """What one tokenizer makes of a sample."""
 
     ids: tuple[int, ...] | None
-    text: bytes | None
-    """The decoded bytes."""
+    """None if it cannot encode the sample."""
     is_supported: bool = True
     """Whether the tokenizer supports the sample, which otherwise proves nothing."""
 
@@ -64,30 +61,58 @@ class Versions:
     def __init__(self, old: Tokenizer, new: Tokenizer) -> None:
         self._decoders = {True: (old, _decoder(old, new)), False: (new, _decoder(new, old))}
         self._modes = Modes(old, new)
-        self._encode = cache(self._compute)
+        self._encodings: dict[Sample, tuple[Encoding, Encoding]] = {}
+        """A dictionary, not a cached method, because tens of thousands of samples are looked up a dozen times each."""
 
-    def old(self, sample: Sample) -> Encoding:
-        """Encode and decode with the old version."""
-        return self._encode(sample, is_old=True)
+    def encode(self, sample: Sample) -> tuple[Encoding, Encoding]:
+        """Encode with the old and with the new version."""
+        encodings = self._encodings.get(sample)
+        if encodings is None:
+            encodings = self._encode(sample, is_old=True), self._encode(sample, is_old=False)
+            self._encodings[sample] = encodings
+        return encodings
 
-    def new(self, sample: Sample) -> Encoding:
-        """Encode and decode with the new version."""
-        return self._encode(sample, is_old=False)
+    def ids(self, sample: Sample) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+        """Return the old and the new ids; None for a version that cannot encode the sample."""
+        old, new = self.encode(sample)
+        return old.ids, new.ids
+
+    def differ(self, sample: Sample) -> bool:
+        """Check whether the two encode a sample differently."""
+        old, new = self.encode(sample)
+        return old.ids != new.ids
+
+    def decode_old(self, sample: Sample) -> bytes | None:
+        """Decode the old ids with the old version; None if it cannot."""
+        return self._decode(self.ids(sample)[0], is_old=True)
+
+    def decode_new(self, sample: Sample) -> bytes | None:
+        """Decode the new ids with the new version; None if it cannot."""
+        return self._decode(self.ids(sample)[1], is_old=False)
 
     def redecode(self, sample: Sample) -> bytes | None:
         """Decode the old ids of a sample with the new version; None if it cannot."""
-        ids = self.old(sample).ids
-        return None if ids is None else self._decode(ids, is_old=False)
+        return self._decode(self.ids(sample)[0], is_old=False)
 
     def modes(self, text: str) -> list[Sample]:
         """Return the samples of a text: plain, and with each option, as far as both versions support that."""
-        chosen = (self._modes.choose(text, mode) for mode in _MODES)
-        return [Sample(text, *mode) for mode in dict.fromkeys(chosen)]
+        chosen = self._fixed_modes or dict.fromkeys(self._modes.choose(text, mode) for mode in _MODES)
+        return [Sample(text, *mode) for mode in chosen]
 
     def supports(self, sample: Sample) -> bool:
         """Whether both versions support the options of a sample, and its text."""
-        is_possible = self._modes.choose(sample.text, sample.mode) == sample.mode
-        return is_possible and self.old(sample).is_supported and self.new(sample).is_supported
+        options = sample[1:]
+        if options not in self._fixed_modes and self._modes.choose(sample.text, sample.mode) != options:
+            return False
+        old, new = self.encode(sample)
+        return old.is_supported and new.is_supported
+
+    @cached_property
+    def _fixed_modes(self) -> Mapping[Mode, None]:
+        """The modes in which every text is compared; none if they depend on the text."""
+        if not self._modes.parses_special:
+            return {}
+        return dict.fromkeys(self._modes.choose(_LETTER, mode) for mode in _MODES)
 
     @cached_property
     def why_not_decoded(self) -> str:
@@ -103,15 +128,17 @@ class Versions:
                 continue
         return ""
 
-    def _compute(self, sample: Sample, *, is_old: bool) -> Encoding:
+    def _encode(self, sample: Sample, *, is_old: bool) -> Encoding:
         tokenizer, _ = self._decoders[is_old]
+        text, add_special, parse_special = sample
         try:
-            ids = tokenizer.encode(sample.text, add_special=sample.add_special, parse_special=sample.parse_special)
+            return Encoding(tuple(tokenizer.encode(text, add_special=add_special, parse_special=parse_special)))
         except FAILURES as failure:
-            return Encoding(None, None, is_supported=isinstance(failure, EncodeError))
-        return Encoding(tuple(ids), self._decode(ids, is_old=is_old))
+            return Encoding(None, is_supported=isinstance(failure, EncodeError))
 
-    def _decode(self, ids: Sequence[int], *, is_old: bool) -> bytes | None:
+    def _decode(self, ids: tuple[int, ...] | None, *, is_old: bool) -> bytes | None:
+        if ids is None:
+            return None
         try:
             return self._decoders[is_old][1](ids)
         except FAILURES:

@@ -19,6 +19,7 @@ from tokverify.compare.diff.parts.settings import (
 from tokverify.compare.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
 from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.report.diff import Part, PartChange
+from tokverify.report.run import VocabularyDifference
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_items
 from tokverify.tokenizer import why_hidden
@@ -37,12 +38,20 @@ _REQUIRING_SAME_MODEL = frozenset({"types", "scores", "merges"})
 """Parts that are comparable only between tokenizers of the same model."""
 
 
-def compare_parts(old: Version, new: Version) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Return the parts that changed, and sentences that say what could not be compared."""
-    if hidden := list(_describe_hidden(old, new)):
-        return (), tuple(hidden)
+def compare_parts(
+    old: Version, new: Version, vocabulary: VocabularyDifference | None
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """Return the parts that changed, and sentences that say what could not be compared.
+
+    Args:
+        old: The version that is assumed to be right.
+        new: The version under test.
+        vocabulary: What `compare_vocabularies` finds for the new and the old one.
+    """
+    if vocabulary is None:
+        return (), tuple(_describe_hidden(old, new))
     documents = read_document(old), read_document(new)
-    parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer)))]
+    parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer, vocabulary)))]
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
     if old.spec and new.spec:
         unnamed = unnamed_roles(old, new)

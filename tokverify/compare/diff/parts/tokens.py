@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, count, pairwise
+from operator import ne
 from typing import TYPE_CHECKING, TypeVar
 
+from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.report.diff import PartChange
+from tokverify.report.run import VocabularyDifference
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
 from tokverify.tokenizer import Tokenizer, pieces_of
@@ -17,31 +20,24 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-def compare_tokens(old: Tokenizer, new: Tokenizer) -> Iterator[PartChange]:
-    """Yield the pieces that were added, removed, or moved to another id."""
-    kept = _find_kept(old, new)
+def compare_tokens(old: Tokenizer, new: Tokenizer, vocabulary: VocabularyDifference) -> Iterator[PartChange]:
+    """Yield the pieces that were added, removed, or moved to another id, given the ids at which the two differ."""
+    differing = {each.id for each in vocabulary.pieces if each.actual != each.expected}
     before, after = _index(pieces_of(old)), _index(pieces_of(new))
-    for piece, id in before.items():
-        if id in kept:
+    for piece, id in before.items() if differing else ():
+        if id not in differing:
             continue
-        if piece in after and after[piece] not in kept:
+        if after.get(piece) in differing:
             yield PartChange("moved", piece, f"id {id}", f"id {after[piece]}")
         else:
             yield PartChange("removed", piece, f"id {id}", None)
-    for piece, id in after.items():
-        if id not in kept and (piece not in before or before[piece] in kept):
+    for piece, id in after.items() if differing else ():
+        if id in differing and before.get(piece) not in differing:
             yield PartChange("added", piece, None, f"id {id}")
 
 
 def _index(pieces: Sequence[str]) -> dict[str, int]:
     return {piece: id for id, piece in enumerate(pieces) if piece}
-
-
-def _find_kept(old: Tokenizer, new: Tokenizer) -> set[int]:
-    """Return the ids that represent the same token in both."""
-    pairs = enumerate(zip(pieces_of(old), pieces_of(new), strict=False))
-    # One token can be written in two ways, such as two spaces and `▁▁`; a server knows only the bytes of some.
-    return {id for id, (before, after) in pairs if before == after or old.token_bytes(id) == new.token_bytes(id)}
 
 
 def compare_types(old: Declared, new: Declared) -> Iterator[PartChange]:
@@ -67,12 +63,27 @@ def _compare_per_token(
             counts = (f"of {len(each):,} tokens" if each else None for each in (before, after))
             yield PartChange("changed", "all", *counts)
         return
-    for token, id in old.by_token.items():
-        if token not in new.by_token:
-            continue
-        was, became = before[id], after[new.by_token[token]]
+    for token in _list_affected(old, new, before, after):
+        was, became = before[old.by_token[token]], after[new.by_token[token]]
         if was != became:
             yield PartChange("changed", token, format(was), format(became))
+
+
+def _list_affected(old: Declared, new: Declared, before: Sequence[object], after: Sequence[object]) -> list[str]:
+    """List the tokens, by their old ids, of all ids at which the token or its value differs.
+
+    Only these can have changed: any other token is the last one of its text in both, with the same value.
+    """
+    ids = {*_find_differing(old.spec.tokens, new.spec.tokens), *_find_differing(before, after)}
+    tokens = {spec.tokens[id] for spec in (old.spec, new.spec) for id in ids if id < len(spec.tokens)}
+    return sorted(tokens & old.by_token.keys() & new.by_token.keys(), key=old.by_token.__getitem__)
+
+
+def _find_differing(one: Sequence[object], other: Sequence[object]) -> Iterable[int]:
+    """Return the indices at which two sequences differ."""
+    if isinstance(one, JoinedStrings) and isinstance(other, JoinedStrings):
+        return find_differing(one, other)
+    return (*compress(count(), map(ne, one, other)), *range(*sorted((len(one), len(other)))))
 
 
 def _format_type(type: int) -> str:
