@@ -7,11 +7,12 @@ character that differs is simpler. Deletion is delta debugging: ever smaller chu
 
 from __future__ import annotations
 
+import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain, islice
 
-from tokverify.texts.alphabet import category_ranges
 from tokverify.texts.sample import Sample
 
 MAX_CALLS = 1500
@@ -94,11 +95,22 @@ class _Shrinker:
 def _simpler(character: str) -> tuple[str, ...]:
     """Return simpler characters that may have the same effect: common ones, and related ones."""
     base = unicodedata.normalize("NFD", character)[0]
-    alike = category_ranges()[unicodedata.category(character)]
-    # The first of the category, and the first outside ASCII. NUL is excluded because it has other effects.
-    firsts = [chr(first) for first, _ in alike[:1] if first] + [chr(first) for first, _ in alike if first > _ASCII][:1]
+    # NUL is excluded because it has other effects.
+    firsts = filter(lambda first: first != "\0", _first_of(unicodedata.category(character)))
     candidates = (*_SIMPLEST, base, character.lower()[:1], *firsts)
     return tuple(dict.fromkeys(candidate for candidate in candidates if _rank(candidate) < _rank(character)))
+
+
+def _first_of(category: str) -> Iterator[str]:
+    """Yield the first character of a category, and the first one after ASCII that begins a stretch of it."""
+    starts = (
+        code
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) == category != (code and unicodedata.category(chr(code - 1)))
+    )
+    first = next(starts)
+    yield chr(first)
+    yield from map(chr, islice((code for code in chain([first], starts) if code > _ASCII), 1))
 
 
 def _rank(character: str) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.compare.fuzz.trial import TrialOutcome
 from tokverify.errors import EncodeError, GoneError, UnsupportedError
 from tokverify.report.diff import ChangeReport, Effect, Example, Level, PartChange, Use, new_side, old_side
-from tokverify.report.fuzz import DifferenceKind, FuzzProgress
+from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport
 from tokverify.report.run import FAILING, CaseResult, Status
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.sample import Sample
@@ -62,8 +62,6 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
         uses: What A and B are used for together; only this counts as a difference then.
         on_fuzz: Called after each batch of generated texts.
     """
-    from tokverify.compare.fuzz.loop import fuzz
-
     sides = new.side, old.side
     texts = [replace(case, expect={}) for case in cases]
     report = verify_tokenizers(new.tokenizer, old.tokenizer, texts, sides=sides)
@@ -74,12 +72,18 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     report = replace(report, differences=(), not_compared=())
     effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)
     # Last, because Ctrl-C ends it and must leave the rest complete.
-    fuzzed = fuzz(new.tokenizer, old.tokenizer, plan, sides=sides, on_progress=on_fuzz) if plan else None
+    fuzzed = _fuzz(old, new, plan, on_fuzz) if plan else None
     file = new.file or old.file
     found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
     consequences = Consequences(old, new, found)
     found = replace(found, consequences=tuple(consequences.find()), breaking=tuple(breaking))
     return replace(found, pairings=judge_pair(Pair(old, new, found, consequences.count_tokens), uses))
+
+
+def _fuzz(old: Version, new: Version, plan: FuzzPlan, on_fuzz: Callable[[FuzzProgress], None]) -> FuzzReport:
+    from tokverify.compare.fuzz.loop import fuzz
+
+    return fuzz(new.tokenizer, old.tokenizer, plan, sides=(new.side, old.side), on_progress=on_fuzz)
 
 
 def measure(old: Tokenizer, new: Tokenizer, lines: Iterable[str]) -> Effect:

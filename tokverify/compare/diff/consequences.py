@@ -138,13 +138,13 @@ class Consequences:
         return text is not None and self._versions.redecode(sample) != text
 
     def _damages(self, sample: Sample) -> bool:
-        if self._decodes_differently(sample):
-            return True
-        old, new = self._versions.decode_old(sample), self._versions.decode_new(sample)
-        if sample.add_special or old is None or new is None:
+        old = self._versions.decode_old(sample)
+        if old is None or self._versions.redecode(sample) != old:
+            return old is not None
+        if sample.add_special or old != sample.text.encode("utf-8", "surrogatepass"):
             return False
-        data = sample.text.encode("utf-8", "surrogatepass")
-        return old == data != new
+        new = self._versions.decode_new(sample)
+        return new is not None and new != old
 
     def _cost(self) -> Consequence:
         return self._by_texts(
