@@ -81,7 +81,8 @@ def test_a_marker_between_brackets_and_signs_that_begins_each_turn_and_is_no_tok
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    [("]~!c[", "]~!b["), ("]~d]", "]~b]"), ("[e-[", "[e~["), ("e~[", "[e~["), ("]!~b[", "]~!b["), ("[[EMD]]", "[[END]]"),
+    [("]~!c[", "]~!b["), ("]~d]", "]~b]"),
+     ("[e-[", "[e~["), ("e~[", "[e~["), ("]!~b[", "]~!b["), ("[[EMD]]", "[[END]]"),
      ("<!x?>", "<!x!>"), ("{|x}", "{|x|}")],
 )  # fmt: skip
 def test_a_misspelled_marker_is_recognized_by_the_tokens_of_the_file(wrong, meant):
