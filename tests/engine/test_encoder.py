@@ -258,6 +258,12 @@ def test_every_added_token_is_one_id(encoder_of, name: str):
         assert encoder.token_bytes(token.id) == token.text.encode()
 
 
+@pytest.mark.parametrize("name", ["llama-spm", "gpt-2", "gemma-4", "t5", "bert-bge", "rwkv", "plamo2", "xlnet"])
+def test_the_bytes_of_all_tokens_are_those_of_each(encoder_of, name: str):
+    encoder = encoder_of(name)
+    assert encoder.bytes_of_tokens() == list(map(encoder.token_bytes, range(encoder.vocab_size)))
+
+
 def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
     tries = []
 

@@ -50,6 +50,10 @@ class PieceDecoder:
             self._token_bytes[id] = known
         return known
 
+    def bytes_of_tokens(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id; in the native engine, this takes little time."""
+        return self._native.token_bytes() if self._native else list(map(self.token_bytes, range(len(self.pieces))))
+
     def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
         """Decode ids to bytes, special tokens included.
 

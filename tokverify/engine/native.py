@@ -55,6 +55,9 @@ class NativeEncoder(Protocol):
     ) -> tuple[bytes, bytes, int | None]:
         """Return the bytes and offsets of many texts, or the index of the first list with an unknown id."""
 
+    def token_bytes(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id."""
+
     def stream_decoder(self) -> NativeStream:
         """Return a decoder for the ids of one text."""
 

@@ -14,12 +14,13 @@ use crate::declaration::Declaration;
 use crate::stream::StreamDecoder;
 use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use tokverify_core::decoder::decode;
 use tokverify_core::encoder::{self, Options};
 use tokverify_core::late;
+use tokverify_core::token_bytes;
 
 create_exception!(
     _native,
@@ -82,6 +83,19 @@ impl Encoder {
         threads: usize,
     ) -> PyResult<Batch<'py>> {
         batch::decode(py, &self.0, (ids, offsets), clean_up, threads)
+    }
+
+    /// Return the bytes that each token represents, by id.
+    fn token_bytes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let spec = self.0.spec();
+        let mut bytes = Vec::new();
+        let ids = 0..u32::try_from(spec.attributes.len())?;
+        let of_each = ids.map(|id| {
+            bytes.clear();
+            token_bytes::append(spec, id, &mut bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok(PyBytes::new(py, &bytes))
+        });
+        of_each.collect()
     }
 
     /// Return a decoder for the ids of one text.

@@ -385,7 +385,7 @@ class EveryToken:
 
 def _ordinary_texts(encoder: Encoder, bytes_of: TokenBytes) -> Iterator[str]:
     added = frozenset(encoder.added_texts)
-    for data in bytes_of(encoder.settings):
+    for data in bytes_of(encoder):
         try:
             text = data.decode()
         except UnicodeDecodeError:

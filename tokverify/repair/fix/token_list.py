@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
@@ -79,7 +80,7 @@ class TokenList:
     def differing_bytes(self, encoder: Encoder) -> list[int]:
         """Return the ids that represent other bytes than in the reference, or that only one side has."""
         expected = self._facts.token_bytes
-        pairs = zip(self.bytes_of(encoder.settings), expected, strict=False)
+        pairs = zip(self.bytes_of(encoder), expected, strict=False)
         differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
         if self.settings is None:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
@@ -153,8 +154,11 @@ class TokenBytes:
         self._rule: tuple[object, bool] | None = None
         """What the bytes of a piece with its attributes depend on."""
 
-    def __call__(self, settings: Settings) -> Iterator[bytes]:
-        """Yield the bytes of each token."""
+    def __call__(self, encoder: Encoder) -> Iterable[bytes]:
+        """Return the bytes of each token."""
+        return encoder.bytes_of_tokens() if encoder.engine.name == NATIVE else self._look_up(encoder.settings)
+
+    def _look_up(self, settings: Settings) -> Iterator[bytes]:
         rule = settings.family, settings.escape_whitespaces
         if rule != self._rule:
             self._rule, self._known = rule, {}
