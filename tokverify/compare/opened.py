@@ -191,6 +191,17 @@ class Opened:
         except TokverifyError:
             return ()
 
+    def bytes_of(self, id: int) -> bytes | None:
+        """Return the bytes that a token represents; None if there is no such token, or that is not known."""
+        if self.tokenizer is None or id >= self.tokenizer.vocab_size:
+            return None
+        try:
+            return self.tokenizer.token_bytes(id)
+        except GoneError:
+            raise
+        except TokverifyError:
+            return None
+
     def decode_alone(self, id: int) -> bytes | None:
         """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
         if self.tokenizer is None:

@@ -91,7 +91,8 @@ def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> in
 
 def suggest_end(settings: Settings) -> int | None:
     """Return the token that is named like EOS, or is the only one that can be it."""
-    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & Attribute.CONTROL]
+    control = Attribute.CONTROL.value
+    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & control]
     return suggest_id("eos", settings.ids, controls)
 
 

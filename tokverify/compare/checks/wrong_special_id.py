@@ -137,7 +137,7 @@ def _severity(subject: Subject, role: str, *, is_used: bool, is_default: bool) -
         # No other token can be declared instead.
         return WARNING
     # If no token is typed as a control token, the types are not informative.
-    is_typed = any(attribute & Attribute.CONTROL for attribute in subject.settings.attributes)
+    is_typed = any(attribute & Attribute.CONTROL.value for attribute in subject.settings.attributes)
     return ERROR if is_default or is_typed else WARNING
 
 

@@ -59,8 +59,7 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     eos = settings.special_ids.get("eos")
     if eos is None or not (settings.attributes[eos] & ORDINARY or _has_other_role(settings.pieces[eos])):
         return
-    expected = facts.token_bytes
-    if eos < len(expected) and expected[eos] != encoder.token_bytes(eos):
+    if facts.bytes_of(eos) not in {None, encoder.token_bytes(eos)}:
         return
     id = None if facts.is_contradicted("eos token") else facts.special_ids.get("eos")
     if id is None or id >= len(settings.pieces) or settings.attributes[id] & ORDINARY:
@@ -71,7 +70,7 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
 
 def _other_ordinary_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     """Take each other role that ends generations from an ordinary token, unless the token's text is what is wrong."""
-    settings, expected = encoder.settings, facts.token_bytes
+    settings = encoder.settings
     for role in ("eot", "eom", *ENDING_FIM_ROLES):
         id = encoder.spec.valid_special_ids.get(role)
         if id is None or not settings.attributes[id] & ORDINARY or facts.special_ids.get(role) == id:
@@ -79,7 +78,7 @@ def _other_ordinary_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerC
         # A marker may be what its role says, and typed wrongly.
         if kind_of(settings.pieces[id]) == "tags":
             continue
-        if id >= len(expected) or expected[id] == encoder.token_bytes(id):
+        if facts.bytes_of(id) in {None, encoder.token_bytes(id)}:
             yield unassign_role(role)
 
 
