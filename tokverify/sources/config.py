@@ -9,6 +9,7 @@ from typing import Any
 
 from tokverify.errors import BrokenFileError
 from tokverify.location import TEMPLATES
+from tokverify.sources.location import FILE_NAMES, VOCABULARIES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
@@ -53,18 +54,7 @@ _CLASS_OF_MODEL = {
 }
 """`model_type` of a config.json -> the class that transformers takes if the tokenizer_config.json names none."""
 
-_TOKENIZERS = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tiktoken.model",
-    "tekken.json",
-    "qwen.tiktoken",
-    "vocab.json",
-    "vocab.txt",
-    "rwkv_vocab_v20230424.txt",
-)
+_TOKENIZERS = (*FILE_NAMES, *VOCABULARIES)
 
 
 def read_config(tokenizer_file: Path) -> dict[str, Any]:
