@@ -156,6 +156,20 @@ def test_special_tokens_that_a_tokenizer_json_leaves_open_are_not_the_same(tmp_p
     assert reason in pairing.reason
 
 
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}], ids=["as a GGUF file", "not as a GGUF file"])
+def test_what_only_one_tokenizer_json_has_beside_it_has_not_changed(tmp_path, normalizer):
+    document = bpe_json(bpe_spec(["a b"], {"<s>": CONTROL}), merges=["a b"]) | {"normalizer": normalizer}
+    for name in ("bare", "configured"):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "tokenizer.json", document)
+    write_json(tmp_path / "configured" / "tokenizer_config.json", {"eos_token": "<s>", "chat_template": "x"})
+    sides = [tmp_path / name / "tokenizer.json" for name in ("bare", "configured")]
+    for old, new in (sides, sides[::-1]):
+        [pairing] = diff_tokenizers(old, new, TEXTS, uses=[Use.ADAPTER]).pairings
+        assert pairing.fit is Fit.UNKNOWN
+        assert "only one of the two names eos" in pairing.reason
+
+
 def test_only_the_uses_decide():
     report = judge(BASE, replace(BASE, special_ids={"bos": 259, "eos": 259}), Use.SPECULATIVE, Use.EMBEDDING)
     assert report.parts

@@ -8,7 +8,7 @@ from itertools import product
 
 from tokverify.compare.diff.parts.document import read_document
 from tokverify.compare.diff.special import SpecialTokens
-from tokverify.compare.diff.version import Version, unnamed_roles
+from tokverify.compare.diff.version import Version, naming_side, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
@@ -188,7 +188,8 @@ class Consequences:
 
 
 def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
-    reason = f"only the GGUF file names {list_items(roles)}"
+    naming = naming_side(old, new)
+    reason = f"only {'the GGUF file' if naming and naming.is_gguf else 'one of the two'} names {list_items(roles)}"
     if read_document(old) or read_document(new):
         return f"{reason}; a tokenizer_config.json next to the tokenizer.json would, too"
     return reason

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from tokverify.compare.diff.parts.document import read_document
-from tokverify.compare.diff.version import Version
+from tokverify.compare.diff.version import Version, naming_side
 from tokverify.errors import EncodeError
 from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
@@ -78,11 +78,12 @@ class SpecialTokens:
         yield from (role for role in ids if role in others and ids[role] != others[role])
         if not all(self._documents):
             return
-        if _list_ends(old) != _list_ends(new):
+        is_named = naming_side(self._old, self._new) is None
+        if is_named and _list_ends(old) != _list_ends(new):
             yield "what ends a generation"
         if _list_added_around(self._documents[0]) != _list_added_around(self._documents[1]):
             yield "post_processor"
-        if _read_templates(self._old) != _read_templates(self._new):
+        if is_named and _read_templates(self._old) != _read_templates(self._new):
             yield "chat templates"
 
     def _list_changed_tokens(self) -> Iterator[str]:

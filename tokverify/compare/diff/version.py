@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,12 @@ class Version:
     @property
     def names_end(self) -> bool:
         """Whether it declares what ends a generation, or llama.cpp's default applies."""
-        return self.is_gguf or (self.spec is not None and "eos" in self.spec.valid_special_ids)
+        return self.is_gguf or "eos" in self.named_roles
+
+    @property
+    def named_roles(self) -> Collection[str]:
+        """The roles of special tokens that it names."""
+        return (self.spec.valid_special_ids if self.spec else self.tokenizer.special_ids).keys()
 
     def count_embeddings(self) -> int | None:
         """Return how many tokens the model has embeddings for; None if no file says so.
@@ -48,9 +54,22 @@ class Version:
         return None if self.path is None else embedding_count(self.path)
 
 
+def naming_side(old: Version, new: Version) -> Version | None:
+    """Return the version that declares what the format or the files of the other one leave open; None if there is none.
+
+    That is a GGUF file, or else the only one that names an end, which a tokenizer.json does by the files beside it.
+    """
+    if old.is_gguf != new.is_gguf:
+        return old if old.is_gguf else new
+    if old.names_end != new.names_end:
+        return old if old.names_end else new
+    return None
+
+
 def unnamed_roles(old: Version, new: Version) -> tuple[str, ...]:
-    """Return the special tokens that a GGUF file declares, and the other version, in another format, does not name."""
-    if old.is_gguf == new.is_gguf or old.spec is None or new.spec is None:
+    """Return the special tokens that only the naming side names."""
+    naming = naming_side(old, new)
+    if naming is None:
         return ()
-    declared, other = (old.spec, new.spec) if old.is_gguf else (new.spec, old.spec)
-    return tuple(role for role in declared.special_ids if role not in other.special_ids)
+    other = new if naming is old else old
+    return tuple(role for role in naming.named_roles if role not in other.named_roles)

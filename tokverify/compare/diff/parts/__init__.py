@@ -59,9 +59,9 @@ def compare_parts(
         declared = _compare_declared(*sides)
         parts += (part for part in declared if not (part.name == ADDED_TOKENS and all(documents)))
         if unnamed:
-            not_compared.append(f"{list_items(unnamed)} and what ends a generation: only the GGUF file names them")
+            not_compared.append(f"{list_items(unnamed)} and what ends a generation: only one of the two names them")
         if hides_templates(*sides) and old.spec.templates != new.spec.templates:
-            not_compared.append("chat templates: only the GGUF file has any, and the other one stands alone")
+            not_compared.append("chat templates: only one of the two has any, and the other one stands alone")
         not_compared += _describe_models(old.spec, new.spec)
     if all(documents):
         parts += _compare_documents(*documents, has_specs=bool(old.spec and new.spec))
