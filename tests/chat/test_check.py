@@ -559,7 +559,8 @@ LAST_USER = "{% if loop.last and m.role == 'user' %}[TOOLS]{% endif %}"
             [
                 (
                     "WARNING",
-                    'only 6 of 34 tokens of the prompt stay the same when it goes on: it then writes "hi there',
+                    "when the conversation goes on, only the first 6 of 34 tokens of the prompt stay the same, and a"
+                    ' cache of the others is lost: it then writes "hi there',
                 )
             ],
         ),
@@ -567,7 +568,7 @@ LAST_USER = "{% if loop.last and m.role == 'user' %}[TOOLS]{% endif %}"
             GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}"),
             (),
             TOOLS,
-            [("INFO", "only 6 of 34 tokens")],
+            [("INFO", "only the first 6 of 34 tokens")],
         ),
         (
             GOOD.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}"),

@@ -20,7 +20,7 @@ def message(ours: list[str], theirs: list[str]) -> str:
     [
         ([*WORDS[:5], "x", *WORDS[5:]], WORDS, 'ids 5 to 19 are shifted by 1 since 5 "x", which the reference'),
         ([*WORDS[:5], *WORDS[7:]], WORDS, 'ids 5 to 17 are shifted by 2 since 5, where the model lacks "w5"; 13 ids'),
-        (["w1", "w0", *WORDS[2:]], WORDS, "ids 0 and 1 are exchanged; 2 ids represent different tokens"),
+        (["w1", "w0", *WORDS[2:]], WORDS, "ids 0 and 1 are swapped; 2 ids represent different tokens"),
         (["x", *WORDS[1:]], WORDS, "1 id represents a different token"),
         (WORDS[::-1], WORDS, "20 ids represent different tokens"),
         ([*WORDS[:3], "a", "b"], WORDS, "2 ids represent different tokens"),

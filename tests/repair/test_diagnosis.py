@@ -82,7 +82,7 @@ def test_the_reference_of_another_model_is_not_diagnosed():
         (SPM, replace(SPM, add_eos=True), "turning add_eos off"),
         (SPM, replace(SPM, special_ids={"bos": 2}), 'making token 1 "<s>" the bos token (tokenizer.ggml.bos_token_id)'),
         (SPM, replace(SPM, scores=[0.0] * 266), "using the reference's scores (4 tokens rank in another order)"),
-        (BPE, replace(BPE, pre="qwen2"), "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre)"),
+        (BPE, replace(BPE, pre="qwen2"), "setting the pre-tokenizer to gpt-2 instead of qwen2 (tokenizer.ggml.pre)"),
         (
             BPE,
             replace(BPE, merges=BPE.merges[1:]),
@@ -153,7 +153,8 @@ def test_flags_are_added_to_the_best_change_even_if_the_budget_is_spent():
     report = verify_tokenizers(actual, expected, cases("12", "a 12", "12ab", "1 12"))
     found = diagnose(wrong, Opened(expected), report.results, encoder=actual, budget=Budget(120)).diagnosis
     best = found.explanations[0]
-    assert best.sentence == "setting the pre-tokenizer to gpt-2 (tokenizer.ggml.pre), and turning add_eos off"
+    pre = "setting the pre-tokenizer to gpt-2 instead of qwen2 (tokenizer.ggml.pre)"
+    assert best.sentence == f"{pre}, and turning add_eos off"
     assert (best.unexplained, found.stopped_early) == ((), False)
 
 

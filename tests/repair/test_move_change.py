@@ -91,7 +91,7 @@ def test_texts_that_were_exchanged_are_found_by_ids_alone(ids: tuple[int, ...]):
     results = verify_tokenizers(actual, expected, cases).results
     result = diagnose(wrong, Opened(expected), results, encoder=actual)
     best = result.diagnosis.explanations[0]
-    assert best.sentence.startswith(f"exchanging the texts of {len(ids)} tokens: ")
+    assert best.sentence.startswith(f"swapping back the texts of {len(ids)} tokens: ")
     assert (best.unexplained, best.broken) == ((), 0)
     assert list(result.changes[0].transform(wrong).tokens) == list(right.tokens)
 

@@ -272,9 +272,8 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
         cause = f"it then writes {after} where the prompt had {before}"
         if at == len(text):
             cause = "the end of the prompt and the answer are encoded together"
-        message = (
-            f"only {kept:,} of {plural(len(prompt), 'token')} of the prompt stay the same when it goes on: {cause}"
-        )
+        stays = f"only the first {kept:,} of {plural(len(prompt), 'token')} of the prompt stay the same"
+        message = f"when the conversation goes on, {stays}, and a cache of the others is lost: {cause}"
         end = _text_after(text, _trimmed_texts(subject.conversation.messages))
         is_harmless = end is None or at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
         yield Problem(INFO if is_harmless else WARNING, message, cause)

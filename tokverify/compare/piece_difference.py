@@ -158,7 +158,7 @@ def _describe_moved(pieces: Sequence[PieceDifference]) -> str:
     ours = {piece.id: piece.actual for piece in pieces}
     theirs = {piece.id: piece.expected for piece in pieces}
     if set(ours) == {first.id, last.id} and (first.actual, last.actual) == (last.expected, first.expected):
-        return f"ids {first.id} and {last.id} are exchanged"
+        return f"ids {first.id} and {last.id} are swapped"
     for count in range(1, _MOST_MOVED + 1):
         least = max(_LEAST_MOVED, _AGREEMENT * (len(pieces) - count))
         by = f"ids {first.id} to {last.id} are shifted by {count}"

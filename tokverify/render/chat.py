@@ -51,6 +51,7 @@ from tokverify.report.chat import (
 )
 from tokverify.report.finding import Severity
 from tokverify.report.run import Side
+from tokverify.text.command_line import fixed_name, name_files
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
 
@@ -119,6 +120,17 @@ def _describe_side(role: str, side: Side) -> Iterator[Line]:
         yield "", message(f"caveat: {side.caveat}", Style.CAVEAT)
 
 
+def repair_sentence(finding: ChatFinding, report: ChatReport) -> str:
+    """Say how to repair what a finding is about, with the files named, as the diagnosis of `run` does."""
+    repair = repair_of(finding, report)
+    if report.options.get("reference", "") is None:
+        # `tokverify fix` finds the same reference by itself.
+        repair = repair.replace("-r REFERENCE ", "")
+    named = report.options.get("model")
+    model = named if isinstance(named, str) else report.actual.source
+    return name_files(repair, model, fixed_name(model), report.expected.source if report.expected else None)
+
+
 def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool, verbose: bool) -> Section:
     title: Inline = [
         Span(f"{finding.severity.name} ", SEVERITY_STYLES[finding.severity]),
@@ -131,7 +143,7 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         lines.append(("in", message(f"{count}: {', '.join(finding.conversations)}", Style.DIM)))
     about = CHAT_KINDS[finding.kind]
     if finding.severity > Severity.INFO:
-        lines.append(("repair", message(repair_of(finding, report))))
+        lines.append(("repair", message(repair_sentence(finding, report))))
     hint: list[Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in _WITH_TEXTS and not verbose else []
     )
@@ -331,7 +343,7 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
         names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
     if finding.severity > Severity.INFO:
-        lines.append(f"repair: {repair_of(finding, report)}")
+        lines.append(f"repair: {repair_sentence(finding, report)}")
     result = _first_result(finding, report)
     if result and finding.kind in _WITH_TEXTS:
         lines += [f"conversation {visible_message(result.conversation)}:", *_result_lines(result)]

@@ -26,6 +26,7 @@ from tokverify.render.document import (
     Table,
     code,
     message,
+    plain,
 )
 from tokverify.render.draw_issues import document, not_passed, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
@@ -33,11 +34,12 @@ from tokverify.render.options import RenderOptions
 from tokverify.render.run.describe import describe as describe_run
 from tokverify.render.run.issue import suites_of as run_suites
 from tokverify.render.run.issue import to_ci_report as run_issues
-from tokverify.render.run.verdict import effect, reservations
+from tokverify.render.run.verdict import answer, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.audit import AuditReport, fails_audit
-from tokverify.report.chat import ChatReport, finding_fails, repair_of
+from tokverify.report.chat import ChatReport, finding_fails
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
+from tokverify.report.diagnosis import Command, command_line
 from tokverify.report.finding import Finding
 from tokverify.report.run import Status
 from tokverify.text.visible import visible_message
@@ -81,6 +83,7 @@ def describe(report: CheckReport, options: RenderOptions) -> Document:
         outcome=_OUTCOMES[check_exit_code(report)],
         options=report.options,
         versions=report.versions,
+        causes=list(map(plain, chain.from_iterable(item.lines for item in _list_causes(report)))),
     )
 
 
@@ -107,25 +110,36 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
 
 
 def _list_causes(report: CheckReport) -> Iterator[Item]:
-    """Repeat why each model fails: the most likely cause, or else what the audit found; and what chat templates do."""
+    """Repeat why each model fails: the most likely cause, or else what the audit found; and what chat templates do.
+
+    Of a model of which no part could be performed, say why not.
+    """
     for model in report.models:
-        diagnosis = model.run.diagnosis if model.run and part_exit_code(model, Part.RUN) else None
-        if diagnosis and diagnosis.explanations:
-            first = diagnosis.explanations[0]
-            yield Item([message(f"{model.name}: {effect(first, diagnosis)}")], first.repair.commands)
-        elif part_exit_code(model, Part.RUN) and model.run is None and model.audit:
+        commands: Sequence[Command] = ()
+        if part_exit_code(model, Part.RUN) and model.run:
+            if model.run.diagnosis and model.run.diagnosis.explanations:
+                commands = model.run.diagnosis.explanations[0].repair.commands
+            first, *others = answer(model.run) or [run_verdict(model.run)]
+            yield Item(list(map(message, [f"{model.name}: {first}", *others])), commands)
+        elif part_exit_code(model, Part.RUN) and model.audit:
             for finding in _failing_findings(model.audit)[:_NAMED]:
                 text = f"{model.name}: {finding.code} {finding.name}: {finding.message}"
                 yield Item([message(text)], finding.remedy.commands)
+        if not model.results:
+            reasons = dict.fromkeys(note.message for note in model.notes if note.is_failure)
+            yield from (Item([message(f"{model.name}: {reason}")]) for reason in reasons)
         if model.chat:
-            yield from _list_chat_causes(model.name, model.chat)
+            yield from _list_chat_causes(model.name, model.chat, commands)
 
 
-def _list_chat_causes(name: str, report: ChatReport) -> Iterator[Item]:
+def _list_chat_causes(name: str, report: ChatReport, commands: Sequence[Command]) -> Iterator[Item]:
+    """Name what fails in chat templates, with its repair unless it is one of the `commands` already shown."""
     failing = [found for found in report.findings if finding_fails(report, found)]
     for found in failing[:_NAMED]:
         cause = message(f"{name}: chat {found.kind}: {found.message}")
-        yield Item([cause, message(f"repair: {repair_of(found, report)}")])
+        repair = chat.repair_sentence(found, report)
+        is_shown = any(command_line(command).startswith(repair) for command in commands)
+        yield Item([cause] if is_shown else [cause, message(f"repair: {repair}")])
 
 
 def _failing_findings(report: AuditReport) -> list[Finding]:

@@ -276,6 +276,8 @@ class Document:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Library -> version."""
     verdict_style: Style | None = None
+    causes: Sequence[str] = ()
+    """Why it is so, a line each, for those who read nothing but the verdict."""
 
 
 VERDICT_STYLES: Mapping[int, Style] = {0: Style.GOOD, 1: Style.BAD}

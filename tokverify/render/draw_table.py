@@ -53,10 +53,10 @@ _INDENT = 2
 
 
 def draw_table(document: Document, options: RenderOptions) -> str:
-    """Draw a document; the last line is the verdict, and the only one if the user asked for quiet output."""
+    """Draw a document; the last line is the verdict; only the causes precede it in quiet output."""
     verdict = draw([words(document.verdict, STYLES[verdict_style(document)])], options)
     if options.quiet:
-        return verdict
+        return "".join([*(draw([words(cause)], options) for cause in document.causes), verdict])
     body = draw_sections(document.sections, options)
     return "\n".join(part for part in (body, verdict) if part)
 

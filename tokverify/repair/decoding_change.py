@@ -54,7 +54,7 @@ def pre_tokenizers(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
     current = PRE_TOKENIZERS[settings.pre]
     for name in COMMON_FIRST:
         if PRE_TOKENIZERS[name] == replace(current, clean_spaces=not current.clean_spaces):
-            yield set_pre_tokenizer(name, confirmed=False)
+            yield set_pre_tokenizer(name, evidence.spec, confirmed=False)
             return
 
 

@@ -138,7 +138,7 @@ def _close(substitutes: Mapping[int, int]) -> list[list[int]]:
 
 def _exchange(cycle: Sequence[int], spec: TokenizerSpec) -> TokenizerChange:
     patches = {id: TokenPatch(spec.tokens[before]) for before, id in zip(cycle, [*cycle[1:], cycle[0]], strict=True)}
-    sentence = f"exchanging the texts of {plural(len(cycle), 'token')}: {list_tokens(cycle, spec.tokens)}"
+    sentence = f"swapping back the texts of {plural(len(cycle), 'token')}: {list_tokens(cycle, spec.tokens)}"
     return patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_IDS)
 
 

@@ -23,6 +23,7 @@ from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.gguf.values import FIELDS
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
+from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
 from tokverify.tokenizer import EndListing
 
@@ -281,23 +282,24 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     adds_bos = evidence.encoder.settings.add_bos if evidence.encoder and not evidence.adds_special else None
     for name in _distinct_pre_tokenizers(old, first=declared, adds_bos=adds_bos):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
-            yield set_pre_tokenizer(name, confirmed=name == declared)
+            yield set_pre_tokenizer(name, evidence.spec, confirmed=name == declared)
 
 
 def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the pre-tokenizer that the reference declares."""
     name = evidence.facts.spec.pre if evidence.facts.spec else None
     if name in PRE_TOKENIZERS and name != evidence.spec.pre:
-        yield set_pre_tokenizer(name, confirmed=True)
+        yield set_pre_tokenizer(name, evidence.spec, confirmed=True)
 
 
-def set_pre_tokenizer(name: str, *, confirmed: bool) -> TokenizerChange:
-    """Return the change that names a pre-tokenizer."""
+def set_pre_tokenizer(name: str, spec: TokenizerSpec, *, confirmed: bool) -> TokenizerChange:
+    """Return the change that names a pre-tokenizer instead of the one in `spec`."""
     since = known_since("pre_tokenizers").get(name, 0)
     needs = f", known to llama.cpp since b{since}" if since else ""
+    instead = f" instead of {visible_message(spec.pre)}" if spec.pre else ""
     return TokenizerChange(
         kind="pre",
-        sentence=f"setting the pre-tokenizer to {name} (tokenizer.ggml.pre{needs})",
+        sentence=f"setting the pre-tokenizer to {name}{instead} (tokenizer.ggml.pre{needs})",
         cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
         transform=partial(replace, pre=name),
         gguf_command=pre_tokenizer_command(name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from tokverify.text.visible import visible_message
@@ -15,6 +16,7 @@ _FIXED = f"{REPAIRED}.gguf"
 _MAX_NAME_BYTES = 255
 # A word of a command as `shlex.join` writes it: spaces within quotes separate no words.
 _WORD = re.compile(r"(?:[^\s']|'[^']*'|')+")
+_PLACEHOLDER = re.compile(r"\b(?:MODEL|FIXED|REFERENCE)\b")
 
 _KIND = re.compile(r"[\w-]+")
 _READING = frozenset({
@@ -39,12 +41,22 @@ def fixed_name(model: str | None) -> str | None:
 def fill_in(command: str, model: str | None, fixed: str | None, reference: object = None) -> tuple[str, ...]:
     """Replace MODEL, FIXED and REFERENCE in a command with the files they represent, if these are known."""
     # subtle: word by word, because a file may itself be called FIXED.
-    words = {
+    words = _files(model, fixed, reference)
+    return tuple(words.get(word, word) for word in _WORD.findall(command))
+
+
+def name_files(sentence: str, model: str | None, fixed: str | None, reference: object = None) -> str:
+    """Replace MODEL, FIXED and REFERENCE in a sentence with commands as `fill_in` does in a command."""
+    files = _files(model, fixed, reference)
+    return _PLACEHOLDER.sub(lambda found: files[found[0]], sentence)
+
+
+def _files(model: str | None, fixed: str | None, reference: object) -> Mapping[str, str]:
+    return {
         "MODEL": quote_argument(model, "MODEL"),
         "FIXED": quote_argument(fixed, "FIXED.gguf"),
         "REFERENCE": quote_reference(reference),
     }
-    return tuple(words.get(word, word) for word in _WORD.findall(command))
 
 
 def quote_reference(location: object) -> str:

@@ -58,7 +58,10 @@ def test_a_good_model_passes_and_parts_without_anything_to_check_are_named():
 
 def test_a_difference_that_no_case_shows_fails_with_the_parts_that_found_it():
     result = invoke("check", "sample-broken.gguf", "-r", "sample.tokenizer.model", "-q", *FEW)
-    assert (result.exit_code, result.stdout) == (1, "1 model: 1 fails (sample-broken: run, audit)\n")
+    assert result.exit_code == 1
+    cause, *_, last = result.stdout.splitlines()
+    assert cause.startswith("sample-broken: 22 tokens are each an ordinary token in the model")
+    assert last == "1 model: 1 fails (sample-broken: run, audit)"
 
 
 def test_all_configured_models_have_one_report():
@@ -73,14 +76,16 @@ def test_all_configured_models_have_one_report():
 def test_a_part_that_cannot_be_performed_is_not_a_pass():
     configure(model("good", "sample.gguf") + model("absent", "absent.gguf"))
     result = invoke("check", "-q")
-    assert (result.exit_code, result.stdout) == (2, "2 models: 1 could not be checked (absent: run, audit, chat)\n")
+    cause, verdict = result.stdout.splitlines()
+    assert cause.startswith("absent: absent.gguf: ")
+    assert (result.exit_code, verdict) == (2, "2 models: 1 could not be checked (absent: run, audit, chat)")
 
 
 def test_models_that_fail_and_models_that_could_not_be_checked_are_told_apart():
     configure(model("bad", "sample-broken.gguf") + model("absent", "absent.gguf"))
     result = invoke("check", "-q")
     failing = "1 fails (bad: run, audit), 1 could not be checked (absent: run, audit, chat)"
-    assert (result.exit_code, result.stdout) == (2, f"2 models: {failing}\n")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, f"2 models: {failing}")
 
 
 def test_the_end_of_the_output_names_what_the_audit_found_of_a_file_that_cannot_be_run():
@@ -104,8 +109,22 @@ def test_the_last_lines_name_another_chat_template_and_its_repair():
     assert result.exit_code == 1
     end = " ".join(result.stdout.partition("CAUSES")[2].split())
     assert 'bad: chat drift: writes "<S>" where the reference writes "<s>" repair: ' in end
-    assert "tokverify fix MODEL -r REFERENCE -o FIXED" in end
-    assert end.endswith("1 model: 1 fails (bad: chat); the chat template is not the reference's: see `tokverify chat`")
+    assert end.count("tokverify fix bad.gguf -r tokenizer.json -o bad-fixed.gguf") == 1
+    assert "1 model: 1 fails (bad: chat); the chat template is not the reference's: `tokverify chat` shows" in end
+
+
+def test_a_repair_is_shown_once():
+    tokens = list(read_spec("sample.gguf").tokens)
+    tokens[300], tokens[301] = tokens[301], tokens[300]
+    template = f"{{% for message in messages %}}{tokens[300]}{{{{ message.content }}}}{{% endfor %}}"
+    write_gguf("bad.gguf", replace(read_spec("sample.gguf"), tokens=tokens, chat_template=template))
+    shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
+    Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    result = invoke("check", "bad.gguf", "-r", "tokenizer.json", *FEW)
+    causes = " ".join(result.stdout.partition("CAUSES")[2].split())
+    assert "bad: ids 300 and 301 are swapped; " in causes
+    assert "bad: chat ids: " in causes
+    assert causes.count("tokverify fix bad.gguf") == 1
 
 
 def test_accepting_says_what_was_written_and_that_chat_accepts_nothing():

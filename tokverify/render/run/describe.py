@@ -28,7 +28,9 @@ from tokverify.render.document import (
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.verdict import (
+    answer,
     blame,
+    causes,
     count_limit,
     difference_sections,
     effect,
@@ -45,17 +47,13 @@ from tokverify.report.run import (
     Side,
     Status,
     VocabularyDifference,
-    failing_differences,
-    has_failing_case,
     run_exit_code,
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.text.wording import overrides_title, plural, truncate, verb
+from tokverify.text.wording import overrides_title, plural, verb
 
 _MAX_LINES = 10
-_MAX_CAUSES = 3
-_MAX_CAUSE = 200
 _MAX_CASES = 5
 _DIFFERENT = "different tokens"
 _REQUESTED = "as requested"
@@ -210,24 +208,12 @@ def limit_sections(report: Report, what: str = "case") -> Iterator[Section]:
 def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Iterator[Section]:
     """Describe in short what differs and why, and what to do about it."""
     yield from limit_sections(report, what)
-    failing = [difference.message for difference in failing_differences(report)]
-    errors = _count_errors(report, what)
-    # Without failing cases, the section on the tokenizers is still in sight.
-    if errors or (failing and has_failing_case(report)):
-        lines = failing if verbose else [truncate(line, _MAX_CAUSE) for line in failing[:_MAX_CAUSES]]
-        left_out = len(failing) - len(lines)
-        more = [f"{plural(left_out, 'other')} above"] if left_out else []
-        first = [errors if verbose else truncate(errors, _MAX_CAUSE)] if errors else []
-        yield Section([Bullets([message(line) for line in [*first, *lines, *more]])], "What differs")
+    # If all cases simply match, the section on the tokenizers is still in sight.
+    if any(result.status is not Status.MATCH for result in report.results):
+        lines = causes(report, what, brief=not verbose)
+        if lines:
+            yield Section([Bullets(list(map(message, lines)))], "What differs")
     yield from diagnosis_sections(report, verbose=verbose)
-
-
-def _count_errors(report: Report, what: str) -> str:
-    """Say how many texts a side could not encode, and why not the first of them; empty if it could encode all."""
-    errors = [result for result in report.results if result.status is Status.ERROR and result.fails]
-    if not errors:
-        return ""
-    return f"{plural(len(errors), what)} could not be encoded, such as {errors[0].case.name}: {errors[0].message}"
 
 
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
@@ -276,6 +262,7 @@ def describe(report: Report, options: RenderOptions) -> Document:
         exit_code=exit_code,
         sections=_sections(report, verbose=options.verbose),
         verdict_style=Style.WARNING if is_reserved else None,
+        causes=answer(report),
     )
 
 
@@ -288,12 +275,12 @@ def _has_doubts(report: Report) -> bool:
 def _sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     if sentence := blame(report):
         yield Section([Paragraph(message(sentence, Style.CAVEAT))])
-    answer = list(answer_sections(report, verbose=verbose))
-    yield from only("markdown", answer)
+    answers = list(answer_sections(report, verbose=verbose))
+    yield from only("markdown", answers)
     yield sides_section(report, verbose=verbose)
     yield from vocabulary_sections(report.vocabulary, verbose=verbose, differences=report.differences)
     yield from difference_sections(report, verbose=verbose)
     yield suites_section(report, verbose=verbose)
     yield from case_sections(report, verbose=verbose)
     # Last, since people read the end of a terminal's output first.
-    yield from only("table", answer)
+    yield from only("table", answers)

@@ -19,10 +19,14 @@ from tokverify.report.run import (
     count_status,
     failing_differences,
     run_exit_code,
+    vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict, difference_fails
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import list_items, plural, verb
+from tokverify.text.wording import list_items, plural, truncate, verb
+
+_MAX_CAUSES = 4
+_MAX_CAUSE = 200
 
 _NAMES: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "tokens around a text",
@@ -177,7 +181,10 @@ def reservations(report: Report) -> Iterator[str]:
     if omitted := list(_omitted_tokens(report)):
         yield f"{' and '.join(omitted)} were not compared"
     if any(each.aspect is Aspect.TEMPLATE and effect_of(each, report) == SHOWN for each in report.differences):
-        yield "the chat template is not the reference's: see `tokverify chat`"
+        yield (
+            "the chat template is not the reference's: `tokverify chat` shows how it differs, and `tokverify fix`"
+            " replaces it"
+        )
     if report.expected.caveat:
         yield caveat(report)
     if report.rules:
@@ -238,6 +245,46 @@ def blame(report: Report) -> str:
     is_damaged = any(difference.aspect is Aspect.SPLITTING for difference in failing)
     fault = "splits its own tokens" if is_damaged else "contradicts its own configuration"
     return f"the reference is at fault, not the model: {report.expected.source} {fault}"
+
+
+def causes(report: Report, what: str = "case", *, brief: bool = True) -> list[str]:
+    """Say in a few lines what makes a report fail; if it passes, what a user should know of the file all the same."""
+    if not run_exit_code(report):
+        serious = [each for each in report.differences if each.severity > Severity.INFO and each.origin not in _REMARKS]
+        lines = [each.message for each in serious if effect_of(each, report) == SHOWN]
+    else:
+        lines = [*_count_errors(report, what), *(each.message for each in failing_differences(report))]
+        lines = lines or list(_count_mismatches(report, what))
+    if not brief:
+        return lines
+    left_out = len(lines) - _MAX_CAUSES
+    more = [f"{plural(left_out, 'other')}, shown with -v"] if left_out > 0 else []
+    return [*(truncate(line, _MAX_CAUSE) for line in lines[:_MAX_CAUSES]), *more]
+
+
+def answer(report: Report) -> list[str]:
+    """Say in a few lines what makes a report fail, and which change would repair it."""
+    if report.diagnosis is None:
+        return causes(report) or list(filter(None, [report.undiagnosed]))
+    likely = [effect(each, report.diagnosis) for each in report.diagnosis.explanations[:1]]
+    return [*causes(report), *likely]
+
+
+def _count_errors(report: Report, what: str) -> Iterator[str]:
+    """Say how many texts a side could not encode, and why not the first of them."""
+    errors = [result for result in report.results if result.status is Status.ERROR and result.fails]
+    if errors:
+        first = errors[0]
+        yield f"{plural(len(errors), what)} could not be encoded, such as {first.case.name}: {first.message}"
+
+
+def _count_mismatches(report: Report, what: str) -> Iterator[str]:
+    """Say how many texts differ where nothing else does."""
+    failing = [result for result in report.results if result.fails]
+    if failing:
+        is_same = report.vocabulary is not None and not vocabularies_differ(report.vocabulary)
+        same = "; the tokens themselves are the same" if is_same else ""
+        yield f"{plural(len(failing), what)} {verb(len(failing), 'differ')}, such as {failing[0].case.name}{same}"
 
 
 def limit_note(diagnosis: Diagnosis) -> str:
