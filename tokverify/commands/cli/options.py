@@ -133,7 +133,7 @@ vocabulary_option = click.option(
     help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
 )
 ids_only_option = click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict, and why a report fails.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
