@@ -96,6 +96,8 @@ def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
         example = f", as {', '.join(f'U+{ord(each):04X}' for each in worst.text)} needs" if worst.text else ""
         most = f"at most {worst.per_byte} token per byte and {worst.per_character} per character{example}"
         yield "worst case", Text(f"{most}; {worst.around} more for the whole text" if worst.around else most)
+    else:
+        yield "worst case", Text("not proven: how many tokens a character can need is not known of this tokenizer")
     if inspection.fingerprint:
         yield "fingerprint", Text(inspection.fingerprint, DIM)
     length = inspection.chat_template_length
