@@ -214,7 +214,7 @@ def test_a_tilde_was_no_symbol_in_patterns_before_b10566():
 
 def test_a_changed_pre_tokenizer_is_that_of_the_selected_build(monkeypatch):
     spec = bpe_spec(["Ġ ~"], pre="gpt-2")
-    change = set_pre_tokenizer("deepseek-v3", confirmed=False)
+    change = set_pre_tokenizer("deepseek-v3", spec, confirmed=False)
     newest = change.encoder(spec, Encoder(spec)).encode(" ~")
     monkeypatch.setenv(VARIABLE, "b10335")
     assert change.encoder(spec, Encoder(spec)).encode(" ~") == [spec.tokens.index("Ġ"), spec.tokens.index("~")]

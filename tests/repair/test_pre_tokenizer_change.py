@@ -1,5 +1,7 @@
 """The change that names another pre-tokenizer."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.bare_tokenizer import IdsOnly
@@ -11,9 +13,13 @@ from tokverify.repair.setting_change import pre_tokenizers, set_pre_tokenizer
 
 
 def test_a_name_that_older_builds_do_not_know_says_since_when_it_is_known():
-    sentence = set_pre_tokenizer("granite-embed-multi-97m", confirmed=True).sentence
-    assert sentence.endswith("granite-embed-multi-97m (tokenizer.ggml.pre, known to llama.cpp since b9554)")
-    assert set_pre_tokenizer("gpt-4o", confirmed=True).sentence.endswith("gpt-4o (tokenizer.ggml.pre)")
+    spec = bpe_spec([], pre="gpt-2")
+    sentence = set_pre_tokenizer("granite-embed-multi-97m", spec, confirmed=True).sentence
+    assert sentence.endswith(
+        "granite-embed-multi-97m instead of gpt-2 (tokenizer.ggml.pre, known to llama.cpp since b9554)"
+    )
+    unnamed = replace(spec, pre=None)
+    assert set_pre_tokenizer("gpt-4o", unnamed, confirmed=True).sentence.endswith("to gpt-4o (tokenizer.ggml.pre)")
 
 
 @pytest.mark.parametrize(

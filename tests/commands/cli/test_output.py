@@ -108,11 +108,11 @@ def test_color_in_a_pipe(variables, no_color, color, monkeypatch, capsys):
     for name, value in ({"NO_COLOR": "", "COLUMNS": "77"} | variables).items():
         monkeypatch.setenv(name, value)
     options = render_options(no_color=no_color)
-    assert (options.color, options.width) == (color, 77)
+    assert (options.color, options.width) == (color, 100)
 
 
-def test_no_color_and_the_usual_width_off_a_terminal_unless_columns_are_set(monkeypatch, capsys):
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_no_color_and_a_fixed_width_off_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "77")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     options = render_options(no_color=False)
     assert (options.color, options.width) == (False, 100)

@@ -119,9 +119,8 @@ def render_options(*, no_color: bool, verbose: bool = False, quiet: bool = False
     """
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     forced = bool(os.environ.get("FORCE_COLOR"))
-    # COLUMNS, if set, also holds in a pipe.
-    width = shutil.get_terminal_size((RenderOptions().width, 0)).columns
     if not sys.stdout.isatty():
-        return RenderOptions(width=width, color=forced and not plain, verbose=verbose, quiet=quiet)
+        return RenderOptions(color=forced and not plain, verbose=verbose, quiet=quiet)
     plain = plain or (os.environ.get("TERM") == "dumb" and not forced)
+    width = shutil.get_terminal_size().columns
     return RenderOptions(width=width, color=not plain, verbose=verbose, quiet=quiet)
