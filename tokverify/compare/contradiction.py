@@ -31,7 +31,8 @@ from tokverify.sources.config import (
     read_special_tokens_map,
     token_text,
 )
-from tokverify.sources.huggingface.document import read_json
+from tokverify.sources.huggingface.document import read_json, read_outline
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.huggingface.vocabulary_files import read_vocabulary
 from tokverify.spec import TokenType
 from tokverify.text.sequence import group_values
@@ -235,7 +236,7 @@ def _has_outermost(tokenizer: Tokenizer, part: str, type: str) -> bool:
     """Whether a part of a tokenizer.json is a stage of this type, and no sequence of stages."""
     if not isinstance(tokenizer, DocumentHolding):
         return False
-    stage = read_json(tokenizer.tokenizer_json(), tokenizer.name).get(part)
+    stage = read_outline(tokenizer.tokenizer_json(), tokenizer.name, tables_of(tokenizer)).get(part)
     return isinstance(stage, dict) and stage.get("type") == type
 
 

@@ -24,6 +24,7 @@ from tokverify.sources.tokenizer_file import file_of
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.system.library_error import raised_as
 from tokverify.system.quick_exit import keep_until_exit
+from tokverify.texts.vocabulary import bytes_of_tokens
 from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
@@ -183,9 +184,8 @@ class Opened:
     @cached_property
     def token_bytes(self) -> Sequence[bytes]:
         """The bytes that tokens represent, by id."""
-        expected = self.tokenizer
         try:
-            return list(map(expected.token_bytes, range(expected.vocab_size))) if expected else ()
+            return bytes_of_tokens(self.tokenizer) if self.tokenizer else ()
         except GoneError:
             raise
         except TokverifyError:
@@ -230,9 +230,9 @@ class Opened:
         """
         if not isinstance(self.tokenizer, DocumentHolding):
             return None
-        from tokverify.references.huggingface import tables_of
         from tokverify.sources.config import special_texts
         from tokverify.sources.huggingface.document import parse
+        from tokverify.sources.huggingface.tables import tables_of
 
         texts = special_texts(self.path) if self.path else {}
         return parse(self.tokenizer.tokenizer_json(), str(self.path or self.source), texts, tables_of(self.tokenizer))

@@ -15,14 +15,13 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
 from tokverify.errors import GoneError, TokverifyError
-from tokverify.references.huggingface import tables_of
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.tables import NativeTables
 
 _IS_NORMAL = bytes(attribute == Attribute.NORMAL.value for attribute in range(256))
 _SHARED = 8
@@ -72,22 +71,20 @@ def read_ranking(expected: Tokenizer, document: Document | None = None) -> Token
             return _read_ranks(expected)
         if not isinstance(expected, DocumentHolding):
             return None
-        return _read_document(expected.tokenizer_json(), expected, tables_of(expected), document)
+        return _read_document(expected.tokenizer_json(), expected, document)
     except GoneError:
         raise
     except TokverifyError:
         return None
 
 
-def _read_document(
-    data: bytes, expected: Tokenizer, tables: NativeTables | None, document: Document | None
-) -> TokenizerSpec | None:
+def _read_document(data: bytes, expected: Tokenizer, document: Document | None) -> TokenizerSpec | None:
     from tokverify.sources.huggingface.bpe import join_merges
     from tokverify.sources.huggingface.document import parse
 
     if scores := _unigram_scores(data):
         return TokenizerSpec(model="t5", tokens=pieces_of(expected)[: len(scores)], scores=scores)
-    document = document or parse(data, expected.name, {}, tables)
+    document = document or parse(data, expected.name, {}, tables_of(expected))
     if document.model_type != "BPE":
         return None
     return TokenizerSpec(model="gpt2", tokens=pieces_of(expected), merges=join_merges(document))

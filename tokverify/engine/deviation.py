@@ -11,6 +11,7 @@ from tokverify.engine.added_token import Fragment, sort_longest_first, split_lef
 from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.deviating_unigram import DeviatingUnigram
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
@@ -134,6 +135,10 @@ class Deviation:
         """Whether nothing else is changed than which added tokens there are."""
         return replace(self, specials={}, texts={}) == Deviation()
 
+    def is_native_like(self, base: Encoder) -> bool:
+        """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""
+        return base.engine.name == NATIVE and self.only_changes_added_tokens
+
     def change_added_tokens(self, spec: TokenizerSpec, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""
         tokens = {token.id: token for token in settings.added_tokens}
@@ -185,7 +190,7 @@ class DeviatingEncoder(Encoder):
     @classmethod
     def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
         """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        model = None if deviation.only_changes_added_tokens else encoder.model
+        model = None if deviation.is_native_like(encoder) else encoder.model
         return cls(encoder.spec, deviation, model, encoder.settings, encoder)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:

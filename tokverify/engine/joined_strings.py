@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import compress
+from operator import ne
 from typing import Protocol, overload
 
 from tokverify.engine.engine_choice import usable_native_module
@@ -149,12 +150,16 @@ def longest_and_total(strings: Sequence[str]) -> tuple[int, int]:
     return max(lengths, default=0), sum(lengths)
 
 
-def find_differing(left: JoinedStrings, right: JoinedStrings) -> list[int]:
-    """Return the indices at which the strings differ, up to the end of the longer sequence."""
-    if left == right:
+def find_differing(left: Sequence[object], right: Sequence[object]) -> list[int]:
+    """Return the indices at which two sequences differ, up to the end of the longer one."""
+    if left is right:
         return []
-    module = usable_native_module()
-    if module and left and right:
-        found: list[int] = module.find_differing(left.joined, right.joined)
-        return found
-    return [index for index, (ours, theirs) in enumerate(zip_longest(left, right)) if ours != theirs]
+    if isinstance(left, JoinedStrings) and isinstance(right, JoinedStrings):
+        if left == right:
+            return []
+        module = usable_native_module()
+        if module and left and right:
+            found: list[int] = module.find_differing(left.joined, right.joined)
+            return found
+    shorter, longer = sorted((len(left), len(right)))
+    return [*compress(range(shorter), map(ne, left, right)), *range(shorter, longer)]

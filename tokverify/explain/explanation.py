@@ -29,6 +29,7 @@ from tokverify.report.explain import (
 )
 from tokverify.sources.huggingface.bpe import read_merges
 from tokverify.sources.huggingface.document import parse
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.text.sequence import group_values
 from tokverify.text.utf8 import describe_bad_byte, to_bytes, to_text
 from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer, tokens_of
@@ -184,7 +185,7 @@ def find_merge_ranks(reference: Tokenizer) -> Mapping[tuple[str, str], int]:
 
 def _list_merges(reference: Tokenizer) -> Iterable[tuple[str, str]]:
     if isinstance(reference, DocumentHolding):
-        return read_merges(parse(reference.tokenizer_json(), reference.name, {}))
+        return read_merges(parse(reference.tokenizer_json(), reference.name, {}, tables_of(reference)))
     if not isinstance(reference, Declaring):
         return ()
     stored = reference.declared_spec().merges or ()

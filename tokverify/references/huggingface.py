@@ -24,7 +24,7 @@ from tokverify.references.huggingface_stage import ids_around, stages
 from tokverify.references.piece_bytes import PieceBytes, piece_bytes
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, special_texts
-from tokverify.sources.huggingface.document import read_json
+from tokverify.sources.huggingface.document import read_json, read_outline
 from tokverify.sources.huggingface.expansion import (
     require_bounded,
     require_valid_charsmaps,
@@ -38,7 +38,7 @@ from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
-from tokverify.tokenizer import DocumentHolding, GenerationEnds, TokenizerStages
+from tokverify.tokenizer import GenerationEnds, TokenizerStages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -321,8 +321,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
     tables = Beside(partial(read_tables, data))
     if _CHARSMAP in data:
         # The library would abort the process.
-        rest = native.rest if (native := tables.result()) else data
-        require_valid_charsmaps(read_json(rest, source).get("normalizer"), source)
+        require_valid_charsmaps(read_outline(data, source, tables.result()).get("normalizer"), source)
     try:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             tokenizer = tokenizers.Tokenizer.from_buffer(data)
@@ -377,11 +376,6 @@ class HuggingFaceStream:
     def finish(self) -> str:
         """Return nothing: the library has no way to ask for the remaining text."""
         return ""
-
-
-def tables_of(tokenizer: DocumentHolding) -> NativeTables | None:
-    """Return the tables of the tokenizer.json from which a tokenizer was made; None if they cannot be read natively."""
-    return tokenizer.tables if isinstance(tokenizer, HuggingFaceTokenizer) else read_tables(tokenizer.tokenizer_json())
 
 
 def add_tokens(of_model: JoinedStrings, tokenizer: Tokenizer) -> JoinedStrings | None:

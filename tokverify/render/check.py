@@ -75,19 +75,20 @@ _PARTS: Mapping[Part, _OfPart] = {
 
 def describe(report: CheckReport, options: RenderOptions) -> Document:
     """Describe a check, model by model, and then all outcomes in one table."""
+    causes = list(_list_causes(report))
     return Document(
         title="tokverify check",
         verdict=verdict(report),
         exit_code=check_exit_code(report),
-        sections=_describe_sections(report, options),
+        sections=_describe_sections(report, causes, options),
         outcome=_OUTCOMES[check_exit_code(report)],
         options=report.options,
         versions=report.versions,
-        causes=list(map(plain, chain.from_iterable(item.lines for item in _list_causes(report)))),
+        causes=[plain(line) for cause in causes for line in cause.lines],
     )
 
 
-def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[Section]:
+def _describe_sections(report: CheckReport, causes: Sequence[Item], options: RenderOptions) -> Iterator[Section]:
     columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
     outcome = Table(columns, list(_outcome_rows(report)))
     files = Fields([(visible_message(model.name), code(model.source)) for model in report.models])
@@ -105,7 +106,7 @@ def _describe_sections(report: CheckReport, options: RenderOptions) -> Iterator[
     note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
     yield Section([Only("table", [outcome, *note])], "Outcome")
     yield Section([Only("markdown", note)])
-    if causes := list(_list_causes(report)):
+    if causes:
         yield Section([Only("table", [Items(causes, numbered=False)])], "Causes")
 
 

@@ -8,7 +8,6 @@ from functools import reduce
 
 from tokverify.engine.deviation import DeviatingEncoder, Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.engine_choice import PYTHON
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Settings
 from tokverify.engine.model import Model
@@ -85,15 +84,16 @@ class TokenizerChange:
         changed = self.transform(spec)
         require_loadable(changed)
         settings = resolve(changed)
-        if self.deviation or base is None or base.engine.name == PYTHON:
+        if base is None or not self.deviation.is_native_like(base):
             return self._python_encoder(changed, settings, base)
+        if self.deviation:
+            return DeviatingEncoder(changed, self.deviation, settings=settings, base=base)
         return Encoder(changed, settings=settings, base=base)
 
     def _python_encoder(self, changed: TokenizerSpec, settings: Settings, base: Encoder | None) -> Encoder:
         model = None if base is None else _reusable_model(base, changed, settings)
         if self.deviation:
-            is_native = self.deviation.only_changes_added_tokens
-            return DeviatingEncoder(changed, self.deviation, None if is_native else model, settings, base)
+            return DeviatingEncoder(changed, self.deviation, model, settings)
         return Encoder(changed, settings=settings, model=model)
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from tokverify.engine.decoder import PieceDecoder
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.texts import alphabet
 from tokverify.texts.mode import Mode
-from tokverify.texts.vocabulary import compare_vocabularies
+from tokverify.texts.vocabulary import bytes_of_tokens, compare_vocabularies
 from tokverify.tokenizer import AddedTokenListing, ControlListing, MatchListing, Tokenizer, pieces_of
 
 _MAX_LENGTH = 500
@@ -64,7 +63,7 @@ def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabular
     """Collect a tokenizer's vocabulary; of its added tokens, those it lists, or else those with a role."""
     pieces = list(pieces_of(tokenizer))
     # A token without bytes, such as one of type UNUSED, can still be produced by a text.
-    bytes_of = [data or to_bytes(piece) for data, piece in zip(_bytes_of_tokens(tokenizer), pieces, strict=True)]
+    bytes_of = [data or to_bytes(piece) for data, piece in zip(bytes_of_tokens(tokenizer), pieces, strict=True)]
     texts = dict.fromkeys(_usable_texts(data.decode("utf-8", "surrogateescape") for data in bytes_of))
     return Vocabulary(
         list(texts),
@@ -72,12 +71,6 @@ def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabular
         list(_usable_texts(_added_texts(tokenizer))),
         list(filter(None, corpus)),
     )
-
-
-def _bytes_of_tokens(tokenizer: Tokenizer) -> Iterable[bytes]:
-    if isinstance(tokenizer, PieceDecoder):
-        return tokenizer.bytes_of_tokens()
-    return map(tokenizer.token_bytes, range(tokenizer.vocab_size))
 
 
 def common_vocabulary(actual: Tokenizer, expected: Tokenizer, corpus: Sequence[str] = ()) -> Vocabulary:

@@ -8,6 +8,7 @@ from itertools import compress, product
 from operator import ne, or_
 from string import hexdigits
 
+from tokverify.engine.decoder import PieceDecoder
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import GoneError, TokverifyError
@@ -89,6 +90,17 @@ def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
 def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return the roles that both sides know and that belong to different ids, with the actual and expected id."""
     return {role: (actual[role], expected[role]) for role in actual if expected.get(role, actual[role]) != actual[role]}
+
+
+def bytes_of_tokens(tokenizer: Tokenizer) -> list[bytes]:
+    """Return the bytes that each token represents, by id.
+
+    Raises:
+        TokverifyError: If the tokenizer cannot tell.
+    """
+    if isinstance(tokenizer, PieceDecoder):
+        return tokenizer.bytes_of_tokens()
+    return list(map(tokenizer.token_bytes, range(tokenizer.vocab_size)))
 
 
 def types_of(tokenizer: Tokenizer) -> Sequence[TokenType]:

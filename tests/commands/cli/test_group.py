@@ -81,11 +81,11 @@ def test_only_the_command_that_runs_is_imported():
     assert done.stdout.endswith("['encode']\n")
 
 
-def test_a_run_in_which_nothing_differs_imports_neither_rules_nor_limits_nor_templates():
+def test_a_run_in_which_nothing_differs_imports_neither_rules_nor_limits_nor_other_libraries():
     arguments = ["run", str(SAMPLE / "sample.gguf"), "-r", str(SAMPLE / "sample.tokenizer.model"), "-q"]
     script = (
         f"import sys; from tokverify.commands import cli; code = cli.main({arguments}, standalone_mode=False);"
-        "print(code, [name for name in ('jinja2', 'tokverify.compare.checks', 'tokverify.compare.limits',"
+        "print(code, [name for name in ('jinja2', 'tokenizers', 'tokverify.compare.checks', 'tokverify.compare.limits',"
         " 'tokverify.chat', 'tokverify.repair') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

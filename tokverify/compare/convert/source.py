@@ -15,6 +15,7 @@ from tokverify.sources.huggingface.bpe import split_probes as split_document_pro
 from tokverify.sources.huggingface.conversion import convert_leniently
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.document import parse as parse_json
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.huggingface.vocabulary_files import build_document
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.reader import split_probes
@@ -65,7 +66,7 @@ _DOCUMENTS: Mapping[str, Callable[[Path], bytes]] = {"tokenizers": read_file, "v
 
 
 def _open_document(path: Path, kind: str, found: FoundReference) -> Source:
-    document = parse_json(_DOCUMENTS[kind](path), str(path), special_texts(path))
+    document = parse_json(_DOCUMENTS[kind](path), str(path), special_texts(path), tables_of(found.tokenizer))
     fitted = convert_leniently(document)
     spec = replace(fitted.spec, **template_fields(path))
     lost = (*fitted.spec.left_out, *_unused_parts(fitted.document))

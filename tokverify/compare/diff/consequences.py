@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from tokverify.compare.diff.parts.document import read_document
+from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.special import SpecialTokens
 from tokverify.compare.diff.version import Version, naming_side, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
@@ -190,7 +190,7 @@ class Consequences:
 def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
     naming = naming_side(old, new)
     reason = f"only {'the GGUF file' if naming and naming.is_gguf else 'one of the two'} names {list_items(roles)}"
-    if read_document(old) or read_document(new):
+    if read_stages(old) or read_stages(new):
         return f"{reason}; a tokenizer_config.json next to the tokenizer.json would, too"
     return reason
 
@@ -228,7 +228,7 @@ def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
 
 def _list_turned_off(old: Version, new: Version) -> list[str]:
     """Return which of the stages differ that are turned off in a comparison; only a tokenizer.json has them."""
-    before, after = read_document(old), read_document(new)
+    before, after = read_stages(old), read_stages(new)
     return [name for name in _TURNED_OFF if before.get(name) != after.get(name)]
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from tokverify.compare.diff.parts.document import read_document
+from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.version import Version, naming_side
 from tokverify.errors import EncodeError
 from tokverify.report.diff import Part, PartChange
@@ -109,7 +109,7 @@ class SpecialTokens:
 
     @cached_property
     def _documents(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return read_document(self._old), read_document(self._new)
+        return read_stages(self._old), read_stages(self._new)
 
     @cached_property
     def _ids(self) -> tuple[dict[str, int], ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import compress
-from operator import ne
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tokverify.engine.joined_strings import find_differing
 from tokverify.repair.probed_type_change import confirmed_by_probing
 from tokverify.repair.token_patch import types_of
 from tokverify.repair.type_change import converted_types
@@ -22,22 +21,14 @@ if TYPE_CHECKING:
 
 def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
     """Return the ids whose text, type or score is not the same in two tokenizers."""
-    changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
-    if old.scores is not new.scores:
-        changed.update(_differing(old.scores or (), new.scores or ()))
+    changed = set(find_differing(old.tokens, new.tokens)) | set(find_differing(types_of(old), types_of(new)))
+    changed.update(find_differing(old.scores or (), new.scores or ()))
     return sorted(id for id in changed if id < len(new.tokens))
-
-
-def _differing(old: Sequence[object], new: Sequence[object]) -> list[int]:
-    if old is new:
-        return []
-    shared = min(len(old), len(new))
-    return [*compress(range(shared), map(ne, old, new)), *range(shared, max(len(old), len(new)))]
 
 
 def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> list[int]:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
-    changed = set(_differing(old.tokens, new.tokens)) | set(_differing(types_of(old), types_of(new)))
+    changed = set(find_differing(old.tokens, new.tokens)) | set(find_differing(types_of(old), types_of(new)))
     unshown = {id for id in changed - _shown_ids(after) if id < len(new.tokens)}
     left = unshown - _declared_ids(unshown, old, new, facts)
     return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
@@ -96,7 +87,7 @@ def type_ranges(old: TokenizerSpec, new: TokenizerSpec) -> tuple[TypeRange, ...]
         return ()
     types = types_of(new)
     ranges: list[TypeRange] = []
-    for id in _differing(types_of(old), types):
+    for id in find_differing(types_of(old), types):
         if ranges and (ranges[-1].last, ranges[-1].type) == (id - 1, types[id]):
             ranges[-1] = TypeRange(ranges[-1].first, id, int(types[id]))
         else:

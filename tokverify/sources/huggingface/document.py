@@ -85,7 +85,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: Na
         UnsupportedError: If its normalizer could turn a short text into a huge one.
     """
     native = native or read_tables(data)
-    outline = read_json(native.rest if native else data, source)
+    outline = read_outline(data, source, native)
     model = outline.pop("model")
     whole = partial(_read_model, data, source) if native else lambda: model
     require_valid_charsmaps(outline.get("normalizer"), source)
@@ -104,6 +104,11 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: Na
         post_processor=stages_of(library.post_processor),
         special_texts=special_texts,
     )
+
+
+def read_outline(data: bytes, source: str, native: NativeTables | None) -> dict[str, Any]:
+    """Return the content of a tokenizer.json, without the large tables if they were read natively; errors as below."""
+    return read_json(native.rest if native else data, source)
 
 
 def read_json(data: bytes, source: str) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.piece_index import index_pieces
+from tokverify.tokenizer import DocumentHolding
 
 
 class NativeTables(NamedTuple):
@@ -34,6 +35,20 @@ def read_tables(document: bytes) -> NativeTables | None:
         return None
     rest, pieces, merges = found
     return NativeTables(rest, JoinedStrings(*pieces), JoinedStrings(*merges) if merges else None)
+
+
+@runtime_checkable
+class TablesHolding(Protocol):
+    """Was made from a tokenizer.json whose tables are known."""
+
+    tables: NativeTables | None
+
+
+def tables_of(tokenizer: object) -> NativeTables | None:
+    """Return the tables of the tokenizer.json from which a tokenizer was made; None if they cannot be read natively."""
+    if isinstance(tokenizer, TablesHolding):
+        return tokenizer.tables
+    return read_tables(tokenizer.tokenizer_json()) if isinstance(tokenizer, DocumentHolding) else None
 
 
 class Tables:

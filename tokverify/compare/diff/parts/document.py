@@ -10,6 +10,8 @@ from tokverify.compare.diff.parts.declared import compare_entries, compare_value
 from tokverify.compare.diff.parts.tokens import compare_ranks
 from tokverify.compare.diff.version import Version
 from tokverify.report.diff import PartChange
+from tokverify.sources.huggingface.document import read_outline
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.tokenizer import DocumentHolding
 
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
@@ -21,6 +23,13 @@ def read_document(version: Version) -> dict[str, Any]:
         return {}
     document: dict[str, Any] = json.loads(version.tokenizer.tokenizer_json())
     return document
+
+
+def read_stages(version: Version) -> dict[str, Any]:
+    """Return what a tokenizer.json contains besides the tables of its model; nothing for other files."""
+    if not isinstance(version.tokenizer, DocumentHolding):
+        return {}
+    return read_outline(version.tokenizer.tokenizer_json(), version.tokenizer.name, tables_of(version.tokenizer))
 
 
 def compare_stages(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[PartChange]:

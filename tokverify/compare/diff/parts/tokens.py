@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress, count, pairwise
-from operator import ne
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from tokverify.engine.joined_strings import JoinedStrings, find_differing
+from tokverify.engine.joined_strings import find_differing
 from tokverify.report.diff import PartChange
 from tokverify.report.run import VocabularyDifference
 from tokverify.spec import TokenizerSpec, TokenType
@@ -74,16 +73,9 @@ def _list_affected(old: Declared, new: Declared, before: Sequence[object], after
 
     Only these can have changed: any other token is the last one of its text in both, with the same value.
     """
-    ids = {*_find_differing(old.spec.tokens, new.spec.tokens), *_find_differing(before, after)}
+    ids = {*find_differing(old.spec.tokens, new.spec.tokens), *find_differing(before, after)}
     tokens = {spec.tokens[id] for spec in (old.spec, new.spec) for id in ids if id < len(spec.tokens)}
     return sorted(tokens & old.by_token.keys() & new.by_token.keys(), key=old.by_token.__getitem__)
-
-
-def _find_differing(one: Sequence[object], other: Sequence[object]) -> Iterable[int]:
-    """Return the indices at which two sequences differ."""
-    if isinstance(one, JoinedStrings) and isinstance(other, JoinedStrings):
-        return find_differing(one, other)
-    return (*compress(count(), map(ne, one, other)), *range(*sorted((len(one), len(other)))))
 
 
 def _format_type(type: int) -> str:
