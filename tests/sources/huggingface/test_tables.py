@@ -5,6 +5,7 @@ import json
 import pytest
 
 from support.real_data import SHARED
+from tokverify.engine.engine_choice import usable_native_module
 from tokverify.errors import UnsupportedError
 from tokverify.sources.huggingface import document as document_module
 from tokverify.sources.huggingface.conversion import convert_leniently
@@ -17,7 +18,8 @@ NAMES = ["bert-bge", "gemma-3", "gemma-4", "gpt-2", "llama-spm", "mpt"]
 
 def convert_both(data: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[TokenizerSpec, TokenizerSpec]:
     """Convert a tokenizer.json with native tables and without."""
-    pytest.importorskip("tokverify._native")
+    if usable_native_module() is None:
+        pytest.skip("the native engine is not used")
     assert read_tables(data)
     native = convert_leniently(parse(data, "native", {})).spec
     monkeypatch.setattr(document_module, "read_tables", lambda _: None)
