@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import combine
-from tokverify.commands.cli.output import UNRECORDED, ReportOptions
+from tokverify.commands.cli.output import ReportOptions
+from tokverify.commands.cli.parameters import option
 from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.system.output_file import check_writable
 
-baseline_option = click.option(
+baseline_option = partial(
+    option,
     "--baseline",
     type=PATH,
     metavar="FILE",
     help=f"Accept what this file lists (default: {ACCEPTED}, if there is one).",
 )
-baseline_options = combine(
-    baseline_option,
-    click.option(
-        "--accept",
-        "--update-baseline",
-        "update_baseline",
-        is_flag=True,
-        help="Rewrite that file to accept exactly what fails now.",
-    ),
-    click.option("--reason", metavar="TEXT", help="The reason for the new entries that --accept adds."),
-)
-"""For known failures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BaselineOptions(ReportOptions):
     """The options of a command that accepts known failures."""
 
-    baseline: Path | None
-    update_baseline: bool = field(metadata=UNRECORDED)
-    reason: str | None = field(metadata=UNRECORDED)
+    baseline: Path | None = baseline_option()
+    update_baseline: bool = option(
+        "--accept",
+        "--update-baseline",
+        is_flag=True,
+        recorded=False,
+        help="Rewrite that file to accept exactly what fails now.",
+    )
+    reason: str | None = option(
+        "--reason", metavar="TEXT", recorded=False, help="The reason for the new entries that --accept adds."
+    )
 
 
 def check_baseline(options: BaselineOptions) -> None:

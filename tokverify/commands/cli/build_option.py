@@ -7,12 +7,14 @@ from functools import partial
 
 import click
 
+from tokverify.commands.cli.parameters import option
 from tokverify.engine.build import VARIABLE, parse_build
 
 
-def _set_build(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+def _set_build(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     if value is not None:
         select_build(ctx, value)
+    return value
 
 
 def select_build(ctx: click.Context, build: str) -> None:
@@ -33,12 +35,13 @@ def _restore(before: str | None) -> None:
         os.environ[VARIABLE] = before
 
 
-llama_cpp_option = click.option(
+llama_cpp_option = partial(
+    option,
     "--llama-cpp",
     metavar="BUILD",
     callback=_set_build,
-    expose_value=False,
     is_eager=True,
+    recorded=False,
     help="Encode MODEL as this build does, such as b9190 or ollama-0.32.8 (default: the newest known one, or the "
     f"variable {VARIABLE}).",
 )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from tokverify.case import SuiteSource
 from tokverify.commands.cli.locations import PATH, FilePath
-from tokverify.commands.cli.options import combine
+from tokverify.commands.cli.parameters import Declared, either, option
 from tokverify.commands.cli.stream import write_text
 from tokverify.errors import TokverifyError
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
-_Command = TypeVar("_Command", bound="Callable[..., object]")
+if TYPE_CHECKING:
+    from tokverify.case import Case
 
 
 class _Suites(FilePath):
@@ -31,23 +35,24 @@ SUITES = _Suites(path_type=Path)
 ASPECTS_HELP = "aspects such as decoding, not-compared to require that everything is compared"
 
 
-def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Callable[[_Command], _Command]:
-    """Build the option that says what fails besides failing cases: by default, `what` with the severity `default`.
+def fail_on_option(what: str, others: str = "", *, default: str = "error") -> Declared:
+    """Declare the option that says what fails besides failing cases: by default, `what` with the severity `default`.
 
     `others` is what else a list can name, for the help.
     """
     names = f"(error, warning, info), {others}, or none" if others else "(error, warning, info), or none"
     help = f"What fails: the lowest severity of {what} {names} (default: {default})."
-    return click.option("--fail-on", multiple=True, callback=_parse_fail_on, metavar="LIST", help=help)
+    return option("--fail-on", multiple=True, callback=_parse_fail_on, metavar="LIST", help=help)
 
 
-strict_option = click.option(
+strict_option = partial(
+    option,
     "--strict",
     is_flag=True,
     help="Also fail on what differs only by limits of llama.cpp, which are named.",
 )
 
-waivers_option = click.option("--waivers", type=PATH, metavar="FILE", hidden=True)
+waivers_option = partial(option, "--waivers", type=PATH, metavar="FILE", hidden=True)
 """The old option for a second file of known differences."""
 
 
@@ -80,26 +85,26 @@ def _explain(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     ctx.exit()
 
 
-rule_options = combine(
-    click.option(
-        "--select",
-        multiple=True,
-        callback=_parse_codes,
-        metavar="CODES",
-        help="Apply only these rules, such as TV101,TV2.",
-    ),
-    click.option("--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules."),
-    waivers_option,
-    click.option(
-        "--explain",
-        is_eager=True,
-        expose_value=False,
-        callback=_explain,
-        metavar="CODE",
-        help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
-    ),
+select_option = partial(
+    option,
+    "--select",
+    multiple=True,
+    callback=_parse_codes,
+    metavar="CODES",
+    help="Apply only these rules, such as TV101,TV2.",
 )
-"""They select static rules, accept their findings, and show their manuals."""
+ignore_option = partial(
+    option, "--ignore", multiple=True, callback=_parse_codes, metavar="CODES", help="Skip these rules."
+)
+explain_option = click.option(
+    "--explain",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain,
+    metavar="CODE",
+    help="Print what a rule checks, why, and how to repair its findings; `all` for all rules.",
+)
+"""It ends the command, and so has no field."""
 
 
 def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
@@ -126,35 +131,51 @@ def reject_aspects(fail_on: Sequence[str] | None, allowed: Collection[str]) -> N
             )
 
 
-cases_option = click.option(
+cases_option = partial(
+    option,
     "--cases",
     multiple=True,
     type=SUITES,
     metavar="PATH",
     help="The cases: a suite or a directory of suites, or `shipped` for those that come with tokverify (default).",
 )
+max_failures_option = partial(
+    either,
+    option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing cases."),
+    option("--fail-fast", flag_value=1, type=int, help="Stop after the first one, like --maxfail 1."),
+)
 
-selection_options = combine(
-    click.option("--suite", "suites", multiple=True, metavar="NAME", help="Select the cases of this suite."),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Select cases with this tag."),
-    click.option(
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """The options of a command that selects cases."""
+
+    suites: tuple[str, ...] = option("--suite", multiple=True, metavar="NAME", help="Select the cases of this suite.")
+    tags: tuple[str, ...] = option("--tag", multiple=True, metavar="TAG", help="Select cases with this tag.")
+    patterns: tuple[str, ...] = option(
         "-k",
-        "patterns",
         multiple=True,
         metavar="PATTERN",
         help="Select cases whose suite/id contains this, such as emoji, or matches a pattern, such as 'tab*'.",
-    ),
-)
-max_failures_options = combine(
-    click.option("--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help="Stop after N failing cases."),
-    click.option(
-        "--fail-fast", "max_failures", flag_value=1, type=int, help="Stop after the first one, like --maxfail 1."
-    ),
-)
-last_failed_option = click.option(
-    "--lf",
-    "--last-failed",
-    "last_failed",
-    is_flag=True,
-    help="Run only the cases that failed when they were last run; all, if none did.",
-)
+    )
+
+    def select_from(self, sources: Sequence[SuiteSource]) -> Sequence[Case]:
+        """Load the selected cases of suites; of the shipped ones if there are none.
+
+        Raises:
+            TokverifyError: If a suite cannot be read, or no case is selected.
+        """
+        from tokverify.cases.loading import select_cases
+
+        return select_cases(sources, self.suites, self.tags, self.patterns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseOptions(SelectionOptions):
+    """The options of a command that runs cases."""
+
+    cases: tuple[SuiteSource, ...] = cases_option()
+
+    def load_cases(self) -> Sequence[Case]:
+        """Load the selected cases, as `select_from` does."""
+        return self.select_from(self.cases)

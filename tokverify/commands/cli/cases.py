@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tokverify.case import SHIPPED, SuiteSource
-from tokverify.commands.cli.case_options import SUITES, cases_option, selection_options
+from tokverify.commands.cli.case_options import SUITES, CaseOptions, SelectionOptions
 from tokverify.commands.cli.options import (
     json_option,
     model_argument,
@@ -20,20 +19,28 @@ from tokverify.commands.cli.options import (
     reference_option,
     verbose_option,
 )
+from tokverify.commands.cli.parameters import argument, named, option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(CaseOptions):
+    """The options of `tokverify cases record`."""
+
+    model: Path | str = model_argument()
+    reference: str | None = reference_option("whose ids to record")
+    name: str | None = option(
+        "--name", metavar="NAME", help="The name to record the ids under (default: the name of MODEL)."
+    )
+    output: Path | None = output_option("copies of the suites.", metavar="DIR")
+    no_color: bool = no_color_option()
+
+
 @click.command()
-@model_argument
-@reference_option("whose ids to record")
-@cases_option
-@selection_options
-@click.option("--name", metavar="NAME", help="The name to record the ids under (default: the name of MODEL).")
-@output_option("copies of the suites.", metavar="DIR")
-@no_color_option
-def record(*, cases: Sequence[SuiteSource], output: Path | None, no_color: bool, **options: Any) -> int:  # noqa: ANN401
+@takes(RecordOptions)
+def record(options: RecordOptions) -> int:
     """Record the ids of MODEL's reference in suites.
 
     After that, `tokverify run MODEL` needs no reference: without one beside MODEL, it compares with these expectations
@@ -47,13 +54,23 @@ def record(*, cases: Sequence[SuiteSource], output: Path | None, no_color: bool,
     from tokverify.render.recording import render
     from tokverify.report.record import recording_exit_code
 
-    if SHIPPED in (cases or [SHIPPED]) and output is None:
+    if SHIPPED in (options.cases or [SHIPPED]) and options.output is None:
         raise click.UsageError(
             "name the suites to record in with --cases, or a directory for copies of the shipped ones with -o"
         )
     with ProgressBar(enabled=True) as progress:
-        recording = record_expectations(**options, cases=cases, output=output, on_progress=progress.update)
-    write_text(render(recording, render_options(no_color=no_color)))
+        recording = record_expectations(
+            options.model,
+            options.reference,
+            cases=options.cases,
+            suites=options.suites,
+            tags=options.tags,
+            patterns=options.patterns,
+            name=options.name,
+            output=options.output,
+            on_progress=progress.update,
+        )
+    write_text(render(recording, render_options(no_color=options.no_color)))
     return recording_exit_code(recording)
 
 
@@ -62,32 +79,34 @@ def cases() -> None:
     """List cases, check suites, or record what they expect."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(SelectionOptions):
+    """The options of `tokverify cases list`."""
+
+    paths: tuple[SuiteSource, ...] = argument(nargs=-1, type=SUITES)
+    format_name: str | None = json_option()
+    verbose: bool = verbose_option()
+    no_color: bool = no_color_option()
+
+
 @cases.command("list")
-@click.argument("paths", nargs=-1, type=SUITES)
-@selection_options
-@json_option
-@verbose_option
-@no_color_option
-def list_(
-    *, paths: Sequence[SuiteSource], format_name: str | None, verbose: bool, no_color: bool, **selection: Sequence[str]
-) -> None:
+@takes(ListOptions)
+def list_(options: ListOptions) -> None:
     """List the cases in suites.
 
     PATHS are suites or directories of suites; by default the `shipped` ones, which come with tokverify.
     """
-    from tokverify.cases.loading import select_cases
-
-    selected = select_cases(paths, **selection)
-    if format_name == "json":
+    selected = options.select_from(options.paths)
+    if options.format_name == "json":
         write_text(json.dumps([asdict(case) for case in selected], indent=2) + "\n")
         return
     from tokverify.render.listing import list_cases
 
-    write_text(list_cases(selected, render_options(no_color=no_color, verbose=verbose)))
+    write_text(list_cases(selected, render_options(no_color=options.no_color, verbose=options.verbose)))
 
 
 @cases.command()
-@click.argument("paths", nargs=-1, type=SUITES)
+@named(paths=argument(nargs=-1, type=SUITES))
 def check(*, paths: Sequence[SuiteSource]) -> None:
     """Check suites for mistakes.
 

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
 from tokverify.commands.cli.configured import find_configured, merge_options
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import ModelCommand, configured_model_argument, reference_option, report_options
+from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 from tokverify.sources.stores.location import locate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ChatOptions(ReportOptions):
     """The options of the command."""
 
-    model: Path | str
-    reference: str | None
-    conversations: Path | None
-    content: Path | None
-    fail_on: tuple[str, ...] | None
+    model: Path | str = model_argument(type=PATH)
+    reference: str | None = reference_option(
+        "to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it"
+    )
+    conversations: Path | None = option(
+        "--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML."
+    )
+    content: Path | None = option(
+        "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
+    )
+    fail_on: tuple[str, ...] | None = fail_on_option(
+        "findings", "not-compared to require that everything is checked", default="warning"
+    )
 
 
 @click.command(cls=ModelCommand)
-@configured_model_argument
-@reference_option("to compare with", "; its template is in tokenizer_config.json or chat_template.jinja next to it")
-@click.option("--conversations", type=PATH, metavar="FILE", help="Your own conversations, in YAML.")
-@click.option(
-    "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
-)
-@fail_on_option("findings", "not-compared to require that everything is checked", default="warning")
+@takes(ChatOptions)
 @report_options(FORMATS["chat"])
-def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ChatOptions
+def chat(options: ChatOptions) -> int:
     """Check the chat templates of MODEL on a set of conversations.
 
     Their output is compared with that of the reference's templates, as text and as ids, and checked for a duplicate
@@ -47,10 +49,10 @@ def chat(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     control tokens. The exit code is 0 if there
     is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
-    reject_aspects(options["fail_on"], (*SEVERITIES, NOT_COMPARED))
-    path = options["model"]
+    reject_aspects(options.fail_on, (*SEVERITIES, NOT_COMPARED))
+    path = options.model
     model = find_configured(path) or ConfiguredModel(name=Path(path).stem, model=locate(path))
-    return _chat(merge_options(ChatOptions, options, model))
+    return _chat(merge_options(ChatOptions, vars(options), model))
 
 
 def _chat(options: ChatOptions) -> int:

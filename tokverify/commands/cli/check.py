@@ -4,70 +4,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tokverify.case import SuiteSource
-from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
     cases_option,
     fail_on_option,
-    max_failures_options,
+    max_failures_option,
     strict_option,
     waivers_option,
 )
 from tokverify.commands.cli.configured import choose_models, override_settings
 from tokverify.commands.cli.options import (
     ModelCommand,
+    allow_outside_option,
     jobs_option,
     models_argument,
     reference_option,
     report_options,
 )
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.several import check_several
-from tokverify.commands.project.configuration_file import OPTION
 from tokverify.render.kinds import FORMATS
 from tokverify.report.check import Part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckOptions(BaselineOptions):
     """The options of the command."""
 
-    models: tuple[Path | str, ...]
-    reference: str | None
-    cases: tuple[SuiteSource, ...]
-    waivers: Path | None
-    fail_on: tuple[str, ...] | None
-    only: tuple[str, ...]
-    strict: bool
-    max_failures: int | None
-    allow_outside: bool
+    models: tuple[Path | str, ...] = models_argument(required=False)
+    reference: str | None = reference_option("to compare with")
+    cases: tuple[SuiteSource, ...] = cases_option()
+    llama_cpp: str | None = llama_cpp_option()
+    waivers: Path | None = waivers_option()
+    fail_on: tuple[str, ...] | None = fail_on_option(
+        "differences and findings", ASPECTS_HELP, default="error; for `chat`, warning"
+    )
+    strict: bool = strict_option()
+    only: tuple[str, ...] = option(
+        "--only",
+        multiple=True,
+        type=click.Choice([str(part) for part in Part]),
+        help="Perform only this part. Can be repeated.",
+    )
+    max_failures: int | None = max_failures_option()
+    jobs: int = jobs_option(1)
+    allow_outside: bool = allow_outside_option()
 
 
 @click.command(cls=ModelCommand)
-@models_argument(required=False)
-@reference_option("to compare with")
-@cases_option
-@baseline_options
-@llama_cpp_option
-@waivers_option
-@fail_on_option("differences and findings", ASPECTS_HELP, default="error; for `chat`, warning")
-@strict_option
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.Choice([str(part) for part in Part]),
-    help="Perform only this part. Can be repeated.",
-)
-@max_failures_options
-@jobs_option(1)
-@click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
+@takes(CheckOptions)
 @report_options(FORMATS["check"])
-def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of the options is in CheckOptions
+def check(options: CheckOptions) -> int:
     """Perform run, audit and chat as configured, with one verdict.
 
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
@@ -77,20 +70,19 @@ def check(*, jobs: int, **options: Any) -> int:  # noqa: ANN401 - the rest of th
     """
     from tokverify.commands.tasks.check import CheckRequest
 
-    chosen = CheckOptions(**options)
-    models, _ = choose_models(chosen.models, allow_outside=chosen.allow_outside, accepts=chosen.update_baseline)
-    if chosen.update_baseline and (chosen.only or chosen.max_failures):
+    models, _ = choose_models(options.models, allow_outside=options.allow_outside, accepts=options.update_baseline)
+    if options.update_baseline and (options.only or options.max_failures):
         raise click.UsageError("--accept needs all results; remove --only, --maxfail or --fail-fast")
     requests = [
         CheckRequest(
-            model=override_settings(model, options),
-            parts=[Part(name) for name in chosen.only] or list(Part),
-            max_failures=chosen.max_failures,
-            update_baseline=chosen.update_baseline,
-            options=chosen.as_recorded(),
+            model=override_settings(model, vars(options)),
+            parts=[Part(name) for name in options.only] or list(Part),
+            max_failures=options.max_failures,
+            update_baseline=options.update_baseline,
+            options=options.as_recorded(),
         )
         for model in models
     ]
     for request in requests:
-        check_baseline(replace(chosen, baseline=request.model.baseline))
-    return check_several(chosen, requests, jobs, reason=chosen.reason)
+        check_baseline(replace(options, baseline=request.model.baseline))
+    return check_several(options, requests, options.jobs, reason=options.reason)

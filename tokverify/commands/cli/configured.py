@@ -12,6 +12,7 @@ import click
 
 from tokverify.commands.cli.build_option import select_build
 from tokverify.commands.cli.output import ReportOptions
+from tokverify.commands.cli.parameters import narrow
 from tokverify.commands.project.configuration import ACCEPTED, Configuration, ConfiguredModel
 from tokverify.commands.project.configuration_file import FILE, repository_of, require_own
 from tokverify.commands.project.configuration_reader import find_configuration
@@ -103,8 +104,7 @@ def merge_options(kind: type[_Options], given: Mapping[str, Any], model: Configu
     """
     merged = override_settings(model, given)
     settings = {each.name: getattr(merged, each.name) for each in fields(ConfiguredModel)}
-    values = {**given, **settings}
-    return kind(**{each.name: values[each.name] for each in fields(kind)})
+    return narrow(kind, {**given, **settings})
 
 
 def _is_unset(name: str, value: object) -> bool:

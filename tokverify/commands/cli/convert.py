@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,6 +25,7 @@ from tokverify.commands.cli.options import (
     vocabulary_option,
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import argument, narrow, option, takes
 from tokverify.commands.cli.progress import ProgressBar, StatusLine
 from tokverify.render.kinds import FORMATS, present
 
@@ -34,48 +34,64 @@ if TYPE_CHECKING:
     from tokverify.report.learn import Learning
 
 _STRINGS = 2000
+"""The default number of generated texts."""
+_LEARNED_TEXTS = 1000
+"""The same for a tokenizer that is reconstructed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ConvertOptions(ReportOptions):
-    """The options of `tokverify convert`."""
+    """The options of the command."""
 
-    source: Path
-    target: Path
-    cases: Sequence[SuiteSource]
-    force: bool
-    unexplained: bool
-    strict: bool
-    bos: str | None
-    eos: str | None
-    add_bos: bool | None
-    add_eos: bool | None
-    count: int
-    seed: int
-    with_config: bool
+    source: Path | None = argument(type=PATH, required=False, metavar="[IN]")
+    reference: str | None = reference_option("to learn the tokenizer of, instead of reading IN")
+    vocabulary: Path | None = vocabulary_option(recorded=False)
+    ids_only: bool = ids_only_option(recorded=False)
+    target: Path = output_option("the converted tokenizer; the suffix determines its format.", required=True)
+    force: bool = force_option()
+    unexplained: bool = option(
+        "--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason."
+    )
+    strict: bool = option(
+        "--strict",
+        is_flag=True,
+        help="Do not write the result if anything differs, even if all differences are explained.",
+    )
+    bos: str | None = option(
+        "--bos-token", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS."
+    )
+    eos: str | None = option("--eos-token", metavar="TOKEN", help="Declare this token as EOS.")
+    add_bos: bool | None = option(
+        "--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text."
+    )
+    add_eos: bool | None = option(
+        "--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text."
+    )
+    count: int = texts_option(default=_STRINGS)
+    seed: int = seed_option()
+    cases: tuple[SuiteSource, ...] = cases_option()
+    with_config: bool = option(
+        "--with-config", is_flag=True, help="Also write the tokenizer_config.json of a tokenizer.json."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnOptions(ReportOptions):
+    """The options of `tokverify learn`."""
+
+    reference: str = reference_option("to learn", required=True)
+    target: Path = output_option("the GGUF file.", GGUF_PATH, required=True)
+    vocabulary: Path | None = vocabulary_option()
+    ids_only: bool = ids_only_option()
+    force: bool = force_option()
+    count: int = texts_option(default=_LEARNED_TEXTS)
+    seed: int = seed_option()
 
 
 @click.command()
-@click.argument("source", type=PATH, required=False, metavar="[IN]")
-@reference_option("to learn the tokenizer of, instead of reading IN", "")
-@vocabulary_option
-@ids_only_option
-@output_option("the converted tokenizer; the suffix determines its format.", required=True)
-@force_option
-@click.option("--unexplained", is_flag=True, help="Write the result even if it differs from IN for an unknown reason.")
-@click.option(
-    "--strict", is_flag=True, help="Do not write the result if anything differs, even if all differences are explained."
-)
-@click.option("--bos-token", "bos", metavar="TOKEN", help="Declare this token, given by its text or id, as BOS.")
-@click.option("--eos-token", "eos", metavar="TOKEN", help="Declare this token as EOS.")
-@click.option("--add-bos/--no-add-bos", default=None, help="Declare whether BOS is added before a text.")
-@click.option("--add-eos/--no-add-eos", default=None, help="Declare whether EOS is added after a text.")
-@texts_option(_STRINGS)
-@seed_option
-@cases_option
-@click.option("--with-config", is_flag=True, help="Also write the tokenizer_config.json of a tokenizer.json.")
+@takes(ConvertOptions)
 @side_report_options(FORMATS["convert"])
-def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of ConvertOptions
+def convert(options: ConvertOptions) -> int:
     """Convert a tokenizer file into another format, and verify it.
 
     IN is a tokenizer.json, a sentencepiece .model, a .tiktoken with its pattern (FILE.tiktoken:cl100k_base), or a GGUF
@@ -92,39 +108,36 @@ def convert(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the other
     produce. The file is written even if some of the generated texts (1000 by default) have other ids; then the exit
     code is 1.
     """
-    learning = {name: options.pop(name) for name in ("reference", "vocabulary", "ids_only")}
-    if learning["reference"] is not None:
-        return _learn(output, {**options, **learning})
-    if options["source"] is None:
+    if options.reference is not None:
+        return _learn(options)
+    if options.source is None:
         raise click.UsageError("name the tokenizer file IN, or with -r a reference to learn")
-    for name, option in (("vocabulary", "--vocab"), ("ids_only", "--ids-only")):
+    for name, option_name in (("vocabulary", "--vocab"), ("ids_only", "--ids-only")):
         if not is_default(name):
-            raise click.UsageError(f"{option} needs -r")
-    chosen = ConvertOptions(target=output, output=None, **options)
-    if chosen.unexplained and chosen.strict:
+            raise click.UsageError(f"{option_name} needs -r")
+    if options.unexplained and options.strict:
         raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
-    check_reports(chosen, FORMATS["convert"], [chosen.source], [chosen.target])
-    return write_reports(chosen, present("convert", _convert(chosen)))
+    check_reports(options, FORMATS["convert"], [options.source], [options.target])
+    return write_reports(options, present("convert", _convert(options, options.source)))
 
 
-def _learn(output: Path, options: dict[str, Any]) -> int:
-    reject_unused("-r", {"output", "reference", "vocabulary", "ids_only", "force", "count", "seed"})
-    if output.suffix.lower() == ".json":
-        raise click.UsageError(f"{output} will be a GGUF file; end its name in .gguf instead of .json")
+def _learn(options: ConvertOptions) -> int:
+    reject_unused("-r", {"target", "reference", "vocabulary", "ids_only", "force", "count", "seed"})
+    if options.target.suffix.lower() == ".json":
+        raise click.UsageError(f"{options.target} will be a GGUF file; end its name in .gguf instead of .json")
     if is_default("count"):
-        options["count"] = _LEARNED_TEXTS
-    named: dict[str, Any] = {each.name: options.get(each.name) for each in fields(LearnOptions)}
-    return learn_reference(LearnOptions(**{**named, "target": output, "output": None}))
+        options = replace(options, count=_LEARNED_TEXTS)
+    return learn_reference(narrow(LearnOptions, vars(options)))
 
 
-def _convert(options: ConvertOptions) -> Conversion:
+def _convert(options: ConvertOptions, source: Path) -> Conversion:
     from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.convert import convert_tokenizer
     from tokverify.compare.convert.special_tokens import SpecialTokens
 
     with ProgressBar(enabled=not options.quiet) as bar:
         return convert_tokenizer(
-            options.source,
+            source,
             options.target,
             select_cases(options.cases),
             force=options.force,
@@ -140,34 +153,11 @@ def _convert(options: ConvertOptions) -> Conversion:
         )
 
 
-_LEARNED_TEXTS = 1000
-"""The default number of generated texts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnOptions(ReportOptions):
-    """The options of `tokverify learn`."""
-
-    reference: str
-    target: Path
-    vocabulary: Path | None
-    ids_only: bool
-    force: bool
-    count: int
-    seed: int
-
-
 @old_command("convert -r REF -o OUT")
 @click.command()
-@reference_option("to learn", required=True)
-@output_option("the GGUF file.", GGUF_PATH, required=True)
-@vocabulary_option
-@ids_only_option
-@force_option
-@texts_option(_LEARNED_TEXTS)
-@seed_option
+@takes(LearnOptions)
 @side_report_options(FORMATS["learn"])
-def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others are those of LearnOptions
+def learn(options: LearnOptions) -> int:
     """Reconstruct the tokenizer of a reference as a GGUF file.
 
     A reference that declares its tokenizer is read. Any other is asked for the ids of a few thousand texts, which
@@ -177,13 +167,13 @@ def learn(*, output: Path, **options: Any) -> int:  # noqa: ANN401 - the others 
     The result is verified on generated texts. The exit code is 0 if all of them have the same ids, 1 if some differ,
     and 2 if the command could not run.
     """
-    return learn_reference(LearnOptions(target=output, output=None, **options))
+    return learn_reference(options)
 
 
-def learn_reference(chosen: LearnOptions) -> int:
+def learn_reference(options: LearnOptions) -> int:
     """Reconstruct a tokenizer, write the reports, and return the exit code."""
-    check_reports(chosen, FORMATS["learn"], [chosen.reference, chosen.vocabulary], [chosen.target])
-    return write_reports(chosen, present("learn", _reconstruct(chosen)))
+    check_reports(options, FORMATS["learn"], [options.reference, options.vocabulary], [options.target])
+    return write_reports(options, present("learn", _reconstruct(options)))
 
 
 def _reconstruct(options: LearnOptions) -> Learning:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,19 +13,20 @@ import click
 
 from tokverify.commands.cli.case_options import strict_option
 from tokverify.commands.cli.group import old_command, replace_old_names
-from tokverify.commands.cli.locations import MODEL, PATH, SUITE_PATH
+from tokverify.commands.cli.locations import PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
-    combine,
     examples_option,
     is_default,
     jobs_option,
     json_option,
+    model_argument,
     parse_special_option,
     reference_option,
     reject_unused,
     report_options,
 )
-from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import argument, named, narrow, option, takes
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_stderr, write_text
 from tokverify.render.corpus import describe_differences, describe_progress, progress_to_json
@@ -137,56 +136,35 @@ def _parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) -
     raise click.BadParameter(f"{value!r} is not a share; write one, such as 0.05 or 5%", ctx, param)
 
 
-_max_differences_option = click.option(
-    "--max-differences",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Succeed if at most N documents differ.",
-)
-_allow_null_option = click.option(
-    "--allow-null", is_flag=True, help="Accept rows without a value, which are counted in any case."
-)
-_judge_option = click.option(
-    "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
-)
-_distill_option = click.option(
-    "--distill", type=SUITE_PATH, metavar="FILE", help="Write a small suite that covers what occurs in the corpus."
-)
-_stored_reference_option = reference_option(
-    "of these results", "; required if it is a program or a server with a key, because only you may name these"
-)
-_conclusion_options = combine(
-    _stored_reference_option,
-    _max_differences_option,
-    strict_option,
-    _allow_null_option,
-    _judge_option,
-    _distill_option,
-)
-"""For the report of stored results."""
-_progress_option = click.option(
-    "--progress",
-    type=click.Choice(PROGRESS),
-    default=PROGRESS[0],
-    show_default=True,
-    help="Show a bar, if stderr is a terminal, or write JSON Lines to stderr.",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CorpusOptions(ReportOptions):
     """The options of the commands that write a report."""
 
-    reference: str | None
-    max_differences: int
-    strict: bool
-    allow_null: bool
-    judge: str | None
-    distill: Path | None = field(metadata=UNRECORDED)
-    jobs: int | None = field(default=None, metadata=UNRECORDED)
-    progress: str = field(default=PROGRESS[0], metadata=UNRECORDED)
+    reference: str | None = reference_option(
+        "of these results", "; required if it is a program or a server with a key, because only you may name these"
+    )
+    max_differences: int = option(
+        "--max-differences",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Succeed if at most N documents differ.",
+    )
+    strict: bool = strict_option()
+    allow_null: bool = option(
+        "--allow-null", is_flag=True, help="Accept rows without a value, which are counted in any case."
+    )
+    judge: str | None = option(
+        "--judge", metavar="LOCATION", help="Ask a third tokenizer, such as llama.cpp, about the examples."
+    )
+    distill: Path | None = option(
+        "--distill",
+        type=SUITE_PATH,
+        metavar="FILE",
+        recorded=False,
+        help="Write a small suite that covers what occurs in the corpus.",
+    )
 
     def conclusion(self) -> dict[str, Any]:
         """Return the options for the report on the results, as all functions that make one take them."""
@@ -200,21 +178,78 @@ class CorpusOptions(ReportOptions):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions(CorpusOptions):
+@dataclass(frozen=True, kw_only=True)
+class WorkOptions(CorpusOptions):
+    """The options of the commands that read a corpus."""
+
+    jobs: int | None = jobs_option(None)
+    progress: str = option(
+        "--progress",
+        type=click.Choice(PROGRESS),
+        default=PROGRESS[0],
+        show_default=True,
+        recorded=False,
+        help="Show a bar, if stderr is a terminal, or write JSON Lines to stderr.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(WorkOptions):
     """The options of `tokverify corpus verify`."""
 
-    model: Path | str
-    data: tuple[str, ...]
-    text: str | None
-    ids: str | None
-    add_special: bool
-    parse_special: bool
-    sample: float
-    shard: Shard | None
-    state: Path | None = field(metadata=UNRECORDED)
-    ray: str | None = field(metadata=UNRECORDED)
-    timing: bool = field(metadata=UNRECORDED)
+    model: Path | str = model_argument()
+    data: tuple[str, ...] = argument(nargs=-1, required=True)
+    reference: str | None = reference_option("to compare with")
+    text: str | None = option(
+        "--text-column", metavar="COLUMN", help="The column with the texts, such as `meta.body` (default: detected)."
+    )
+    ids: str | None = option(
+        "--ids-column", metavar="COLUMN", help="Verify the ids in this column: the corpus is already tokenized."
+    )
+    fields: tuple[str, ...] = option(
+        "--ids",
+        multiple=True,
+        metavar="FIELD",
+        recorded=False,
+        help="Check whether the ids in this field of a log in JSON Lines, or with `auto` in the usual fields, are the"
+        " encoding of their own text. Can be repeated: the fields are joined in this order.",
+    )
+    examples: int = examples_option(recorded=False)
+    add_special: bool = option(
+        "--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on)."
+    )
+    parse_special: bool = parse_special_option()
+    sample: float = option(
+        "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
+    )
+    state: Path | None = option(
+        "--state",
+        type=PATH,
+        metavar="DIR",
+        recorded=False,
+        help="Keep results in this directory, to resume after a stop.",
+    )
+    shard: Shard | None = option(
+        "--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64."
+    )
+    ray: str | None = option(
+        "--ray", metavar="ADDRESS", recorded=False, help="Work on a Ray cluster: its address, or `auto`."
+    )
+    timing: bool = option("--timing", is_flag=True, recorded=False, help="Also report how fast the workers were.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions(CorpusOptions):
+    """The options of `tokverify corpus merge`."""
+
+    directories: tuple[Path, ...] = argument(nargs=-1, required=True, type=PATH)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryOptions(WorkOptions):
+    """The options of `tokverify corpus retry`."""
+
+    directory: Path = argument(type=PATH)
 
 
 @click.group(cls=_CorpusGroup)
@@ -223,48 +258,9 @@ def corpus() -> None:
 
 
 @corpus.command(epilog=_OTHER_COMMANDS)
-@click.argument("model", type=MODEL)
-@click.argument("data", nargs=-1, required=True)
-@reference_option("to compare with")
-@click.option(
-    "--text-column",
-    "text",
-    metavar="COLUMN",
-    help="The column with the texts, such as `meta.body` (default: detected).",
-)
-@click.option(
-    "--ids-column",
-    "ids",
-    metavar="COLUMN",
-    help="Verify the ids in this column: the corpus is already tokenized.",
-)
-@click.option(
-    "--ids",
-    "fields",
-    multiple=True,
-    metavar="FIELD",
-    help="Check whether the ids in this field of a log in JSON Lines, or with `auto` in the usual fields, are the"
-    " encoding of their own text. Can be repeated: the fields are joined in this order.",
-)
-@examples_option
-@click.option("--add-special/--no-add-special", default=True, help="Add BOS and EOS as each side does (default: on).")
-@parse_special_option
-@click.option(
-    "--sample", callback=_parse_rate, metavar="SHARE", help="Compare this share of the documents, such as 5%."
-)
-@_max_differences_option
-@strict_option
-@_allow_null_option
-@jobs_option(None)
-@click.option("--state", type=PATH, metavar="DIR", help="Keep results in this directory, to resume after a stop.")
-@click.option("--shard", callback=_parse_shard, metavar="I/N", help="Verify one part of the corpus, such as 3/64.")
-@_judge_option
-@_distill_option
-@click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster: its address, or `auto`.")
-@click.option("--timing", is_flag=True, help="Also report how fast the workers were.")
-@_progress_option
+@takes(VerifyOptions)
 @report_options(FORMATS["corpus"])
-def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VerifyOptions
+def verify(options: VerifyOptions) -> int:
     """Compare MODEL and its reference on all documents in DATA.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
@@ -277,32 +273,23 @@ def verify(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
     The exit code is 0 if no document differs, 1 if some do, and 2 if anything could not be read or compared.
     """
-    fields, examples = options.pop("fields"), options.pop("examples")
-    if fields and options["text"] is None:
-        return _check_log(fields, examples, options)
+    if options.fields and options.text is None:
+        return _check_log(options)
     if not is_default("examples"):
         raise click.UsageError("--examples needs --ids")
-    if fields:
+    if options.fields:
         # This is how the previous version named the column with the ids.
-        options["ids"] = options["ids"] or fields[0]
-    return _verify(VerifyOptions(**options))
+        options = replace(options, ids=options.ids or options.fields[0])
+    return _verify(options)
 
 
-def _check_log(fields: tuple[str, ...], examples: int, options: dict[str, Any]) -> int:
+def _check_log(options: VerifyOptions) -> int:
     reject_unused("--ids", {"model", "data", "reference", "fields", "examples"})
-    if len(options["data"]) != 1:
+    if len(options.data) != 1:
         raise click.UsageError("--ids reads one log; for a corpus of several files, use --ids-column")
-    report_options = {each.name: options[each.name] for each in dataclass_fields(ReportOptions)}
-    return check_log(
-        CanonicalOptions(
-            **report_options,
-            log=Path(options["data"][0]),
-            model=options["model"],
-            reference=options["reference"],
-            fields=() if fields == (_USUAL_FIELDS,) else fields,
-            examples=examples,
-        )
-    )
+    usual = options.fields == (_USUAL_FIELDS,)
+    given = {**vars(options), "log": Path(options.data[0]), "fields": () if usual else options.fields}
+    return check_log(narrow(CanonicalOptions, given))
 
 
 def _verify(options: VerifyOptions) -> int:
@@ -331,8 +318,7 @@ def _verify(options: VerifyOptions) -> int:
 
 
 @corpus.command()
-@click.argument("directory", type=PATH)
-@json_option
+@named(directory=argument(type=PATH), format_name=json_option())
 def status(*, directory: Path, format_name: str | None) -> None:
     """Show the progress of the runs started with --state DIRECTORY, from the results stored there."""
     from tokverify.commands.tasks.corpus_state import corpus_status
@@ -342,10 +328,9 @@ def status(*, directory: Path, format_name: str | None) -> None:
 
 
 @corpus.command()
-@click.argument("directories", nargs=-1, required=True, type=PATH)
-@_conclusion_options
+@takes(MergeOptions)
 @report_options(FORMATS["corpus"])
-def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+def merge(options: MergeOptions) -> int:
     """Write the report of all results that are stored in DIRECTORIES.
 
     They must have the same plan, as those of all parts that --shard divides a corpus into. The exit code is 2 if the
@@ -353,57 +338,51 @@ def merge(*, directories: Sequence[Path], **options: Any) -> int:  # noqa: ANN40
     """
     from tokverify.commands.tasks.corpus_state import merge_corpus
 
-    given = CorpusOptions(**options)
-    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
-    report = merge_corpus(directories, given.reference, **given.conclusion())
-    return write_reports(given, present("corpus", report))
+    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    report = merge_corpus(options.directories, options.reference, **options.conclusion())
+    return write_reports(options, present("corpus", report))
 
 
 @corpus.command()
-@click.argument("directory", type=PATH)
-@_conclusion_options
-@jobs_option(None)
-@_progress_option
+@takes(RetryOptions)
 @report_options(FORMATS["corpus"])
-def retry(*, directory: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in CorpusOptions
+def retry(options: RetryOptions) -> int:
     """Retry what could not be read in the runs of --state DIRECTORY, and verify what is missing."""
     from tokverify.commands.tasks.corpus_state import retry_corpus
 
-    given = CorpusOptions(**options)
-    check_reports(given, FORMATS["corpus"], outputs=[given.distill])
-    with CorpusProgressLine(given.progress, enabled=not given.quiet) as line:
+    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
         report = retry_corpus(
-            directory, given.reference, jobs=given.jobs, **given.conclusion(), on_progress=line.update
+            options.directory,
+            options.reference,
+            jobs=options.jobs,
+            **options.conclusion(),
+            on_progress=line.update,
         )
-    return write_reports(given, present("corpus", report))
+    return write_reports(options, present("corpus", report))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CanonicalOptions(ReportOptions):
-    """The options of the command."""
+    """The options of `tokverify canonical`."""
 
-    log: Path
-    model: Path
-    reference: str | None
-    fields: tuple[str, ...]
-    examples: int
+    log: Path = argument(type=PATH)
+    model: Path | str = model_argument()
+    reference: str | None = reference_option("to encode the texts with instead of MODEL")
+    fields: tuple[str, ...] = option(
+        "--field",
+        multiple=True,
+        metavar="FIELD",
+        help="The field with the ids. Can be repeated: the fields are joined in this order.",
+    )
+    examples: int = examples_option()
 
 
 @old_command("corpus verify MODEL LOG --ids FIELD")
 @click.command()
-@click.argument("log", type=PATH)
-@click.argument("model", type=MODEL)
-@reference_option("to encode the texts with instead of MODEL")
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="FIELD",
-    help="The field with the ids. Can be repeated: the fields are joined in this order.",
-)
-@examples_option
+@takes(CanonicalOptions)
 @report_options(FORMATS["canonical"])
-def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in CanonicalOptions
+def canonical(options: CanonicalOptions) -> int:
     """Check whether logged ids are the encoding of their own text.
 
     MODEL decodes the ids to a text. MODEL, or the reference if there is one, encodes that text again. LOG contains a
@@ -413,7 +392,7 @@ def canonical(**options: Any) -> int:  # noqa: ANN401 - one parameter for each o
 
     The exit code is 0 if no sequence deviates, 1 if one does, and 2 if nothing was compared.
     """
-    return check_log(CanonicalOptions(**options))
+    return check_log(options)
 
 
 def check_log(options: CanonicalOptions) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokverify.commands.cli.options import no_color_option, quiet_option
+from tokverify.commands.cli.parameters import named
 from tokverify.commands.cli.stream import render_options, write_message, write_text
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -44,8 +45,7 @@ These cases did not turn out as planned: {names}. Please report this.
 
 
 @click.command()
-@quiet_option
-@no_color_option
+@named(quiet=quiet_option(), no_color=no_color_option())
 def demo(*, quiet: bool, no_color: bool) -> int:
     """Verify a sample that matches its reference, and a broken one.
 

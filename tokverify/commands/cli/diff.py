@@ -5,37 +5,18 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tokverify.case import SuiteSource
-from tokverify.commands.cli.case_options import cases_option, selection_options
+from tokverify.commands.cli.case_options import CaseOptions
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import parse_seconds, report_options, seed_option
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import argument, option, takes
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.diff import Level, Use
 from tokverify.text.wording import suggest_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions(ReportOptions):
-    """The options of the command; the time in seconds."""
-
-    old: str
-    new: str
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    fuzz: float | None
-    seed: int
-    corpus: tuple[Path, ...]
-    behavior_only: bool
-    breaking: tuple[Level, ...]
-    uses: tuple[Use, ...]
 
 
 def _parse_levels(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Level, ...]:
@@ -50,38 +31,46 @@ def _parse_levels(ctx: click.Context, param: click.Parameter, value: str | None)
     return tuple(level for level in Level if level in names)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(CaseOptions, ReportOptions):
+    """The options of the command; the time in seconds."""
+
+    old: str = argument(metavar="A")
+    new: str = argument(metavar="B")
+    fuzz: float | None = option(
+        "--time", callback=parse_seconds, metavar="TIME", help="Fuzz for this time as well, such as 30s."
+    )
+    seed: int = seed_option()
+    corpus: tuple[Path, ...] = option(
+        "--lines",
+        multiple=True,
+        type=PATH,
+        metavar="FILE",
+        help="Count the lines of this file whose ids change. Can be repeated.",
+    )
+    behavior_only: bool = option(
+        "--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids."
+    )
+    breaking: tuple[Level, ...] = option(
+        "--breaking",
+        callback=_parse_levels,
+        metavar="LEVELS",
+        help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by"
+        " commas.",
+    )
+    uses: tuple[Use, ...] = option(
+        "--for",
+        multiple=True,
+        type=click.Choice([str(use) for use in Use]),
+        callback=lambda _ctx, _param, value: tuple(map(Use, value)),
+        help="Fail only if A and B cannot be used together for this. Can be repeated.",
+    )
+
+
 @click.command()
-@click.argument("old", metavar="A")
-@click.argument("new", metavar="B")
-@cases_option
-@selection_options
-@click.option("--time", "fuzz", callback=parse_seconds, metavar="TIME", help="Fuzz for this time as well, such as 30s.")
-@seed_option
-@click.option(
-    "--lines",
-    "corpus",
-    multiple=True,
-    type=PATH,
-    metavar="FILE",
-    help="Count the lines of this file whose ids change. Can be repeated.",
-)
-@click.option("--behavior-only", is_flag=True, help="Accept differing parts if all texts get the same ids.")
-@click.option(
-    "--breaking",
-    callback=_parse_levels,
-    metavar="LEVELS",
-    help="Fail only if one of these is no longer valid: vocabulary, special, ids, text, or cost, separated by commas.",
-)
-@click.option(
-    "--for",
-    "uses",
-    multiple=True,
-    type=click.Choice([str(use) for use in Use]),
-    callback=lambda _ctx, _param, value: tuple(map(Use, value)),
-    help="Fail only if A and B cannot be used together for this. Can be repeated.",
-)
+@takes(DiffOptions)
 @report_options(FORMATS["diff"])
-def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in DiffOptions
+def diff(options: DiffOptions) -> int:
     """Compare two tokenizers, such as an old one A and a new one B.
 
     Each is a GGUF file, a tokenizer.json, a .model, a tiktoken file, a directory, a hub id, the address of a
@@ -91,11 +80,6 @@ def diff(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     The report says what a change invalidates: the weights (vocabulary), prompts (special), embeddings and caches (ids),
     round trips (text), or only token counts (cost).
     """
-    return _diff(DiffOptions(**options))
-
-
-def _diff(options: DiffOptions) -> int:
-    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.diff import diff_tokenizers
 
     if options.uses and (options.breaking or options.behavior_only):
@@ -103,7 +87,7 @@ def _diff(options: DiffOptions) -> int:
     if options.breaking and options.behavior_only:
         raise click.UsageError("use either --breaking or --behavior-only; --breaking ids only looks at the ids")
     check_reports(options, FORMATS["diff"], [options.old, options.new, *options.cases, *options.corpus])
-    cases = select_cases(options.cases, options.suites, options.tags, options.patterns)
+    cases = options.load_cases()
     with FuzzLine(enabled=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
         report = diff_tokenizers(
             options.old,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from tokverify.commands.cli.options import (
     stop_at_eos_option,
     text_argument,
 )
+from tokverify.commands.cli.parameters import argument, either, option, takes
 from tokverify.commands.cli.source import ids_of, map_lines, parse_ids, read_raw_text, read_text, text_of
 from tokverify.commands.cli.stream import render_options, write_bytes, write_stderr, write_text
 from tokverify.text.visible import visible
@@ -32,41 +34,36 @@ if TYPE_CHECKING:
     from tokverify.tokenizer import Token
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncodeOptions:
+    """The options of `tokverify encode`."""
+
+    model: Path = model_argument()
+    text: str | None = text_argument()
+    file: Path | None = file_option()
+    llama_cpp: str | None = llama_cpp_option()
+    add_special: bool = add_special_option()
+    parse_special: bool = parse_special_option()
+    bos: bool = option("--bos", is_flag=True, help="Add BOS even if the file does not declare that it is added.")
+    eos: bool = option("--eos", is_flag=True, help="Add EOS even if the file does not declare that it is added.")
+    part: str | None = either(
+        option("--ids", flag_value="ids", help="Write only the ids, separated by spaces."),
+        option("--count", flag_value="count", help="Write only the number of tokens."),
+    )
+    max_tokens: int | None = option(
+        "--max-tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Exit with 1 if a text needs more than N tokens, such as the size of a context window.",
+    )
+    format_name: str | None = json_option()
+    json_lines: bool = json_lines_option()
+    no_color: bool = no_color_option()
+
+
 @click.command(cls=TextCommand)
-@model_argument
-@text_argument
-@file_option
-@llama_cpp_option
-@add_special_option
-@parse_special_option
-@click.option("--bos", is_flag=True, help="Add BOS even if the file does not declare that it is added.")
-@click.option("--eos", is_flag=True, help="Add EOS even if the file does not declare that it is added.")
-@click.option("--ids", "part", flag_value="ids", help="Write only the ids, separated by spaces.")
-@click.option("--count", "part", flag_value="count", help="Write only the number of tokens.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Exit with 1 if a text needs more than N tokens, such as the size of a context window.",
-)
-@json_option
-@json_lines_option
-@no_color_option
-def encode(  # noqa: PLR0913 - one parameter for each option
-    *,
-    model: Path,
-    text: str | None,
-    file: Path | None,
-    add_special: bool,
-    parse_special: bool,
-    bos: bool,
-    eos: bool,
-    part: str | None,
-    max_tokens: int | None,
-    format_name: str | None,
-    json_lines: bool,
-    no_color: bool,
-) -> int:
+@takes(EncodeOptions)
+def encode(options: EncodeOptions) -> int:
     """Encode a text to token ids with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
@@ -79,23 +76,30 @@ def encode(  # noqa: PLR0913 - one parameter for each option
     from tokverify.commands.tasks.opening import open_model
 
     def encode_one(source: str | bytes) -> Encoding:
-        return encode_text(opened, source, add_special=add_special, parse_special=parse_special, bos=bos, eos=eos)
+        return encode_text(
+            opened,
+            source,
+            add_special=options.add_special,
+            parse_special=options.parse_special,
+            bos=options.bos,
+            eos=options.eos,
+        )
 
     encodings: Iterable[Encoding]
-    if json_lines:
-        lines = read_text(text, file)
+    if options.json_lines:
+        lines = read_text(options.text, options.file)
         encodings = map_lines(lines, lambda value: encode_one(text_of(value)))
     else:
-        source = read_raw_text(text, file)
+        source = read_raw_text(options.text, options.file)
         encodings = map(encode_one, [source])
-    opened = open_model(model)
+    opened = open_model(options.model)
     counts: list[int] = []
     for encoding in encodings:
         for warning in encoding.warnings:
             write_stderr(f"warning: {warning}")
-        _write(encoding.tokens, part, as_json=format_name == "json" or json_lines, no_color=no_color)
+        _write(encoding.tokens, options)
         counts.append(len(encoding.tokens))
-    return _check_counts(counts, max_tokens) if max_tokens else 0
+    return _check_counts(counts, options.max_tokens) if options.max_tokens else 0
 
 
 def _check_counts(counts: Sequence[int], most: int) -> int:
@@ -112,41 +116,39 @@ def _check_counts(counts: Sequence[int], most: int) -> int:
     return 1
 
 
-def _write(tokens: Sequence[Token], part: str | None, *, as_json: bool, no_color: bool) -> None:
+def _write(tokens: Sequence[Token], options: EncodeOptions) -> None:
     """Write the tokens of one text, or the requested part of them."""
     ids = [token.id for token in tokens]
-    if as_json:
+    if options.format_name == "json" or options.json_lines:
         values = {"ids": ids, "pieces": [token.piece for token in tokens], "count": len(tokens)}
-        names = [part] if part else ["ids", "pieces"]
+        names = [options.part] if options.part else ["ids", "pieces"]
         write_text(json.dumps({name: values[name] for name in names}) + "\n")
-    elif part == "ids":
+    elif options.part == "ids":
         write_text(" ".join(map(str, ids)) + "\n")
-    elif part == "count":
+    elif options.part == "count":
         write_text(f"{len(tokens)}\n")
     else:
         from tokverify.render.listing import list_tokens
 
-        write_text(list_tokens(tokens, render_options(no_color=no_color)))
+        write_text(list_tokens(tokens, render_options(no_color=options.no_color)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeOptions:
+    """The options of `tokverify decode`."""
+
+    model: Path = model_argument()
+    ids: tuple[str, ...] = argument(nargs=-1)
+    file: Path | None = file_option()
+    stop_at_eos: bool = stop_at_eos_option()
+    raw: bool = option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
+    format_name: str | None = json_option()
+    json_lines: bool = json_lines_option()
 
 
 @click.command()
-@model_argument
-@click.argument("ids", nargs=-1)
-@file_option
-@stop_at_eos_option
-@click.option("--raw", is_flag=True, help="Write only the decoded bytes, unchanged.")
-@json_option
-@json_lines_option
-def decode(  # noqa: PLR0913 - one parameter for each option
-    *,
-    model: Path,
-    ids: Sequence[str],
-    file: Path | None,
-    stop_at_eos: bool,
-    raw: bool,
-    format_name: str | None,
-    json_lines: bool,
-) -> None:
+@takes(DecodeOptions)
+def decode(options: DecodeOptions) -> None:
     """Decode token ids to text with the tokenizer in MODEL.
 
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
@@ -159,22 +161,22 @@ def decode(  # noqa: PLR0913 - one parameter for each option
     from tokverify.commands.tasks.encode import decode_ids
     from tokverify.commands.tasks.opening import open_model
 
-    as_json = format_name == "json" or json_lines
-    if raw and as_json:
+    as_json = options.format_name == "json" or options.json_lines
+    if options.raw and as_json:
         raise click.UsageError("use either --raw or JSON, not both")
-    text = read_text(" ".join(ids) if ids else None, file)
+    text = read_text(" ".join(options.ids) if options.ids else None, options.file)
 
     def decode_one(ids: list[int]) -> tuple[list[int], Decoding]:
-        return ids, decode_ids(opened, ids, stop_at_eos=stop_at_eos)
+        return ids, decode_ids(opened, ids, stop_at_eos=options.stop_at_eos)
 
     decodings: Iterable[tuple[list[int], Decoding]]
-    if json_lines:
+    if options.json_lines:
         decodings = map_lines(text, lambda value: decode_one(ids_of(value)))
     else:
         decodings = map(decode_one, [parse_ids(text)])
-    opened = open_model(model)
+    opened = open_model(options.model)
     for numbers, decoding in decodings:
-        if raw:
+        if options.raw:
             write_bytes(decoding.text)
         elif as_json:
             write_text(_to_json(numbers, decoding.pieces, decoding.text))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +22,7 @@ from tokverify.commands.cli.options import (
     thorough_option,
 )
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.errors import TokverifyError
 from tokverify.render.kinds import FORMATS, present
@@ -31,29 +32,27 @@ if TYPE_CHECKING:
     from tokverify.report.fix import FixReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FixOptions(ReportOptions):
-    """The options of `tokverify fix`."""
+    """The options of the command."""
 
-    model: Path
-    fixed: Path | None
-    reference: str | None
-    cases: Sequence[SuiteSource]
-    dry_run: bool
-    force: bool
-    thorough: bool
+    model: Path = model_argument()
+    reference: str | None = reference_option("to agree with")
+    fixed: Path | None = output_option(
+        "the repaired GGUF file (default: NAME-fixed.gguf beside MODEL); MODEL is never changed.", GGUF_PATH
+    )
+    cases: Sequence[SuiteSource] = cases_option()
+    dry_run: bool = option(
+        "--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands."
+    )
+    force: bool = force_option()
+    thorough: bool = thorough_option()
 
 
 @click.command(cls=ModelCommand)
-@model_argument
-@reference_option("to agree with")
-@output_option("the repaired GGUF file (default: NAME-fixed.gguf beside MODEL); MODEL is never changed.", GGUF_PATH)
-@cases_option
-@click.option("--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands.")
-@force_option
-@thorough_option
+@takes(FixOptions)
 @side_report_options(FORMATS["fix"])
-def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the others are those of FixOptions
+def fix(options: FixOptions) -> int:
     """Write a copy of MODEL that agrees with its reference.
 
     MODEL is a GGUF file.
@@ -66,10 +65,10 @@ def fix(*, output: Path | None, **options: Any) -> int:  # noqa: ANN401 - the ot
     The exit code is 0 if nothing differs in the end, 1 if something differs or was not verified, and 2 if the command
     could not run. With --dry-run, it is 1 if something differs now.
     """
-    fixed = output if output or options["dry_run"] else _fixed_beside(options["model"])
-    chosen = FixOptions(fixed=fixed, output=None, **options)
-    check_reports(chosen, FORMATS["fix"], [chosen.model], [chosen.fixed])
-    return write_reports(chosen, present("fix", _fix(chosen)))
+    if not options.fixed and not options.dry_run:
+        options = replace(options, fixed=_fixed_beside(options.model))
+    check_reports(options, FORMATS["fix"], [options.model], [options.fixed])
+    return write_reports(options, present("fix", _fix(options)))
 
 
 def _fixed_beside(model: Path | str) -> Path:

@@ -7,22 +7,23 @@ compares a model with several references.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.case import SuiteSource
 from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
-    cases_option,
+    CaseOptions,
+    explain_option,
     fail_on_option,
+    ignore_option,
     reject_aspects,
-    rule_options,
-    selection_options,
+    select_option,
+    waivers_option,
 )
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.group import old_command
@@ -37,11 +38,13 @@ from tokverify.commands.cli.options import (
     seed_option,
     texts_option,
 )
-from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.several import check_several
 from tokverify.commands.cli.stream import write_gone
 from tokverify.commands.project.configuration import ConfiguredModel
+from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.check import Part
 from tokverify.report.tokenizer_difference import FAIL_ON, SEVERITIES, lowest_severity
@@ -50,28 +53,20 @@ if TYPE_CHECKING:
     from tokverify.report.versions import VersionsReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions(ReportOptions):
-    """The options of the command."""
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions(CaseOptions, ReportOptions):
+    """The options of `tokverify stream`."""
 
-    model: Path | str
-    reference: str | None
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    resume: bool
+    model: Path | str = model_argument()
+    reference: str | None = reference_option("to check in the same way", "; none by default")
+    resume: bool = resume_option()
 
 
 @old_command("run MODEL --streaming")
 @click.command(cls=ModelCommand)
-@model_argument
-@reference_option("to check in the same way", "; none by default")
-@cases_option
-@selection_options
-@resume_option
+@takes(StreamOptions)
 @report_options(FORMATS["stream"])
-def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in StreamOptions
+def stream(options: StreamOptions) -> int:
     """Check that decoding ids one by one gives the right text.
 
     MODEL is a tokenizer file or any other tokenizer, as for `tokverify run`. The pieces that its decoder returns are
@@ -80,12 +75,11 @@ def stream(**options: Any) -> int:  # noqa: ANN401 - one parameter for each opti
 
     The exit code is 0 if all texts pass, 1 if one fails, and 2 if nothing could be streamed.
     """
-    return stream_model(StreamOptions(**options))
+    return stream_model(options)
 
 
 def stream_model(options: StreamOptions) -> int:
     """Decode texts id by id, write the reports, and return the exit code."""
-    from tokverify.cases.loading import select_cases
     from tokverify.commands.tasks.stream import check_streaming
 
     check_reports(options, FORMATS["stream"], [options.model, options.reference, *options.cases])
@@ -93,7 +87,7 @@ def stream_model(options: StreamOptions) -> int:
         report = check_streaming(
             options.model,
             options.reference,
-            select_cases(options.cases, options.suites, options.tags, options.patterns),
+            options.load_cases(),
             resume=options.resume,
             options=options.as_recorded(),
             on_progress=progress.update,
@@ -101,34 +95,28 @@ def stream_model(options: StreamOptions) -> int:
     return write_reports(options, present("stream", report))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditOptions(ReportOptions):
-    """The options of the command."""
+    """The options of `tokverify audit`."""
 
-    model: Path | str
-    reference: str | None
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    fail_on: tuple[str, ...] | None
-    waivers: Path | None
-    baseline: Path | None = field(metadata=UNRECORDED)
+    models: tuple[Path | str, ...] = models_argument(required=True, recorded=False)
+    model: Location | None = None
+    """One of the models, whose settings are then in these options."""
+    reference: str | None = reference_option("to compare with", "; without one, only the file itself is checked")
+    select: tuple[str, ...] = select_option()
+    ignore: tuple[str, ...] = ignore_option()
+    fail_on: tuple[str, ...] | None = fail_on_option("findings")
+    waivers: Path | None = waivers_option()
+    baseline: Path | None = baseline_option(recorded=False)
+    jobs: int = jobs_option(1)
 
 
 @old_command("run MODEL --no-reference`, or with a reference `tokverify run MODEL -r REF --select TV")
 @click.command(cls=ModelCommand)
-@models_argument(required=True)
-@reference_option("to compare with", "; without one, only the file itself is checked")
-@rule_options
-@baseline_option
-@fail_on_option("findings")
-@jobs_option(1)
+@takes(AuditOptions)
+@explain_option
 @report_options(FORMATS["audit"])
-def audit(
-    *,
-    models: tuple[Path | str, ...],
-    jobs: int,
-    **options: Any,  # noqa: ANN401 - by type in AuditOptions
-) -> int:
+def audit(options: AuditOptions) -> int:
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
     MODEL can also be a name such as hf:org/name:Q4_K_M; only the metadata is downloaded. Several models, a directory,
@@ -137,11 +125,11 @@ def audit(
     The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
-    found, _ = choose_models(models)
-    return audit_models(found, options, jobs)
+    found, _ = choose_models(options.models)
+    return audit_models(found, vars(options))
 
 
-def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
+def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any]) -> int:
     """Apply the rules to models, write the reports, and return the exit code.
 
     `given` are the options of the command line, at least those in `AuditOptions`.
@@ -149,7 +137,7 @@ def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
     reject_aspects(given["fail_on"], SEVERITIES)
     chosen = [merge_options(AuditOptions, given, model) for model in models]
     if len(chosen) == 1:
-        return _audit(chosen[0])
+        return _audit(chosen[0], models[0].model)
     from tokverify.commands.tasks.check import CheckRequest
 
     requests = [
@@ -161,16 +149,16 @@ def audit_models(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jo
         )
         for model, options in zip(models, chosen, strict=True)
     ]
-    return check_several(chosen[0], requests, jobs)
+    return check_several(chosen[0], requests, chosen[0].jobs)
 
 
-def _audit(options: AuditOptions) -> int:
+def _audit(options: AuditOptions, model: Location) -> int:
     from tokverify.commands.tasks.audit import audit_model
     from tokverify.compare.baseline import load_known
 
-    check_reports(options, FORMATS["audit"], [options.model, options.reference, options.waivers, options.baseline])
+    check_reports(options, FORMATS["audit"], [model, options.reference, options.waivers, options.baseline])
     report = audit_model(
-        options.model,
+        model,
         options.reference,
         select=options.select,
         ignore=options.ignore,
@@ -185,26 +173,26 @@ TEXTS = 2000
 """The default number of generated texts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ConformanceOptions(ReportOptions):
-    """The options of the command."""
+    """The options of `tokverify conformance`."""
 
-    model: Path | str
-    reference: str
-    count: int
-    seed: int
-    fail_on: tuple[str, ...] | None
+    model: Path | str = model_argument()
+    reference: str = reference_option(
+        "to check", ": the engine, such as 'command:./my-engine --model model.gguf'", required=True
+    )
+    count: int = texts_option(default=TEXTS)
+    seed: int = seed_option()
+    fail_on: tuple[str, ...] | None = fail_on_option(
+        "differences between the tokenizers", ASPECTS_HELP, default="error,decoding"
+    )
 
 
 @old_command("run MODEL -r ENGINE --judge model")
 @click.command()
-@model_argument
-@reference_option("to check", ": the engine, such as 'command:./my-engine --model model.gguf'", required=True)
-@texts_option(TEXTS)
-@seed_option
-@fail_on_option("differences between the tokenizers", ASPECTS_HELP, default="error,decoding")
+@takes(ConformanceOptions)
 @report_options(FORMATS["run"])
-def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ConformanceOptions
+def conformance(options: ConformanceOptions) -> int:
     """Check that an engine encodes as llama.cpp does.
 
     The engine is compared with the tokenizer in the file MODEL, which it should have read: on the shipped cases and on
@@ -213,7 +201,7 @@ def conformance(**options: Any) -> int:  # noqa: ANN401 - one parameter for each
 
     The exit code is 0 if everything compared agrees, 1 if something differs, and 2 if the command could not run.
     """
-    return check_engine(ConformanceOptions(**options))
+    return check_engine(options)
 
 
 def check_engine(options: ConformanceOptions) -> int:
@@ -235,52 +223,40 @@ def check_engine(options: ConformanceOptions) -> int:
     return write_reports(options, present("run", report))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionsOptions(ReportOptions):
-    """The options of the command."""
+@dataclass(frozen=True, kw_only=True)
+class VersionsOptions(CaseOptions, ReportOptions):
+    """The options of `tokverify versions`."""
 
-    model: Path | str
-    reference: str | None
-    environments: tuple[str, ...]
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    fail_on: tuple[str, ...] | None
+    model: Path | str = model_argument()
+    reference: str | None = reference_option(
+        "to compare with", ": a tokenizer.json, a directory or hub id with one, or transformers:LOCATION"
+    )
+    environments: tuple[str, ...] = option(
+        "--env",
+        multiple=True,
+        required=True,
+        metavar="PACKAGES",
+        help="The packages of an environment, such as tokenizers==0.21.0 or 'transformers==4.57.0 tiktoken'."
+        " Can be repeated.",
+    )
+    fail_on: tuple[str, ...] | None = fail_on_option("differences between the tokenizers", ASPECTS_HELP)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixOptions(ReportOptions):
+@dataclass(frozen=True, kw_only=True)
+class MatrixOptions(CaseOptions, ReportOptions):
     """The options of `tokverify run` with several references."""
 
     model: Path | str
     references: tuple[str, ...]
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
     fail_on: tuple[str, ...] | None
     strict: bool
 
 
 @old_command("run MODEL -r REF -r env:PACKAGES")
 @click.command(cls=ModelCommand)
-@model_argument
-@reference_option("to compare with", ": a tokenizer.json, a directory or hub id with one, or transformers:LOCATION")
-@click.option(
-    "--env",
-    "environments",
-    multiple=True,
-    required=True,
-    metavar="PACKAGES",
-    help="The packages of an environment, such as tokenizers==0.21.0 or 'transformers==4.57.0 tiktoken'."
-    " Can be repeated.",
-)
-@cases_option
-@selection_options
-@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
+@takes(VersionsOptions)
 @report_options(FORMATS["versions"])
-def versions(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in VersionsOptions
+def versions(options: VersionsOptions) -> int:
     """Show which versions of a library produce which ids.
 
     MODEL is compared with its reference as for `tokverify run`: once with the library that is installed, and once in
@@ -291,10 +267,8 @@ def versions(**options: Any) -> int:  # noqa: ANN401 - one parameter for each op
     """
     from tokverify.commands.tasks.versions import compare_library_versions
 
-    given = VersionsOptions(**options)
-    return _compare(
-        given, [given.reference], partial(compare_library_versions, given.model, given.environments, given.reference)
-    )
+    compare = partial(compare_library_versions, options.model, options.environments, options.reference)
+    return _compare(options, [options.reference], compare)
 
 
 def compare_with_each(options: MatrixOptions) -> int:
@@ -308,12 +282,10 @@ def compare_with_each(options: MatrixOptions) -> int:
 def _compare(
     options: VersionsOptions | MatrixOptions, references: Sequence[str | None], compare: Callable[..., VersionsReport]
 ) -> int:
-    from tokverify.cases.loading import select_cases
-
     check_reports(options, FORMATS["versions"], [options.model, *references, *options.cases])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = compare(
-            select_cases(options.cases, options.suites, options.tags, options.patterns),
+            options.load_cases(),
             fail_on=FAIL_ON if options.fail_on is None else options.fail_on,
             options=options.as_recorded(),
             on_progress=progress.update,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,7 +26,8 @@ from tokverify.commands.cli.options import (
     seed_option,
     texts_option,
 )
-from tokverify.commands.cli.output import UNRECORDED, ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.render.kinds import FORMATS, present
@@ -49,64 +50,54 @@ def _parse_share(ctx: click.Context, param: click.Parameter, value: str | None) 
     raise click.BadParameter(f"{value!r} is not a percentage; write one, such as 95%", ctx, param)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FuzzOptions(ReportOptions):
     """The options of the command; times in seconds, the coverage from 0 to 1."""
 
-    model: Path | str
-    reference: str | None
-    seconds: float | None
-    count: int | None
-    until_coverage: float | None
-    seed: int
-    generators: tuple[str, ...]
-    corpus: tuple[Path, ...]
-    fail_on: tuple[str, ...] | None
-    decoding: bool
-    diagnose: bool
-    replay: bool
-    jobs: int = field(metadata=UNRECORDED)
-    save: Path | None = field(metadata=UNRECORDED)
-    force: bool = field(metadata=UNRECORDED)
+    model: Path | str = model_argument()
+    reference: str | None = reference_option("to compare with")
+    seconds: float | None = option(
+        "--time",
+        callback=parse_seconds,
+        metavar="TIME",
+        help="Fuzz for this time, such as 90s or 5m, then stop (default: 60s, unless --texts is given).",
+    )
+    llama_cpp: str | None = llama_cpp_option()
+    count: int | None = texts_option(type=click.IntRange(1))
+    until_coverage: float | None = option(
+        "--until-coverage",
+        callback=_parse_share,
+        metavar="SHARE",
+        help="Stop when this share of the vocabulary's pieces has occurred in some text, such as 95%.",
+    )
+    seed: int = seed_option()
+    generators: tuple[str, ...] = option(
+        "--generator",
+        multiple=True,
+        type=click.Choice(list(GENERATORS)),
+        metavar="KIND",
+        help=f"Generate only texts of this kind: {', '.join(GENERATORS)}. Can be repeated.",
+    )
+    corpus: tuple[Path, ...] = option(
+        "--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated."
+    )
+    decoding: bool = option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
+    fail_on: tuple[str, ...] | None = fail_on_option("differences between the tokenizers", ASPECTS_HELP)
+    diagnose: bool = diagnose_option()
+    replay: bool = option(
+        "--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default)."
+    )
+    jobs: int = jobs_option(1)
+    save: Path | None = option(
+        "--save", type=SUITE_PATH, metavar="FILE", recorded=False, help="Write the texts that differ to a YAML suite."
+    )
+    force: bool = force_option(recorded=False)
 
 
 @click.command(cls=ModelCommand)
-@model_argument
-@reference_option("to compare with")
-@click.option(
-    "--time",
-    "seconds",
-    callback=parse_seconds,
-    metavar="TIME",
-    help="Fuzz for this time, such as 90s or 5m, then stop (default: 60s, unless --texts is given).",
-)
-@llama_cpp_option
-@texts_option(None, least=1)
-@click.option(
-    "--until-coverage",
-    callback=_parse_share,
-    metavar="SHARE",
-    help="Stop when this share of the vocabulary's pieces has occurred in some text, such as 95%.",
-)
-@seed_option
-@click.option(
-    "--generator",
-    "generators",
-    multiple=True,
-    type=click.Choice(list(GENERATORS)),
-    metavar="KIND",
-    help=f"Generate only texts of this kind: {', '.join(GENERATORS)}. Can be repeated.",
-)
-@click.option("--corpus", multiple=True, type=PATH, metavar="FILE", help="A text file to mutate. Can be repeated.")
-@click.option("--decoding", is_flag=True, help="Also compare decoding; always on with llama.cpp.")
-@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
-@diagnose_option
-@click.option("--replay/--no-replay", default=True, help="First try the texts that differed in earlier runs (default).")
-@jobs_option(1)
-@click.option("--save", type=SUITE_PATH, metavar="FILE", help="Write the texts that differ to a YAML suite.")
-@force_option
+@takes(FuzzOptions)
 @report_options(FORMATS["fuzz"])
-def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in FuzzOptions
+def fuzz(options: FuzzOptions) -> int:
     """Search for texts that two tokenizers encode differently.
 
     MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
@@ -117,10 +108,6 @@ def fuzz(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     is 0 if nothing is found, 1 if something is, 2 if the command could not run, and 130 if it was interrupted; even
     then, everything found so far is shown.
     """
-    return _fuzz(FuzzOptions(**options))
-
-
-def _fuzz(options: FuzzOptions) -> int:
     from tokverify.commands.tasks.fuzz import fuzz_model
 
     _check(options)

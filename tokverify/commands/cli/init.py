@@ -10,6 +10,7 @@ import click
 
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import force_option
+from tokverify.commands.cli.parameters import argument, named
 from tokverify.commands.cli.stream import write_message
 from tokverify.text.visible import visible_message
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("directory", type=PATH, default=".")
-@force_option
+@named(directory=argument(type=PATH, default="."), force=force_option())
 def init(*, directory: Path, force: bool) -> None:
     """Set up a repository: tokverify.toml and a GitHub workflow.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,23 +13,14 @@ import click
 
 from tokverify.commands.cli.locations import LOCATION, MODEL, PATH, FilePath
 from tokverify.commands.cli.output import STDOUT, ReportFile, ReportOptions
+from tokverify.commands.cli.parameters import Declared, argument, either, named, option
+from tokverify.commands.project.configuration_file import OPTION
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
 """The parameters of all commands that write reports."""
 _Command = TypeVar("_Command", bound="Callable[..., object]")
-
-
-def combine(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
-    """Combine options, which help lists in this order."""
-
-    def add(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 class ModelCommand(click.Command):
@@ -80,14 +72,14 @@ class TextCommand(click.Command):
             raise click.UsageError(f"{error.format_message()} ({hint})", ctx) from None
 
 
-model_argument = click.argument("model", type=MODEL)
+model_argument = partial(argument, type=MODEL)
 
 
-def models_argument(*, required: bool) -> Callable[[_Command], _Command]:
-    """Build the argument for several models; a command looks up their settings itself."""
+def models_argument(*, required: bool, recorded: bool = True) -> Declared:
+    """Declare the argument for several models; a command looks up their settings itself."""
     metavar = "MODEL..." if required else "[MODEL]..."
-    return click.argument(
-        "models", type=LOCATION, nargs=-1, required=required, metavar=metavar, callback=_reject_references
+    return argument(
+        type=LOCATION, nargs=-1, required=required, metavar=metavar, callback=_reject_references, recorded=recorded
     )
 
 
@@ -114,10 +106,9 @@ def _reject_swapped(ctx: click.Context, _param: object, text: str | None) -> str
     return text
 
 
-text_argument = click.argument("text", required=False, callback=_reject_swapped)
-configured_model_argument = click.argument("model", type=PATH)
-"""For commands that look up the settings of the model themselves."""
-seed_option = click.option(
+text_argument = partial(argument, required=False, callback=_reject_swapped)
+seed_option = partial(
+    option,
     "--seed",
     type=int,
     default=0,
@@ -125,42 +116,69 @@ seed_option = click.option(
     metavar="N",
     help="The seed of generated texts: the same one generates the same texts.",
 )
-vocabulary_option = click.option(
+vocabulary_option = partial(
+    option,
     "--vocab",
-    "vocabulary",
     type=PATH,
     metavar="FILE",
     help="A tokenizer file with the stored strings of the same tokens, which a server does not expose.",
 )
-ids_only_option = click.option("--ids-only", is_flag=True, help="Use nothing that the reference declares about itself.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show only the verdict, and why a report fails.")
-verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
-no_color_option = click.option("--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
-json_flag = click.option("--json", "format_name", flag_value="json", hidden=True, help="Like -f json.")
+ids_only_option = partial(
+    option, "--ids-only", is_flag=True, help="Use nothing that the reference declares about itself."
+)
+quiet_option = partial(option, "-q", "--quiet", is_flag=True, help="Show only the verdict, and why a report fails.")
+verbose_option = partial(option, "-v", "--verbose", is_flag=True, help="Show everything; fold nothing.")
+force_option = partial(option, "--force", is_flag=True, help="Overwrite existing files.")
+no_color_option = partial(option, "--no-color", is_flag=True, help="Disable color, like the variable NO_COLOR.")
+json_lines_option = partial(
+    option, "--jsonl", is_flag=True, help="Read JSON Lines, and write a JSON object for each line."
+)
+file_option = partial(option, "--file", type=PATH, metavar="PATH", help="Read the input from a file.")
+add_special_option = partial(
+    option, "--add-special/--no-add-special", help="Add BOS and EOS as the file declares (default: off)."
+)
+parse_special_option = partial(
+    option,
+    "--parse-special/--no-parse-special",
+    default=True,
+    help="Recognize control tokens in the text (default: on).",
+)
+stop_at_eos_option = partial(
+    option, "--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS."
+)
+diagnose_option = partial(
+    option, "--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default)."
+)
+thorough_option = partial(
+    option, "--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up."
+)
+resume_option = partial(
+    option,
+    "--resume/--no-resume",
+    default=True,
+    help="When streaming, also resume decoding after each id (default).",
+)
+allow_outside_option = partial(
+    option, OPTION, is_flag=True, help="Let the configuration name files outside of its repository."
+)
+old_json_option = partial(option, "--json", flag_value="json", hidden=True, help="Like -f json.")
 """The name that `-f json` had in the previous version."""
-json_lines_option = click.option(
-    "--jsonl", "json_lines", is_flag=True, help="Read JSON Lines, and write a JSON object for each line."
+examples_option = partial(
+    option,
+    "--examples",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Show N sequences for each cause.",
 )
-file_option = click.option("--file", type=PATH, metavar="PATH", help="Read the input from a file.")
-add_special_option = click.option(
-    "--add-special/--no-add-special", help="Add BOS and EOS as the file declares (default: off)."
-)
-parse_special_option = click.option(
-    "--parse-special/--no-parse-special", default=True, help="Recognize control tokens in the text (default: on)."
-)
-stop_at_eos_option = click.option(
-    "--stop-at-eos", is_flag=True, help="Stop before the first token that ends a generation, such as EOS."
-)
-diagnose_option = click.option(
-    "--diagnose/--no-diagnose", default=True, help="Search for the cause of failures (default)."
-)
-thorough_option = click.option(
-    "--thorough", is_flag=True, help="Let each diagnosis try twenty times as much before it gives up."
-)
-
-resume_option = click.option(
-    "--resume/--no-resume", default=True, help="When streaming, also resume decoding after each id (default)."
+texts_option = partial(
+    option,
+    "--texts",
+    type=click.IntRange(0),
+    show_default=True,
+    metavar="N",
+    help="Compare N generated texts, then stop.",
 )
 
 
@@ -189,92 +207,65 @@ def name_parameter(parameter: click.Parameter) -> str:
     return str(parameter.metavar or parameter.name).strip("[]").upper()
 
 
-def reference_option(role: str, note: str = "", *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Build the option that names a reference; the help says what it is used for, its `role`, and adds a note."""
+def reference_option(role: str, note: str = "", *, required: bool = False) -> Declared:
+    """Declare the option that names a reference; the help says what it is used for, its `role`, and adds a note."""
     help = f"The reference {role}, as for `tokverify run`{note}."
-    return click.option("-r", "--reference", metavar="LOCATION", required=required, help=help)
+    return option("-r", "--reference", metavar="LOCATION", required=required, help=help)
 
 
-examples_option = click.option(
-    "--examples",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Show N sequences for each cause.",
-)
-
-
-def texts_option(default: int | None, *, least: int = 0) -> Callable[[_Command], _Command]:
-    """Build the option for the number of generated texts; `default` is None if something else limits it."""
-    return click.option(
-        "--texts",
-        "count",
-        type=click.IntRange(least),
-        default=default,
-        show_default=True,
-        metavar="N",
-        help="Compare N generated texts, then stop.",
-    )
-
-
-def jobs_option(default: int | None) -> Callable[[_Command], _Command]:
-    """Build the option for the number of processes; None is one for each processor."""
-    return click.option(
+def jobs_option(default: int | None) -> Declared:
+    """Declare the option for the number of processes; None is one for each processor."""
+    return option(
         "-j",
         "--jobs",
         type=click.IntRange(1),
         default=default,
         show_default="one for each processor" if default is None else True,
         metavar="N",
+        recorded=False,
         help="Use N processes.",
     )
 
 
 def output_option(
-    result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False
-) -> Callable[[_Command], _Command]:
-    """Build the option that says where the result of a command goes: a file, or a directory if `metavar` is DIR."""
+    result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False, recorded: bool = True
+) -> Declared:
+    """Declare the option that says where the result of a command goes: a file, or a directory if `metavar` is DIR."""
     help = f"Write the result to this {'directory' if metavar == 'DIR' else 'file'}: {result}"
-    return click.option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
+    return option("-o", "--output", type=kind, metavar=metavar, required=required, recorded=recorded, help=help)
 
 
-def format_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Build the option that chooses the format of the report."""
+def format_option(formats: Iterable[str]) -> Declared:
+    """Declare the option that chooses the format of the report."""
     help = "The format of the output (default: table)."
-    return click.option("-f", "--format", "format_name", type=click.Choice(list(formats)), help=help)
+    return option("-f", "--format", type=click.Choice(list(formats)), help=help)
 
 
-def json_option(command: _Command) -> _Command:
-    """Add the option that chooses JSON for a command that writes no other format for programs."""
-    return format_option(("table", "json"))(json_flag(command))
+def json_option() -> Declared:
+    """Declare the option that chooses JSON for a command that writes no other format for programs."""
+    return either(format_option(("table", "json")), old_json_option())
 
 
-def report_file_option(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Build the option that writes the report to more files."""
-    return click.option(
+def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Add the parameters in `ReportOptions` to a command whose report can be written in these formats."""
+    output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
+    return named(format_name=format_option(formats), output=output, **_further_report_options(formats))
+
+
+def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Add the parameters in `ReportOptions` to a command whose result is another file, which -o names."""
+    return named(format_name=format_option(formats), **_further_report_options(formats))
+
+
+def _further_report_options(formats: Iterable[str]) -> Mapping[str, Declared]:
+    reports = option(
         "--report",
-        "reports",
         multiple=True,
         callback=lambda _ctx, _param, values: tuple(parse_report_file(value, list(formats)) for value in values),
         metavar="FORMAT=FILE",
         help="Also write the report to this file; `-` is stdout. Can be repeated.",
     )
-
-
-def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Build the options of a report, which can be written in these formats."""
-    output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
-    return combine(format_option(formats), output, *_further_report_options(formats))
-
-
-def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Build the options of a report for a command whose result is another file, which -o names."""
-    return combine(format_option(formats), *_further_report_options(formats))
-
-
-def _further_report_options(formats: Iterable[str]) -> tuple[Callable[[_Command], _Command], ...]:
-    return report_file_option(formats), quiet_option, verbose_option, no_color_option
+    return {"reports": reports, "quiet": quiet_option(), "verbose": verbose_option(), "no_color": no_color_option()}
 
 
 def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:

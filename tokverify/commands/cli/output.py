@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 
 from tokverify.case import name_of_source
+from tokverify.commands.cli.parameters import is_recorded
 from tokverify.commands.cli.stream import render_options, write_stderr, write_text
 from tokverify.location import Location
 from tokverify.render.kinds import CI_FORMATS, SUFFIXES, Presentation
@@ -35,13 +36,13 @@ class ReportFile(NamedTuple):
     """The file; None is stdout."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """The options of all reporting commands. Those of one command are added in a subclass."""
 
     format_name: str | None
     """The format of the main report; None to choose one."""
-    output: Path | None
+    output: Path | None = None
     """The file of the main report; None or `-` is stdout."""
     quiet: bool
     """Whether to write only the verdict to stdout."""
@@ -70,21 +71,16 @@ class ReportOptions:
 
     def as_recorded(self) -> dict[str, object]:
         """Return the options that determine the result, to record them in the report."""
-        recorded = [option for option in fields(self) if option.metadata.get("recorded", True)]
-        names = [option.name for option in recorded if option.name not in _PRESENTATION]
+        names = [each.name for each in fields(self) if is_recorded(each) and each.name not in _PRESENTATION]
         return {name: _to_json(getattr(self, name)) for name in names}
 
 
-_PRESENTATION = frozenset(option.name for option in fields(ReportOptions))
+_PRESENTATION = frozenset(each.name for each in fields(ReportOptions))
 
 
 def _implied_format(path: Path | None) -> str:
     """Return the format that the name of a file implies; None is stdout."""
     return SUFFIXES.get(path.suffix.lower(), ("table",))[0] if path else "table"
-
-
-UNRECORDED: Mapping[str, object] = {"recorded": False}
-"""The metadata of an option that does not determine the result, so that reports do not record it."""
 
 
 def _to_json(value: object) -> object:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
+from tokverify.commands.cli.parameters import argument, named, takes
 from tokverify.commands.cli.stream import write_text
 from tokverify.render.kinds import FORMATS, SHOWN_KINDS, present
 from tokverify.text.visible import visible_message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ShowOptions(BaselineOptions):
     """The options of `tokverify report show`."""
 
-    file: Path
+    file: Path = argument(type=PATH)
 
 
 @click.group()
@@ -33,10 +33,9 @@ def report() -> None:
 
 
 @report.command()
-@click.argument("file", type=PATH)
-@baseline_options
+@takes(ShowOptions)
 @report_options(FORMATS["run"])
-def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option, by type in ShowOptions
+def show(options: ShowOptions) -> int:
     """Show a saved report in any format.
 
     FILE is the JSON report of any command that has the option --report, except `report diff`.
@@ -44,10 +43,6 @@ def show(**options: Any) -> int:  # noqa: ANN401 - one parameter for each option
     The exit code is that of the command that wrote the report. With --baseline, which requires a report of
     `tokverify run`, that baseline replaces the one that the run used.
     """
-    return _show(ShowOptions(**options))
-
-
-def _show(options: ShowOptions) -> int:
     from tokverify.commands.tasks.report import apply_baseline
     from tokverify.report.codec import read_any
 
@@ -60,11 +55,18 @@ def _show(options: ShowOptions) -> int:
     return write_reports(options, present(kind, saved))
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(ReportOptions):
+    """The options of `tokverify report diff`."""
+
+    old: Path = argument(type=PATH)
+    new: Path = argument(type=PATH)
+
+
 @report.command()
-@click.argument("old", type=PATH)
-@click.argument("new", type=PATH)
+@takes(DiffOptions)
 @report_options(FORMATS["report diff"])
-def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the rest is in ReportOptions
+def diff(options: DiffOptions) -> int:
     """Compare two saved reports and show what changed from OLD to NEW.
 
     Both are JSON reports of `tokverify run`. The exit code is 1 if a case or a difference between the tokenizers fails
@@ -72,15 +74,12 @@ def diff(*, old: Path, new: Path, **options: Any) -> int:  # noqa: ANN401 - the 
     """
     from tokverify.commands.tasks.report import diff_reports
 
-    given = ReportOptions(**options)
-    check_reports(given, FORMATS["report diff"], [old, new])
-    return write_reports(given, present("report diff", diff_reports(old, new)))
+    check_reports(options, FORMATS["report diff"], [options.old, options.new])
+    return write_reports(options, present("report diff", diff_reports(options.old, options.new)))
 
 
 @report.command()
-@click.argument("file", type=PATH)
-@model_argument
-@reference_option("whose digest to compare as well")
+@named(file=argument(type=PATH), model=model_argument(), reference=reference_option("whose digest to compare as well"))
 def verify(*, file: Path, model: Path | str, reference: str | None) -> int:
     """Check whether a certificate of `tokverify run` still holds for MODEL.
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.case import SuiteSource
-from tokverify.commands.cli.baseline import BaselineOptions, baseline_options, check_baseline
+from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
-    cases_option,
+    CaseOptions,
+    explain_option,
     fail_on_option,
-    last_failed_option,
-    max_failures_options,
-    rule_options,
-    selection_options,
+    ignore_option,
+    max_failures_option,
+    select_option,
     strict_option,
+    waivers_option,
 )
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
     OF_REPORTS,
     ModelCommand,
+    allow_outside_option,
     diagnose_option,
     is_default,
     jobs_option,
@@ -40,12 +41,13 @@ from tokverify.commands.cli.options import (
     texts_option,
     thorough_option,
 )
-from tokverify.commands.cli.output import UNRECORDED, ReportFile, check_reports, write_reports
+from tokverify.commands.cli.output import ReportFile, check_reports, write_reports
+from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.several import check_several, insert_name, name_reports
 from tokverify.commands.cli.stream import write_gone, write_stderr
 from tokverify.commands.project.configuration import Configuration, ConfiguredModel
-from tokverify.commands.project.configuration_file import OPTION, repository_of, require_inside
+from tokverify.commands.project.configuration_file import repository_of, require_inside
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.render.kinds import FORMATS, present
@@ -65,117 +67,78 @@ _SECTIONS = {
 """Heading in the help -> the parameters below it."""
 
 _CASES = frozenset({"cases", "suites", "tags", "patterns"})
-_ALWAYS = frozenset({"models", "jobs", "allow_outside", "reference"})
+_ALWAYS = frozenset({"models", "jobs", "allow_outside", "references"})
 """The parameters that have an effect in every form, besides those of reports."""
 
 
-@click.command(cls=ModelCommand, sections=_SECTIONS)
-@models_argument(required=False)
-@click.option(
-    "-r",
-    "--reference",
-    multiple=True,
-    metavar="LOCATION",
-    help="The reference to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id such as"
-    " org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
-    " FILE.tiktoken:PATTERN, transformers:PATH, env:PACKAGE:PATH, command:PROGRAM, or `expect` for what the cases"
-    " themselves expect. Detected by default. If it is given several times, MODEL is compared with each of them.",
-)
-@click.option(
-    "--no-reference", is_flag=True, help="Only apply the static rules that need no reference: nothing is compared."
-)
-@click.option("--streaming", is_flag=True, help="Check instead that decoding ids one by one gives the right text.")
-@click.option(
-    "--judge",
-    type=click.Choice(["model"]),
-    help="Take MODEL as the standard, to test the engine named with -r: also on generated texts, and repeatedly.",
-)
-@click.option("--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r.")
-@cases_option
-@selection_options
-@llama_cpp_option
-@last_failed_option
-@max_failures_options
-@fail_on_option("differences between the tokenizers", ASPECTS_HELP)
-@strict_option
-@diagnose_option
-@thorough_option
-@baseline_options
-@rule_options
-@resume_option
-@texts_option(None)
-@seed_option
-@jobs_option(1)
-@click.option(
-    "--certificate",
-    type=PATH,
-    metavar="FILE",
-    help="Also write what was proven of one MODEL to this file, for `tokverify report verify`.",
-)
-@click.option(OPTION, is_flag=True, help="Let the configuration name files outside of its repository.")
-@report_options(FORMATS["run"])
-def run(  # the rest of the options is in RunOptions
-    *,
-    models: tuple[Path | str, ...],
-    jobs: int,
-    allow_outside: bool,
-    **options: Any,  # noqa: ANN401
-) -> int:
-    """Verify the tokenizer in the file MODEL against its reference.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(CaseOptions, BaselineOptions):
+    """The options of the command; its other forms record their own."""
 
-    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
-    would read the equivalent GGUF file; or a name such as hf:org/name:Q4_K_M, ollama:name or https://.../model.gguf;
-    or the name of a model in tokverify.toml or pyproject.toml; or any other tokenizer, as for -r, such as the address
-    of a server or KIND:LOCATION. Without MODEL, all models in the configuration are verified. Command-line options
-    override the configuration. Several models, a directory, or a pattern such as hf:org/* have one report, which is
-    that of `tokverify check`.
-
-    Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
-    compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees,
-    is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits-of-gguf.md); 1 if a case or
-    another difference fails; and 2 if the command could not run, or nothing was compared.
-
-    With --no-reference, the file is only checked by static rules; with --select, these rules are applied with the
-    reference, and no case is run. In a list of references, env:PACKAGES stands for the first one as other versions of
-    its library load it.
-    """
-    found, configuration = choose_models(models, allow_outside=allow_outside, accepts=options["update_baseline"])
-    if form := find_form(options):
-        return form.perform(found, options, jobs)
-    given = {**options, "reference": next(iter(options["reference"]), None)}
-    if configuration and not models:
-        given["reports"] = options["reports"] or _configured_reports(configuration)
-        jobs = configuration.jobs if is_default("jobs") else jobs
-    chosen = [merge_options(RunOptions, given, model) for model in found]
-    for each in chosen:
-        each.check()
-    settings = [override_settings(model, given) for model in found]
-    if len(chosen) == 1:
-        return _run(insert_name(chosen[0], found[0].name), settings[0])
-    if chosen[0].certificate:
-        raise click.UsageError("--certificate works with one MODEL; run each model by itself")
-    requests = [each.request(model) for each, model in zip(chosen, settings, strict=True)]
-    return check_several(chosen[0], requests, jobs, reason=chosen[0].reason)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions(BaselineOptions):
-    """The options of the command."""
-
-    model: Location
-    reference: Location | None
-    revision: str | None
-    cases: tuple[SuiteSource, ...]
-    suites: tuple[str, ...]
-    tags: tuple[str, ...]
-    patterns: tuple[str, ...]
-    last_failed: bool
-    max_failures: int | None
-    fail_on: tuple[str, ...] | None
-    strict: bool
-    diagnose: bool
-    thorough: bool
-    certificate: Path | None = field(metadata=UNRECORDED)
+    models: tuple[Path | str, ...] = models_argument(required=False, recorded=False)
+    model: Location | None = None
+    """One of the models, whose settings are then in these options."""
+    references: tuple[str, ...] = option(
+        "-r",
+        "--reference",
+        multiple=True,
+        metavar="LOCATION",
+        recorded=False,
+        help="The reference to compare with: a tokenizer.json, a tokenizer.model, a directory with either, a hub id"
+        " such as org/name, `rebuilt`, `llama.cpp`, the address of a server, a tekken.json, tiktoken:NAME,"
+        " FILE.tiktoken:PATTERN, transformers:PATH, env:PACKAGE:PATH, command:PROGRAM, or `expect` for what the cases"
+        " themselves expect. Detected by default. If it is given several times, MODEL is compared with each of them.",
+    )
+    reference: Location | None = None
+    """That of the model."""
+    no_reference: bool = option(
+        "--no-reference",
+        is_flag=True,
+        recorded=False,
+        help="Only apply the static rules that need no reference: nothing is compared.",
+    )
+    streaming: bool = option(
+        "--streaming",
+        is_flag=True,
+        recorded=False,
+        help="Check instead that decoding ids one by one gives the right text.",
+    )
+    judge: str | None = option(
+        "--judge",
+        type=click.Choice(["model"]),
+        recorded=False,
+        help="Take MODEL as the standard, to test the engine named with -r: also on generated texts, and repeatedly.",
+    )
+    revision: str | None = option(
+        "--revision", metavar="REVISION", help="The branch, tag or commit of the hub id given with -r."
+    )
+    llama_cpp: str | None = llama_cpp_option()
+    last_failed: bool = option(
+        "--lf",
+        "--last-failed",
+        is_flag=True,
+        help="Run only the cases that failed when they were last run; all, if none did.",
+    )
+    max_failures: int | None = max_failures_option()
+    fail_on: tuple[str, ...] | None = fail_on_option("differences between the tokenizers", ASPECTS_HELP)
+    strict: bool = strict_option()
+    diagnose: bool = diagnose_option()
+    thorough: bool = thorough_option()
+    select: tuple[str, ...] = select_option(recorded=False)
+    ignore: tuple[str, ...] = ignore_option(recorded=False)
+    waivers: Path | None = waivers_option(recorded=False)
+    resume: bool = resume_option(recorded=False)
+    count: int | None = texts_option(recorded=False)
+    seed: int = seed_option(recorded=False)
+    jobs: int = jobs_option(1)
+    certificate: Path | None = option(
+        "--certificate",
+        type=PATH,
+        metavar="FILE",
+        recorded=False,
+        help="Also write what was proven of one MODEL to this file, for `tokverify report verify`.",
+    )
+    allow_outside: bool = allow_outside_option(recorded=False)
 
     def check(self) -> None:
         """Fail before any work is done if the options do not fit together.
@@ -216,6 +179,53 @@ class RunOptions(BaselineOptions):
         if self.reference is None or Path(self.reference.text).exists():
             raise click.UsageError("--revision requires a hub id; name one with -r")
         return self.reference.at(f"{self.reference.text}@{self.revision}")
+
+
+@click.command(cls=ModelCommand, sections=_SECTIONS)
+@takes(RunOptions)
+@explain_option
+@report_options(FORMATS["run"])
+def run(options: RunOptions) -> int:
+    """Verify the tokenizer in the file MODEL against its reference.
+
+    MODEL is a GGUF file; or a tokenizer.json, a sentencepiece .model or FILE.tiktoken:PATTERN, read as llama.cpp
+    would read the equivalent GGUF file; or a name such as hf:org/name:Q4_K_M, ollama:name or https://.../model.gguf;
+    or the name of a model in tokverify.toml or pyproject.toml; or any other tokenizer, as for -r, such as the address
+    of a server or KIND:LOCATION. Without MODEL, all models in the configuration are verified. Command-line options
+    override the configuration. Several models, a directory, or a pattern such as hf:org/* have one report, which is
+    that of `tokverify check`.
+
+    Every case is encoded by both tokenizers, and differing ids are shown side by side. The tokenizers themselves are
+    compared too: tokens, types, special ids, what ends a generation. The exit code is 0 if everything compared agrees,
+    is a known failure, or differs only by limits of llama.cpp, which are named (docs/limits-of-gguf.md); 1 if a case or
+    another difference fails; and 2 if the command could not run, or nothing was compared.
+
+    With --no-reference, the file is only checked by static rules; with --select, these rules are applied with the
+    reference, and no case is run. In a list of references, env:PACKAGES stands for the first one as other versions of
+    its library load it.
+    """
+    found, configuration = choose_models(
+        options.models, allow_outside=options.allow_outside, accepts=options.update_baseline
+    )
+    if form := find_form(options):
+        return form.perform(found, options)
+    if configuration and not options.models:
+        options = replace(
+            options,
+            reports=options.reports or _configured_reports(configuration),
+            jobs=configuration.jobs if is_default("jobs") else options.jobs,
+        )
+    given = {**vars(options), "reference": next(iter(options.references), None)}
+    chosen = [merge_options(RunOptions, given, model) for model in found]
+    for each in chosen:
+        each.check()
+    settings = [override_settings(model, given) for model in found]
+    if len(chosen) == 1:
+        return _run(insert_name(chosen[0], found[0].name), settings[0])
+    if options.certificate:
+        raise click.UsageError("--certificate works with one MODEL; run each model by itself")
+    requests = [each.request(model) for each, model in zip(chosen, settings, strict=True)]
+    return check_several(chosen[0], requests, options.jobs, reason=options.reason)
 
 
 def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
@@ -261,24 +271,24 @@ class Form:
 
     options: tuple[str, ...]
     """The options that ask for it; one is enough."""
-    is_asked: Callable[[Mapping[str, Any]], bool]
+    is_asked: Callable[[RunOptions], bool]
     """Whether the options of a command line ask for it."""
     takes: frozenset[str]
     """The parameters that have an effect in it besides those of every form."""
-    perform: Callable[[Sequence[ConfiguredModel], Mapping[str, Any], int], int]
-    """Answers the question about models, given the options and the number of jobs; returns the exit code."""
+    perform: Callable[[Sequence[ConfiguredModel], RunOptions], int]
+    """Answers the question about models, given the options; returns the exit code."""
 
     def __str__(self) -> str:
         return " or ".join(self.options)
 
 
-def find_form(given: Mapping[str, Any]) -> Form | None:
+def find_form(options: RunOptions) -> Form | None:
     """Return the form that the command line asks for; None for the usual one, which compares with one reference.
 
     Raises:
         UsageError: If it asks for two, or an option has no effect in the form.
     """
-    asked = [form for form in _FORMS if form.is_asked(given)]
+    asked = [form for form in _FORMS if form.is_asked(options)]
     if len(asked) > 1:
         raise click.UsageError(f"use either {asked[0]}, or {asked[1]}")
     if asked:
@@ -292,43 +302,43 @@ def find_form(given: Mapping[str, Any]) -> Form | None:
     return None
 
 
-def _apply_rules(models: Sequence[ConfiguredModel], given: Mapping[str, Any], jobs: int) -> int:
+def _apply_rules(models: Sequence[ConfiguredModel], options: RunOptions) -> int:
     from tokverify.commands.cli.forms import audit_models
 
-    references = given["reference"]
-    if given["no_reference"] and references:
+    if options.no_reference and options.references:
         raise click.UsageError("use either -r or --no-reference")
-    if given["no_reference"]:
+    if options.no_reference:
         models = [replace(model, reference=None) for model in models]
-    return audit_models(models, {**given, "reference": next(iter(references), None)}, jobs)
+    return audit_models(models, {**vars(options), "reference": next(iter(options.references), None)})
 
 
-def _stream(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+def _stream(models: Sequence[ConfiguredModel], options: RunOptions) -> int:
     from tokverify.commands.cli.forms import StreamOptions, stream_model
 
     model = _only(models, "--streaming")
-    reference = _only_reference(given, "--streaming")
-    return stream_model(merge_options(StreamOptions, {**given, "reference": reference}, replace(model, reference=None)))
+    given = {**vars(options), "reference": _only_reference(options, "--streaming")}
+    return stream_model(merge_options(StreamOptions, given, replace(model, reference=None)))
 
 
-def _judge_engine(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+def _judge_engine(models: Sequence[ConfiguredModel], options: RunOptions) -> int:
     from tokverify.commands.cli.forms import TEXTS, ConformanceOptions, check_engine
 
     model = _only(models, "--judge model")
-    reference = _only_reference(given, "--judge model")
+    reference = _only_reference(options, "--judge model")
     if reference is None:
         raise click.UsageError("--judge model tests an engine; name it with -r")
-    count = TEXTS if given["count"] is None else given["count"]
+    count = TEXTS if options.count is None else options.count
     # What is configured for the model says when it fails, and not when an engine does.
     model = replace(model, fail_on=None)
-    return check_engine(merge_options(ConformanceOptions, {**given, "reference": reference, "count": count}, model))
+    given = {**vars(options), "reference": reference, "count": count}
+    return check_engine(merge_options(ConformanceOptions, given, model))
 
 
-def _compare_references(models: Sequence[ConfiguredModel], given: Mapping[str, Any], _jobs: int) -> int:
+def _compare_references(models: Sequence[ConfiguredModel], options: RunOptions) -> int:
     from tokverify.commands.cli.forms import MatrixOptions, compare_with_each
 
     model = _only(models, "several references")
-    return compare_with_each(merge_options(MatrixOptions, {**given, "references": given["reference"]}, model))
+    return compare_with_each(merge_options(MatrixOptions, vars(options), model))
 
 
 def _only(models: Sequence[ConfiguredModel], what: str) -> ConfiguredModel:
@@ -337,34 +347,34 @@ def _only(models: Sequence[ConfiguredModel], what: str) -> ConfiguredModel:
     return models[0]
 
 
-def _only_reference(given: Mapping[str, Any], what: str) -> str | None:
-    if len(given["reference"]) > 1:
+def _only_reference(options: RunOptions, what: str) -> str | None:
+    if len(options.references) > 1:
         raise click.UsageError(f"{what} works with one reference; run each by itself")
-    return next(iter(given["reference"]), None)
+    return next(iter(options.references), None)
 
 
 _FORMS = (
     Form(
         options=("--no-reference", "--select"),
-        is_asked=lambda given: given["no_reference"] or bool(given["select"]),
+        is_asked=lambda options: options.no_reference or bool(options.select),
         takes=frozenset({"no_reference", "select", "ignore", "baseline", "waivers", "fail_on"}),
         perform=_apply_rules,
     ),
     Form(
         options=("--streaming",),
-        is_asked=lambda given: given["streaming"],
+        is_asked=lambda options: options.streaming,
         takes=_CASES | {"streaming", "resume"},
         perform=_stream,
     ),
     Form(
         options=("--judge model",),
-        is_asked=lambda given: given["judge"] is not None,
+        is_asked=lambda options: options.judge is not None,
         takes=frozenset({"judge", "count", "seed", "fail_on"}),
         perform=_judge_engine,
     ),
     Form(
         options=("several references",),
-        is_asked=lambda given: len(given["reference"]) > 1,
+        is_asked=lambda options: len(options.references) > 1,
         takes=_CASES | {"fail_on", "strict"},
         perform=_compare_references,
     ),

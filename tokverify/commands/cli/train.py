@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import combine, force_option, quiet_option, seed_option
+from tokverify.commands.cli.options import force_option, output_option, quiet_option, seed_option
+from tokverify.commands.cli.parameters import Declared, argument, named, option
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_message
 from tokverify.train import TRAINERS, Trainer
@@ -39,30 +40,28 @@ def _add_command(name: str, trainer: Trainer) -> None:
         return _train(name, corpus, output, quiet=quiet, **options)
 
     help = f"Train {trainer.summary}."
-    add_options = combine(click.argument("corpus", nargs=-1, required=True, type=PATH), *_options(trainer))
+    corpus = argument(nargs=-1, required=True, type=PATH)
+    add_options = named(corpus=corpus, **_options(trainer))
     train.add_command(click.command(name, help=f"{help}\n\n{_DETAILS}", short_help=help)(add_options(run)))
 
 
-def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callable[..., int]]]:
+def _options(trainer: Trainer) -> Mapping[str, Declared]:
     sizes = [f"{trainer.vocab_size:,}", *(f"{size:,} with --preset {name}" for name, size in trainer.presets.items())]
-    yield click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=PATH,
-        metavar="DIR",
-        help="Write the result to this directory: the tokenizer in each format, and the report.",
-    )
-    yield click.option(
-        "--vocab-size",
-        type=click.IntRange(1, LARGEST_VOCAB_SIZE),
-        metavar="N",
-        show_default="; ".join(sizes),
-        help="The number of tokens in total, if the corpus is large enough.",
-    )
-    yield from (seed_option, force_option, quiet_option)
+    options = {
+        "output": output_option("the tokenizer in each format, and the report.", metavar="DIR", required=True),
+        "vocab_size": option(
+            "--vocab-size",
+            type=click.IntRange(1, LARGEST_VOCAB_SIZE),
+            metavar="N",
+            show_default="; ".join(sizes),
+            help="The number of tokens in total, if the corpus is large enough.",
+        ),
+        "seed": seed_option(),
+        "force": force_option(),
+        "quiet": quiet_option(),
+    }
     if trainer.uses_min_frequency:
-        yield click.option(
+        options["min_frequency"] = option(
             "--min-frequency",
             type=click.IntRange(1),
             default=DEFAULT_MIN_FREQUENCY,
@@ -71,7 +70,7 @@ def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callab
             help="Do not merge pairs of pieces that occur less often.",
         )
     if trainer.traces_merges:
-        yield click.option(
+        options["ties"] = option(
             "--ties",
             type=click.Choice([str(rule) for rule in Ties]),
             default=str(Ties.IDS),
@@ -79,7 +78,7 @@ def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callab
             help="Of several equally frequent pairs, merge the one with the lowest ids, or the first one in the corpus"
             " (slower).",
         )
-        yield click.option(
+        options["trace"] = option(
             "--trace",
             type=click.IntRange(0),
             default=0,
@@ -87,7 +86,7 @@ def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callab
             help="Show the first N merges: the counts of pairs, the chosen one, its id, and the tokens after it.",
         )
     if trainer.preparations:
-        yield click.option(
+        options["prepare"] = option(
             "--prepare",
             multiple=True,
             type=click.Choice(trainer.preparations),
@@ -95,11 +94,12 @@ def _options(trainer: Trainer) -> Iterator[Callable[[Callable[..., int]], Callab
             " <DIFF_START> and <DIFF_END>. Can be repeated.",
         )
     if trainer.presets:
-        yield click.option(
+        options["preset"] = option(
             "--preset",
             type=click.Choice(list(trainer.presets)),
             help="A variant of the algorithm; see the documentation.",
         )
+    return options
 
 
 def _train(name: str, corpus: tuple[Path, ...], output: Path, *, quiet: bool, **options: Any) -> int:  # noqa: ANN401

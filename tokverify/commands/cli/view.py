@@ -8,16 +8,19 @@ import click
 
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import reference_option
+from tokverify.commands.cli.parameters import argument, named, option
 from tokverify.commands.cli.stream import write_stderr
 
 
 @click.command()
-@click.argument("model", type=PATH, required=False)
-@reference_option("to compare with", "; detected by default")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Serve on this port of 127.0.0.1."
+@named(
+    model=argument(type=PATH, required=False),
+    reference=reference_option("to compare with", "; detected by default"),
+    port=option(
+        "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Serve on this port of 127.0.0.1."
+    ),
+    no_browser=option("--no-browser", is_flag=True, help="Only print the address, and open no browser."),
 )
-@click.option("--no-browser", is_flag=True, help="Only print the address, and open no browser.")
 def view(*, model: Path | None, reference: str | None, port: int, no_browser: bool) -> int:
     """Compare two tokenizers in the browser while you type.
 
