@@ -220,6 +220,7 @@ def test_characters_outside_the_alphabet_become_llama_cpps_placeholder():
     assert from_byte_level("a▁") == "a[UNK_BYTE_0xe29681a▁]".encode()
     assert from_byte_level(" ") == b"[UNK_BYTE_0x20 ]"
     assert from_byte_level("a\udcff") == b"a[UNK_BYTE_0xefbfbda\xff]"
+    assert from_byte_level("\udced\udca0\udc80x") == b"[UNK_BYTE_0xeda080\xed\xa0\x80x]x"
 
 
 def test_names_with_their_own_settings():

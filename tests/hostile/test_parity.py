@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from hostile.llama_cpp import ask_llama_cpp
+from hostile.parity import ENGINES
 from support.gguf_maker import make_gguf, numbers, string, strings, uint32
 from support.paths import ROOT, SAMPLE
 from support.selection import thinned
@@ -18,6 +19,7 @@ from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spec_of, spm_spec
 from tokverify.commands.cli import main
 from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import VARIABLE
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.references.llama_cpp import LlamaCppTokenizer
@@ -26,6 +28,7 @@ from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.spec import MAX_TOKENS, TokenizerSpec
+from tokverify.text.utf8 import to_text
 
 GGUF = SAMPLE / "sample.gguf"
 ARCHITECTURE, MODEL, TOKENS = "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens"
@@ -216,3 +219,24 @@ def test_a_byte_of_a_number_beyond_unicode_decodes_to_a_placeholder_of_its_own()
     id = spec.tokens.index("a\udcf7\udcbf\udcbf\udcbf")
     # What b11739 gave for this token.
     assert Encoder(spec).token_bytes(id) == b"a" + b"[UNK_BYTE_0xefbfbda\xf7\xbf\xbf\xbf]" * 4
+
+
+@pytest.mark.parametrize(
+    ("token", "b11549", "newest"),
+    [
+        (b"\xc0\xb5", b"5", b"[UNK_BYTE_0xefbfbd\xc0\xb5]" * 2),
+        (b"a\xe0\x80\xb5b", b"a5b", b"a" + b"[UNK_BYTE_0xefbfbda\xe0\x80\xb5b]" * 3 + b"b"),
+        (b"z\xc1\xbf", b"z[UNK_BYTE_0x7fz\xc1\xbf]", b"z" + b"[UNK_BYTE_0xefbfbdz\xc1\xbf]" * 2),
+        (b"\xe0\x84\xa0y", b" y", b"[UNK_BYTE_0xefbfbd\xe0\x84\xa0y]" * 3 + b"y"),
+        (b"\xed\xa0\x80x", b"[UNK_BYTE_0xeda080\xed\xa0\x80x]x", b"[UNK_BYTE_0xeda080\xed\xa0\x80x]x"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_overlong_sequences_in_tokens_decode_as_the_build_does(engine, token, b11549, newest, monkeypatch):
+    monkeypatch.setenv(VARIABLE, engine)
+    spec = spec_with_token("gpt2", to_text(token), 1)
+    id = spec.tokens.index(to_text(token))
+    # The former are what b11549 gave for these tokens.
+    for build, expected in ((11549, b11549), (None, newest)):
+        encoder = Encoder(spec, settings=resolve(spec, build))
+        assert encoder.decode([id]) == encoder.bytes_of_tokens()[id] == expected

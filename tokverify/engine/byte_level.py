@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from tokverify.text.utf8 import encode_leniently
+from tokverify.text.utf8 import decode_leniently, encode_leniently, to_bytes
 
 SPELLED_SPACE = "Ġ"
 """A space in the GPT-2 alphabet."""
@@ -52,18 +52,19 @@ def _bytes_by_character() -> Mapping[str, bytes]:
     return {character: bytes([byte]) for byte, character in byte_alphabet().items()}
 
 
-def from_byte_level(piece: str) -> bytes:
+def from_byte_level(piece: str, *, overlong: bool = False) -> bytes:
     """Convert a piece in the GPT-2 alphabet to bytes.
 
     A character outside the alphabet becomes llama.cpp's placeholder: `[UNK_BYTE_0x`, its UTF-8 in hexadecimal, the
-    whole piece again, `]`. In the placeholder, a byte that is not UTF-8 counts as U+FFFD. Source: `llama_decode_text`
-    in llama.cpp's `src/llama-vocab.cpp`.
+    whole piece again, `]`. What is not UTF-8 is read as `decode_leniently` does, with `overlong` as before b11739.
+    Source: `llama_decode_text` in llama.cpp's `src/llama-vocab.cpp`.
     """
     spelled = read_bytes(piece)
     if spelled is not None:
         return spelled
-    known = _bytes_by_character()
-    return b"".join(known.get(character) or _placeholder(character, piece) for character in piece)
+    known, whole = _bytes_by_character(), to_bytes(piece)
+    characters = decode_leniently(whole, overlong=overlong)
+    return b"".join(known.get(character) or _placeholder(character, whole) for character in characters)
 
 
 def read_bytes(piece: str) -> bytes | None:
@@ -84,6 +85,5 @@ def _deletions() -> Mapping[int, None]:
     return dict.fromkeys(map(ord, byte_alphabet().values()))
 
 
-def _placeholder(character: str, piece: str) -> bytes:
-    hexadecimal = ("\ufffd" if "\udc80" <= character <= "\udcff" else character).encode().hex()
-    return f"[UNK_BYTE_0x{hexadecimal}{piece}]".encode("utf-8", "surrogateescape")
+def _placeholder(character: str, piece: bytes) -> bytes:
+    return b"[UNK_BYTE_0x" + encode_leniently(character).hex().encode() + piece + b"]"

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Protocol
 
 from tokverify.engine import pre_pattern
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import native_module
 from tokverify.engine.family import Family, Settings, SpaceEscaping
 from tokverify.engine.joined_strings import NativePieces, join
@@ -20,6 +21,7 @@ from tokverify.engine.piece_index import PieceIndex
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.utf8 import find_not_utf8
 
 
 class NativeStream(Protocol):
@@ -130,6 +132,9 @@ def build_native(
         raise UnsupportedError("does not support builds of llama.cpp that keep combining marks")
     if settings.family.uses_pre_tokenizer and settings.pre_tokenizer != PRE_TOKENIZERS[settings.pre]:
         raise UnsupportedError("does not support builds of llama.cpp in whose patterns `~` is no symbol")
+    decodes = settings.family.decodes_characters(Attribute.NORMAL, escape_whitespaces=settings.escape_whitespaces)
+    if settings.decodes_overlong and decodes and find_not_utf8([join(settings.pieces)]) is not None:
+        raise UnsupportedError("does not support builds of llama.cpp that read overlong sequences in tokens")
     module = native_module()
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None

@@ -63,19 +63,27 @@ fn write_unescaped(piece: &[u8], output: &mut Vec<u8>) {
 fn write_byte_level(piece: &[u8], output: &mut Vec<u8>) {
     let unspaced = piece.strip_prefix(byte_level::character(b' ').as_bytes());
     output.extend(unspaced.map(|_| b' '));
-    let rest = unspaced.unwrap_or(piece);
+    let mut rest = unspaced.unwrap_or(piece);
     if rest.iter().all(u8::is_ascii_graphic) {
         output.extend_from_slice(rest);
         return;
     }
-    for chunk in rest.utf8_chunks() {
+    while let Some(chunk) = rest.utf8_chunks().next() {
         for character in chunk.valid().chars() {
             match byte_level::byte(u32::from(character)) {
                 Some(byte) => output.push(byte),
                 None => write_placeholder(character.encode_utf8(&mut [0; 4]).as_bytes(), piece, output),
             }
         }
-        chunk.invalid().iter().for_each(|_| write_placeholder(REPLACEMENT, piece, output));
+        rest = &rest[chunk.valid().len()..];
+        // llama.cpp reads a surrogate as a character.
+        if let [0xed, 0xa0..=0xbf, 0x80..=0xbf, tail @ ..] = rest {
+            write_placeholder(&rest[..3], piece, output);
+            rest = tail;
+        } else if let [_, tail @ ..] = rest {
+            write_placeholder(REPLACEMENT, piece, output);
+            rest = tail;
+        }
     }
 }
 
@@ -128,6 +136,7 @@ mod tests {
         assert_eq!(written(write_byte_level, "Ġé".as_bytes()), b" \xe9");
         assert_eq!(written(write_byte_level, "a b".as_bytes()), b"a[UNK_BYTE_0x20a b]b");
         assert_eq!(written(write_byte_level, b"\xff"), b"[UNK_BYTE_0xefbfbd\xff]");
+        assert_eq!(written(write_byte_level, b"\xed\xa0\x80x"), b"[UNK_BYTE_0xeda080\xed\xa0\x80x]x");
         assert_eq!(written(write_unescaped, "▁a▁▁".as_bytes()), b" a  ");
         assert_eq!(written(write_unescaped, "▂▁\u{2580}".as_bytes()), "▂ \u{2580}".as_bytes());
     }

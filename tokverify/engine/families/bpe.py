@@ -33,7 +33,9 @@ class ByteLevelFamily(Family):
 
     def piece_bytes(self, piece: str, settings: Settings) -> bytes:
         """Return the bytes that an ordinary piece represents."""
-        return super().piece_bytes(piece, settings) if settings.escape_whitespaces else from_byte_level(piece)
+        if settings.escape_whitespaces:
+            return super().piece_bytes(piece, settings)
+        return from_byte_level(piece, overlong=settings.decodes_overlong)
 
     def decodes_characters(self, attribute: int, *, escape_whitespaces: bool) -> bool:
         """Whether llama.cpp reads a token in the GPT-2 alphabet on loading."""
