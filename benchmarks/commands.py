@@ -22,6 +22,8 @@ from tokverify.spec import TokenType
 
 _LOAD = "import sys, tokenizers; tokenizers.Tokenizer.from_file(sys.argv[1]).encode('a')"
 _TOKVERIFY = (sys.executable, "-m", "tokverify")
+# An installed program is compiled only once.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class Cost(NamedTuple):
@@ -43,7 +45,9 @@ class Task(NamedTuple):
 
 def measure(command: Sequence[str | Path]) -> Cost:
     """Run a command, whatever it finds."""
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        list(map(str, command)), env=_ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, _, usage = os.wait4(process.pid, 0)
     kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return Cost(usage.ru_utime + usage.ru_stime, kilobytes / 1024)

@@ -6,7 +6,8 @@ import pytest
 
 from support.spec_maker import BYTE_ALPHABET, bpe_spec, spec_of, unigram_spec
 from tokverify.engine.build import VARIABLE, builds, known_since, newest_build, parse_build, values_of
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import FAMILIES
 from tokverify.engine.family import NO_VOCABULARY

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.models import plamo2
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError

@@ -45,6 +45,8 @@ class Subject:
     """Our side, if it is already open."""
     known: Opened | None = None
     """What is known about a reference if none is given, for rules that do not compare with one."""
+    base: Encoder | None = None
+    """A similar encoder, with which ours shares the tables that are the same objects in both."""
 
     @property
     def spec(self) -> TokenizerSpec:
@@ -83,7 +85,7 @@ class Subject:
             return self.opened
         self.settings  # noqa: B018 - raises if there are none
         try:
-            return Encoder(self.spec, self.name or "tokverify")
+            return Encoder(self.spec, self.name or "tokverify", base=self.base)
         except (BrokenFileError, UnsupportedError) as error:
             raise NotEvaluatedError(f"the tokenizer cannot be loaded: {error}") from error
 

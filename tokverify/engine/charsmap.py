@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
-from tokverify.report.explain import CharsmapStep
 from tokverify.text.utf8 import to_text
+
+if TYPE_CHECKING:
+    from tokverify.report.explain import CharsmapStep
 
 KEY = "tokenizer.ggml.precompiled_charsmap"
 MAX_REPLACEMENT = 1 << 10
@@ -99,6 +102,8 @@ class Charsmap:
         """
         if not self._entries:
             return None
+        from tokverify.report.explain import CharsmapStep
+
         root = base = _step(self._entries[0])
         steps: list[CharsmapStep] = []
         for end in range(start, len(data)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property
 
 from tokverify.engine.joined_strings import JoinedStrings, NativePieces
@@ -42,6 +42,10 @@ class PieceIndex(Mapping[str, int]):
     def keys(self) -> KeysView[str]:
         """Return the pieces."""
         return self.dictionary.keys()
+
+    def values(self) -> ValuesView[int]:
+        """Return the ids."""
+        return self.dictionary.values()
 
     def items(self) -> ItemsView[str, int]:
         """Return the pieces with their ids."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -37,10 +37,11 @@ HAN = (
 
 def has_unassigned(text: str) -> bool:
     """Check whether `text` contains a character that is unassigned in Unicode 15.1."""
-    # Searching the distinct characters is much faster than searching the text.
-    return not text.isascii() and _unassigned_pattern().search("".join(set(text))) is not None
+    # Looking up the distinct characters is much faster than searching the text.
+    return not text.isascii() and any(map(is_unassigned, set(text)))
 
 
+@lru_cache(maxsize=1 << 16)
 def is_unassigned(character: str) -> bool:
     """Check whether a character is unassigned in Unicode 15.1."""
     # A pattern would search all its ranges for a character above U+FFFF.

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Settings

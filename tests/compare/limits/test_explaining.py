@@ -19,7 +19,8 @@ from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import to_byte_level
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve

@@ -47,6 +47,8 @@ def missing_type(subject: Subject) -> Iterator[Finding]:
 
 
 def _undefined_ids(spec: TokenizerSpec) -> list[int]:
+    if _DEFINED.issuperset(spec.types or ()):
+        return []
     # The lists can differ in length, which is another finding.
     declared = zip(spec.tokens, spec.types or (), strict=False)
     return [id for id, (piece, type) in enumerate(declared) if type not in _DEFINED and piece]

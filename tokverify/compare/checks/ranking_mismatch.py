@@ -16,7 +16,8 @@ from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import ADD_SPACE_PREFIX, PRE, REMOVE_EXTRA_WHITESPACES
 from tokverify.text.utf8 import from_utf8

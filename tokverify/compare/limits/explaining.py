@@ -12,7 +12,8 @@ from tokverify.compare.limits import LIMITS
 from tokverify.compare.limits.limit import Counterfactual, Limit, Text
 from tokverify.compare.limits.sides import Sides
 from tokverify.compare.opened import Opened
-from tokverify.engine.deviation import DeviatingEncoder, Deviation
+from tokverify.engine.deviating_encoder import DeviatingEncoder
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import AppliedLimit, CaseResult, Status

@@ -42,8 +42,9 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
         return
     if model.get("byte_fallback") or model.get("fuse_unk"):
         return
-    missing = set(byte_pieces()).difference(model["vocab"])
-    if not missing or not missing.isdisjoint(sides.settings.ids):
+    # subtle: `difference` and `isdisjoint` would go through all pieces.
+    missing = {piece for piece in byte_pieces() if piece not in model["vocab"]}
+    if not missing or any(piece in sides.settings.ids for piece in missing):
         return
     doubtful = _doubtful_bytes(sides, missing)
     unknown = model.get("unk_token")

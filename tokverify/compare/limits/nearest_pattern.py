@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tokverify.compare.damage import find_lost_tokens
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.build import known_since
@@ -44,11 +43,12 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
         its own tokens, as it does if a library has lost a stage (TV213).
     """
     split = sides.split
-    if split is None or not sides.nearest or any(find_lost_tokens(sides.encoder, sides.facts)):
+    if split is None or not sides.nearest:
         return
 
     def applies(target: Text) -> bool:
-        return split(target.text) != sides.own_split(target.text) and not sides.splits_as_rival(target.text)
+        differs = split(target.text) != sides.own_split(target.text)
+        return differs and not sides.splits_as_rival(target.text) and not sides.loses_tokens
 
     name = sides.settings.pre
     # Most patterns are exact, and then nothing else has to be compared or encoded.

@@ -32,7 +32,8 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
         A piece that the file does not declare as the reference does.
     """
     declared, effective = sides.spec.tokens, sides.settings.pieces
-    with_nul = [id for id, piece in enumerate(sides.facts.pieces[: len(declared)]) if _NUL in piece]
+    theirs = sides.facts.pieces[: len(declared)]
+    with_nul = [id for id, piece in enumerate(theirs) if _NUL in piece] if _NUL in "".join(theirs) else []
     pieces = {id: declared[id] for id in with_nul if declared[id] == sides.facts.pieces[id] != effective[id]}
     if pieces:
         # llama.cpp matches the name that it gives to an empty piece, such as `[EMPTY_7]`.

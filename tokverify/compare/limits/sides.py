@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from tokverify.compare.damage import find_lost_tokens
 from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
@@ -133,7 +134,15 @@ class Sides:
     @property
     def nearest(self) -> bool:
         """Whether no other of llama.cpp's pre-tokenizers is nearer to what the reference does than the file's."""
-        return self._rivals is not None
+        # Most files name a pattern that is exact, and then the others need not be compiled.
+        is_exact = self.split is not None and not self.split_differences
+        return (is_exact and not self._is_wrong) or self._rivals is not None
+
+    @property
+    def _is_wrong(self) -> bool:
+        """Whether the file's pre-tokenizer is wrong about `ignore_merges`."""
+        wanted = self.facts.ignore_merges
+        return wanted is not None and PRE_TOKENIZERS[self.settings.pre].ignore_merges != wanted
 
     def splits_as_rival(self, text: str) -> bool:
         """Whether another pre-tokenizer that is as near as the file's splits a text as the reference does."""
@@ -151,8 +160,7 @@ class Sides:
         wanted, wanted_splits, most = self.facts.ignore_merges, self.probe_splits, self.split_differences
         if self.split is None:
             return None
-        own = PRE_TOKENIZERS[self.settings.pre]
-        is_wrong = wanted is not None and own.ignore_merges != wanted
+        own, is_wrong = PRE_TOKENIZERS[self.settings.pre], self._is_wrong
         original = original_name([pieces for _, pieces in wanted_splits]) if most else None
         converted = PRE_TOKENIZERS[original].patterns if original else None
         rivals: list[PreTokenizer] = []
@@ -175,6 +183,11 @@ class Sides:
             if count == most and other.patterns != own.patterns:
                 rivals.append(other)
         return rivals
+
+    @cached_property
+    def loses_tokens(self) -> bool:
+        """Whether the reference splits its own tokens, as it does if a library has lost a stage."""
+        return any(find_lost_tokens(self.encoder, self.facts))
 
     @cached_property
     def _merges_suffice(self) -> bool:

@@ -434,22 +434,33 @@ class Measuring:
 
     def _has_reference(self, error: Finding) -> bool:
         """Whether the reference has the same error, as far as it declares what that is about."""
-        if self._facts.spec is None:
+        if self._declared is None:
             return False
         if error.code not in self._shared_errors:
             declares, is_complete = self.token_list.declares, self.token_list.settings is not None
             self._shared_errors[error.code] = {
                 found.message
-                for found in self._find_errors(self._facts.spec, rules=[RULES[error.code]])
+                for found in self._find_errors(self._declared, rules=[RULES[error.code]])
                 if is_complete or (found.keys and all(map(declares, found.keys)))
             }
         return error.message in self._shared_errors[error.code]
+
+    @cached_property
+    def _declared(self) -> TokenizerSpec | None:
+        """The tokenizer as the reference declares it; what equals the file's is the same object."""
+        spec, own = self._facts.spec, self._declaration.spec
+        names = ("tokens", "merges", "scores", "types")
+        shared = (
+            {name: getattr(own, name) for name in names if getattr(own, name) == getattr(spec, name)} if spec else {}
+        )
+        return spec and replace(spec, **shared)
 
     def _find_errors(
         self, spec: TokenizerSpec, encoder: Encoder | None = None, rules: Sequence[Rule] = _ERROR_RULES
     ) -> list[Finding]:
         declaration = replace(self._declaration, spec=spec, refusal=None)
-        findings = audit(Subject(declaration, opened=encoder, known=self._facts), rules).findings
+        subject = Subject(declaration, opened=encoder, known=self._facts, base=self._encoder)
+        findings = audit(subject, rules).findings
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
     def _refused(self, message: str, size: int) -> Measure:

@@ -155,7 +155,9 @@ def special_ids(document: Document, ids: Mapping[str, int], around: Around, unkn
     if unknown is not None:
         texts["unk"] = unknown
     roles = {role: ids[text] for role, text in texts.items() if text in ids}
-    roles |= {role: ids_there[0] for role, ids_there in zip(("bos", "eos"), around, strict=True) if ids_there}
-    for id in set(roles.values()) - set(ids.values()):
+    added = {role: ids_there[0] for role, ids_there in zip(("bos", "eos"), around, strict=True) if ids_there}
+    # Mostly none is left, and then not all tokens have to be looked at.
+    unnamed = set(added.values()).difference(roles.values())
+    for id in unnamed.difference(ids.values()) if unnamed else ():
         raise document.broken("post_processor", f"adds the id {id}, which has no token")
-    return roles
+    return roles | added

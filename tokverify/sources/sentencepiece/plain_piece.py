@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tokverify.engine.deviating_unigram import preferred_score
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.models.unigram_normalizer import replacing_normalizer
@@ -59,6 +58,9 @@ def with_plain_pieces(spec: TokenizerSpec) -> TokenizerSpec:
     ids, family = find_plain_pieces(spec), find_family(spec.model)
     if not ids or family is None:
         return spec
+    # Imported here because a model of merges needs no unigram model.
+    from tokverify.engine.deviating_unigram import preferred_score
+
     tokens, types, scores = list(spec.tokens), list(spec.types or ()), array("f", spec.scores or ())
     for id in ids:
         tokens[id], types[id] = escape_spaces(tokens[id]), TokenType.NORMAL

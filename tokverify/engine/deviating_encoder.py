@@ -1,0 +1,160 @@
+"""Encoders that deviate from llama.cpp as a `Deviation` says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+
+from tokverify.engine.added_token import Fragment, split_leftmost
+from tokverify.engine.attribute import VERBATIM
+from tokverify.engine.deviation import Deviation
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Ranking, Settings
+from tokverify.engine.model import Model
+from tokverify.engine.settings import resolve
+from tokverify.engine.text_pipeline import TextPipeline
+from tokverify.spec import TokenizerSpec
+
+_CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
+"""Recognize a UTF-8 byte that does not begin a character."""
+
+
+class DeviatingEncoder(Encoder):
+    """Encodes like llama.cpp, except for a deviation."""
+
+    def __init__(
+        self,
+        spec: TokenizerSpec,
+        deviation: Deviation,
+        model: Model | None = None,
+        settings: Settings | None = None,
+        base: Encoder | None = None,
+    ) -> None:
+        settings = settings or resolve(spec)
+        # subtle: Encoder reads it; the native engine takes any added tokens, but changes nothing else.
+        self.can_be_native = deviation.only_changes_added_tokens
+        if deviation.pieces:
+            settings, model = _rename(settings, deviation.pieces), None
+        settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
+        model = model if self.can_be_native else _deviate(spec, settings, deviation, model)
+        super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
+        if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
+            self._python = _DeviatingPipeline(spec, settings, deviation, model)
+        self._deviation = deviation
+
+    @classmethod
+    def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
+        """Return the encoder that does the same as another one, except for a deviation; they share the model."""
+        model = None if deviation.is_native_like(encoder) else encoder.model
+        return cls(encoder.spec, deviation, model, encoder.settings, encoder)
+
+    def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Encode a text to ids."""
+        if self._deviation.rewrite and isinstance(text, str):
+            text = self._deviation.rewrite(text)
+        around = self._deviation.around if add_special else None
+        ids = super().encode(text, add_special=add_special and not around, parse_special=parse_special)
+        if around:
+            ids = [*around[0], *ids, *around[1]]
+        return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes that a token represents."""
+        known = self._deviation.decoded.get(id)
+        return super().token_bytes(id) if known is None else known
+
+    def decode(self, ids: Sequence[int], *, clean_up: bool = False) -> bytes:
+        """Decode ids to bytes."""
+        ids = [id for id in ids if self._deviation.decoded.get(id) != b""]
+        if self._deviation.join_words is None:
+            return super().decode(ids, clean_up=clean_up)
+        attributes = self.settings.attributes
+        return self._deviation.join_words((self.token_bytes(id), bool(attributes[id] & VERBATIM)) for id in ids)
+
+    def _replace_bytes(self, ids: Sequence[int]) -> list[int]:
+        unknown = self.settings.special_ids.get("unk")
+        first_byte = len(self.settings.pieces)
+        kept: list[int] = []
+        for id in ids:
+            if id < first_byte:
+                kept.append(id)
+            elif unknown is not None and self._begins_unknown(id - first_byte, is_after_unknown=kept[-1:] == [unknown]):
+                kept.append(unknown)
+        return kept
+
+    def _begins_unknown(self, byte: int, *, is_after_unknown: bool) -> bool:
+        """Whether a byte begins another unknown token; right after one, only if it begins an unfused character."""
+        begins_character = byte & _CONTINUATION_MASK != _CONTINUATION
+        return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
+
+
+class _DeviatingPipeline(TextPipeline):
+    """Finds added tokens, and adds spaces before the text between them, as HuggingFace tokenizers does."""
+
+    def __init__(self, spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> None:
+        super().__init__(spec, settings, model=model, normalizers=deviation.normalizers)
+        self._deviation = deviation
+        self._parses_special = True
+        self._single_words = {id for id, flags in (deviation.flags or {}).items() if flags.single_word}
+
+    def _split(self, text: str, *, parse_special: bool) -> list[Fragment]:
+        self._parses_special = parse_special
+        if not (self._deviation.leftmost or self._deviation.flags):
+            return super()._split(text, parse_special=parse_special)
+        tokens = self._added_tokens(parse_special=True)
+        return split_leftmost(text, tokens, parse_special=parse_special, single_words=self._single_words)
+
+    def _encode_fragments(self, fragments: Sequence[Fragment]) -> list[int]:
+        has_space = self._deviation.prefix
+        if has_space is None:
+            return super()._encode_fragments(fragments)
+        if fragments and isinstance(fragments[0], int) and has_space("", True):
+            fragments = ["", *fragments]
+        ids: list[int] = []
+        for index, part in enumerate(chain.from_iterable(map(self._normalize_and_split, fragments))):
+            ids += [part] if isinstance(part, int) else self._encode(part, has_space(part, index == 0))
+        return ids
+
+    def _normalize_and_split(self, fragment: Fragment) -> Sequence[Fragment]:
+        if isinstance(fragment, int):
+            return [fragment]
+        tokens, normalized = self._deviation.normalized_tokens, self._normalize(fragment)
+        return split_leftmost(normalized, tokens, parse_special=self._parses_special) if tokens else [normalized]
+
+    def _encode_stretch(self, fragment: str) -> list[int]:
+        tokens = self._deviation.normalized_tokens
+        if tokens is None:
+            return super()._encode_stretch(fragment)
+        ids: list[int] = []
+        for part in split_leftmost(self._prepare(fragment), tokens, parse_special=self._parses_special):
+            ids += [part] if isinstance(part, int) else self.model.encode(part)
+        return ids
+
+    def _encode(self, stretch: str, has_space: bool) -> list[int]:
+        if self._plain_model:
+            return (self.model if has_space else self._plain_model).encode(stretch)
+        return self.model.encode((self._escape(" ") if has_space else "") + stretch)
+
+    @cached_property
+    def _plain_model(self) -> Model | None:
+        """The model that adds no space before a text, if the model adds it and not the pipeline."""
+        if self._settings.family.ranking is not Ranking.SCORE_SUM:
+            return None
+        from tokverify.engine.deviating_model import make_unigram
+
+        return make_unigram(self._spec, self._settings, self._deviation, is_prefixed=False)
+
+
+def _rename(settings: Settings, renamed: Mapping[int, str]) -> Settings:
+    pieces = [renamed.get(id, piece) for id, piece in enumerate(settings.pieces)]
+    ids = {renamed.get(id, piece): id for piece, id in settings.id_by_piece.items()}
+    return replace(settings, pieces=pieces, ids=ids)
+
+
+def _deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
+    # The Python engine's models take long to import, and the native engine needs none of them.
+    from tokverify.engine.deviating_model import deviate
+
+    return deviate(spec, settings, deviation, model)
