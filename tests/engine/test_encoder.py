@@ -1,4 +1,6 @@
+import unicodedata
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE, PYTHON, VARIABLE
 from tokverify.engine.models import plamo2
 from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.spec import TokenizerSpec
@@ -278,3 +281,28 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
         with pytest.raises(BrokenFileError, match="no byte tokens"):
             encoder.encode("a")
     assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    "deviation",
+    [
+        Deviation(normalizers=(partial(unicodedata.normalize, "NFC"),)),
+        Deviation(normalizers=(str.lower, lambda text: text.replace("a", "<u>"))),
+        Deviation(normalizers=(str.upper,), specials={258: None, 259: False}),
+        Deviation(leftmost=True),
+        Deviation(prefix=lambda _text, begins: begins),
+        Deviation(rewrite=str.strip, around=((1,), (2,))),
+    ],
+)
+@given(text=st.text("ab <u>c\u0301é\n\ud800"), parse_special=st.booleans())
+def test_a_deviation_beside_the_model_gives_the_same_ids_natively(deviation: Deviation, text: str, parse_special: bool):
+    results = []
+    for engine in (NATIVE, PYTHON):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, engine)
+            encoder = DeviatingEncoder.of(Encoder(BPE), deviation)
+            try:
+                results.append(encoder.encode(text, add_special=True, parse_special=parse_special))
+            except EncodeError as error:
+                results.append(str(error))
+    assert results[0] == results[1]

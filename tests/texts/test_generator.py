@@ -179,6 +179,10 @@ def test_categories_cover_all_of_unicode_but_surrogates():
     ranges = sorted(pair for pairs in alphabet.category_ranges().values() for pair in pairs)
     assert sum(last - first + 1 for first, last in ranges) == 0x110000 - 0x800
     assert all(last < first for (_, last), (first, _) in pairwise(ranges))
+    for category, pairs in alphabet.category_ranges().items():
+        assert {unicodedata.category(chr(code)) for first, last in pairs for code in range(first, last + 1)} == {
+            category
+        }
 
 
 def test_each_generator_says_what_it_makes_in_the_documentation():

@@ -11,10 +11,12 @@ from tokverify.engine.added_token import Fragment, split_leftmost
 from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
+from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
@@ -38,7 +40,7 @@ class DeviatingEncoder(Encoder):
         if deviation.pieces:
             settings, model = _rename(settings, deviation.pieces), None
         settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
-        model = model if self.can_be_native else _deviate(spec, settings, deviation, model)
+        model = model if deviation.keeps_model else _deviate(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
             self._python = _DeviatingPipeline(spec, settings, deviation, model)
@@ -47,7 +49,7 @@ class DeviatingEncoder(Encoder):
     @classmethod
     def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
         """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        model = None if deviation.is_native_like(encoder) else encoder.model
+        model = None if deviation.is_native_like(encoder) else _share_model(encoder, deviation)
         return cls(encoder.spec, deviation, model, encoder.settings, encoder)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -88,6 +90,30 @@ class DeviatingEncoder(Encoder):
         """Whether a byte begins another unknown token; right after one, only if it begins an unfused character."""
         begins_character = byte & _CONTINUATION_MASK != _CONTINUATION
         return not is_after_unknown or (begins_character and not self._deviation.fuse_unknown)
+
+
+def _share_model(encoder: Encoder, deviation: Deviation) -> Model:
+    """Return a model for texts between added tokens: the native one if it encodes them as they are."""
+    settings = encoder.settings
+    is_plain = settings.family.is_bpe and not settings.escape_whitespaces
+    return (
+        _NativeModel(encoder) if deviation.keeps_model and is_plain and encoder.engine.name == NATIVE else encoder.model
+    )
+
+
+class _NativeModel:
+    """The model of an encoder, run by the native engine."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._unsplit = Encoder(encoder.spec, settings=replace(encoder.settings, added_tokens=()), base=encoder)
+
+    def encode(self, text: str) -> list[int]:
+        try:
+            return self._unsplit.encode(text)
+        except EncodeError:
+            # The Python engine also encodes surrogates.
+            return self._encoder.model.encode(text)
 
 
 class _DeviatingPipeline(TextPipeline):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.encoder import Encoder
@@ -17,6 +18,12 @@ _SINGLE = (
     "scores", "ignore_charsmap", "keep_spaces", "missing", "keeps_marker", "merge_ranks", "normalized_tokens",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
+
+_BESIDE_MODEL: Mapping[str, Any] = {
+    "normalizers": (), "specials": {}, "texts": {}, "decoded": {}, "flags": None, "leftmost": None, "prefix": None,
+    "normalized_tokens": None, "rewrite": None, "around": None, "join_words": None,
+}  # fmt: skip
+"""The fields that do not concern the model, as they are by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,11 @@ class Deviation:
     def only_changes_added_tokens(self) -> bool:
         """Whether nothing else is changed than which added tokens there are."""
         return replace(self, specials={}, texts={}) == Deviation()
+
+    @property
+    def keeps_model(self) -> bool:
+        """Whether nothing changes but how a text gets to the model, and what becomes of the ids."""
+        return replace(self, **_BESIDE_MODEL) == Deviation()
 
     def is_native_like(self, base: Encoder) -> bool:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""

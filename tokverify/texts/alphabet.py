@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -92,7 +92,27 @@ ODD = (
     "\ufff9", "▁", "▁▁", "Ġ", "Ċ", "##", "<0x0A>", "<0x00>", "<0xFF>", "[UNK]", "<unk>", "\\0", "&#0;", "%00",
 )  # fmt: skip
 
+_PLANE = 0x10000
+_EMPTY_PLANES, _PRIVATE_PLANES = range(4, 14), range(15, 17)
+
 UNIT_PATTERNS = ("{0}", "{0}{0}{1}", "{0}{1}", "{0} ", "{0}{1}{2}", "{0}{1}{0}{2}")
+
+
+def _category_runs() -> Iterator[tuple[str, int]]:
+    """Yield categories of code points in order, each with how many follow; planes without characters are not searched.
+
+    Planes 4 to 13 are unassigned, and 15 and 16 are private, but for the last two code points of each.
+    """
+    for plane in range(17):
+        if plane in _EMPTY_PLANES:
+            yield "Cn", _PLANE
+        elif plane in _PRIVATE_PLANES:
+            yield from (("Co", _PLANE - 2), ("Cn", 2))
+        else:
+            characters = map(chr, range(plane * _PLANE, (plane + 1) * _PLANE))
+            yield from (
+                (category, len(list(group))) for category, group in groupby(map(unicodedata.category, characters))
+            )
 
 
 @cache
@@ -100,9 +120,11 @@ def category_ranges() -> Mapping[str, Ranges]:
     """Return the ranges of code points (first, last) of each Unicode category except surrogates, by its two letters."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     first = 0
-    for category, group in groupby(map(unicodedata.category, map(chr, range(0x110000)))):
-        after = first + len(list(group))
-        ranges.setdefault(category, []).append((first, after - 1))
-        first = after
+    for category, size in _category_runs():
+        known = ranges.setdefault(category, [])
+        continues = bool(known) and known[-1][1] == first - 1
+        start = known.pop()[0] if continues else first
+        known.append((start, first + size - 1))
+        first += size
     del ranges["Cs"]
     return ranges
