@@ -7,7 +7,8 @@ import pytest
 
 from support.spec_maker import bpe_spec, spm_spec, unigram_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.explain.inspection import find_worst_case, inspect
+from tokverify.explain.inspection import inspect
+from tokverify.explain.worst_case import find_worst_case
 from tokverify.report.inspect import WorstCase
 
 BPE = bpe_spec(["a b", "Ġ a"], {"<s>": 3, "<x>": 4}, special_ids={"bos": 258}, add_bos=True)

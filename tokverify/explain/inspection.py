@@ -11,16 +11,15 @@ from math import isnan
 from operator import ne
 
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Alphabet, Family, Ranking, Settings
+from tokverify.engine.family import Family, Ranking, Settings
 from tokverify.engine.fingerprint import fingerprint
-from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.override import net_overrides
 from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
+from tokverify.explain.worst_case import find_worst_case
 from tokverify.report.inspect import (
     CategorySummary,
     EogToken,
@@ -31,7 +30,6 @@ from tokverify.report.inspect import (
     TokenDetails,
     TokenRun,
     TypeSummary,
-    WorstCase,
 )
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import group_values
@@ -51,15 +49,13 @@ _IMPLIED = ("escape_whitespaces", "clean_spaces", "ignore_merges")
 _TAG = re.compile(r"</?[^<>\s]+>|\[[^\[\]\s]+\]", re.DOTALL)
 _RANGES = re.compile(r"\s*[0-9]*-?[0-9]*\s*(,\s*[0-9]*-?[0-9]*\s*)*")
 _RANGE = re.compile("([0-9]{1,10})|([0-9]{1,10})-([0-9]{0,10})")
-_ROWS = range(0x10000, 0x110000, 0x40)
-"""One character for each beginning of four bytes."""
-_SHORTEST = 2
 
 
-def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
+def inspect(spec: TokenizerSpec, refusal: str | None = None, *, is_gguf: bool = True) -> Inspection:
     """Inspect a tokenizer.
 
     One that cannot be loaded is described as far as the file declares it; `refusal` is the reason, if already known.
+    One that is no GGUF file is encoded by its library.
     """
     family = find_family(spec.model)
     declared = Inspection(
@@ -87,7 +83,9 @@ def inspect(spec: TokenizerSpec, refusal: str | None = None) -> Inspection:
         settings = resolve(spec)
     except (BrokenFileError, UnsupportedError) as error:
         return replace(declared, refusal=str(error))
-    return _add_settings(declared, spec, settings)
+    # A normalizer that GGUF cannot express, such as NFC, can make several characters of one.
+    worst_case = None if spec.left_out else find_worst_case(settings, is_gguf=is_gguf)
+    return _add_settings(replace(declared, worst_case=worst_case), spec, settings)
 
 
 def _range(scores: Sequence[float]) -> tuple[float, float] | None:
@@ -104,8 +102,6 @@ def _add_settings(declared: Inspection, spec: TokenizerSpec, settings: Settings)
         changes=describe_changes(spec, settings),
         pre_effective=settings.pre if settings.family.ranking is Ranking.MERGE_RANK else "",
         added_tokens=len(settings.added_tokens),
-        # A normalizer that GGUF cannot express, such as NFC, can make several characters of one.
-        worst_case=None if spec.left_out else find_worst_case(settings),
         special=tuple(
             SpecialToken(role, id, settings.pieces[id], role in spec.special_ids, reasons.get(f"{role} id", ""))
             for role, id in settings.special_ids.items()
@@ -249,42 +245,3 @@ def _describe(spec: TokenizerSpec, settings: Settings | None, ids: Iterable[int]
             score=scores[id] if id < len(scores) else None,
             category=settings.family.token_category(id, settings.pieces[id]) if settings else "",
         )
-
-
-def find_worst_case(settings: Settings) -> WorstCase | None:
-    """Return the most tokens for each byte and each character, if each token stands for at least one byte of the text.
-
-    That is so in the families that merge neighbors and fall back to bytes. It is not known of the others, whose
-    normalizers can make several characters of one, or whose words have a longest size.
-    """
-    family = settings.family
-    is_byte_level = family.alphabet is Alphabet.BYTE_LEVEL and family.is_bpe and not settings.escape_whitespaces
-    if not (is_byte_level or family.byte_fallback) or not family.in_llama_cpp or settings.nfc or settings.lowercase:
-        return None
-    # A space is one byte, but its escaped form could need three byte tokens.
-    if settings.escape_whitespaces and escape_spaces(" ") not in settings.ids:
-        return None
-    prefix = int(settings.add_space_prefix and family.prefixes_space)
-    # A space is added after each added token, too; one of two bytes makes room for it.
-    if prefix and any(
-        len(token.text.encode("utf-8", "surrogateescape")) < _SHORTEST for token in settings.added_tokens
-    ):
-        return None
-    around = sum(map(len, family.affix_roles(settings)))
-    needs_all = _all_bytes_level if is_byte_level else _all_bytes
-    text = next((text for text in map(chr, _ROWS) if needs_all(settings, text)), "")
-    return WorstCase(per_byte=1, per_character=4, around=around + prefix, text=text)
-
-
-def _all_bytes_level(settings: Settings, text: str) -> bool:
-    """Check whether every byte of a character becomes a token: no two of them are one."""
-    pieces = [byte_alphabet()[byte] for byte in text.encode()]
-    pairs = map("".join, pairwise(pieces))
-    return all(piece in settings.ids for piece in pieces) and not any(
-        pair in settings.ids for pair in (*pairs, "".join(pieces))
-    )
-
-
-def _all_bytes(settings: Settings, text: str) -> bool:
-    """Check whether a character has no token but those of its bytes."""
-    return text not in settings.ids and all(f"<0x{byte:02X}>" in settings.ids for byte in text.encode())

@@ -94,7 +94,7 @@ def _heading(inspection: Inspection) -> Iterator[tuple[str, Text]]:
     yield "sizes", words("; ".join(_sizes(inspection)))
     if worst := inspection.worst_case:
         example = f", as {', '.join(f'U+{ord(each):04X}' for each in worst.text)} needs" if worst.text else ""
-        most = f"at most {worst.per_byte} token per byte and {worst.per_character} per character{example}"
+        most = f"at most {plural(worst.per_byte, 'token')} per byte and {worst.per_character} per character{example}"
         yield "worst case", Text(f"{most}; {worst.around} more for the whole text" if worst.around else most)
     else:
         yield "worst case", Text("not proven: how many tokens a character can need is not known of this tokenizer")

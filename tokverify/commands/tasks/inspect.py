@@ -23,7 +23,7 @@ def inspect_model(model: str | Path) -> Inspection:
     """
     opened = open_declaration(model)
     refusal = opened.declaration.refusal
-    inspected = inspect(opened.spec, str(refusal) if refusal else None)
+    inspected = inspect(opened.spec, str(refusal) if refusal else None, is_gguf=opened.kind == "gguf")
     needs = opened.needs if inspected.in_llama_cpp else inspected.needs
     return replace(inspected, needs=needs, source=opened.file.location)
 
