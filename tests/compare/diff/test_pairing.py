@@ -60,8 +60,12 @@ def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] 
             Fit.UNUSABLE,
             "BOS is 259 in the target",
         ),
-        # EOS is not added, so llama.cpp does not compare it.
-        (Use.SPECULATIVE, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.USABLE, "every id"),
+        (
+            Use.SPECULATIVE,
+            replace(BASE, special_ids={"bos": 259, "eos": 259}),
+            Fit.USABLE,
+            "every id is the same token; EOS is 260 in the target, 259 in the draft, which llama.cpp does not compare",
+        ),
         (Use.SPECULATIVE, renamed(5, "renamed"), Fit.UNUSABLE, 'such as 5: "'),
         (Use.SPECULATIVE, renamed(4, "renamed"), Fit.LOSSY, "of which these are other tokens: 4"),
         (Use.SPECULATIVE, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "12 of 88 texts get different ids"),
@@ -91,6 +95,36 @@ def test_pair(use, b, fit, reason):
     assert (pairing.use, pairing.fit) == (use, fit), pairing.reason
     assert reason in pairing.reason
     assert diff_exit_code(report) == (fit in {Fit.LOSSY, Fit.UNUSABLE})
+
+
+UNNAMED = "11 (llama.cpp's default, because none is named) in the"
+
+
+@pytest.mark.parametrize("role", ["bos", "eos"])
+@pytest.mark.parametrize("is_added", [False, True])
+def test_a_special_token_that_one_model_names_is_compared_if_it_is_added(role, is_added):
+    ids, name = {"bos": 259, "eos": 260}, role.upper()
+    flags = {"add_bos": False, "add_eos": False, f"add_{role}": is_added}
+    named = replace(BASE, special_ids=ids, **flags)
+    unnamed = replace(named, special_ids={each: id for each, id in ids.items() if each != role})
+    fit = Fit.UNUSABLE if is_added else Fit.USABLE
+    for pair, reason in (
+        ((named, unnamed), f"{name} is {ids[role]} in the target, {UNNAMED} draft"),
+        ((unnamed, named), f"{name} is {UNNAMED} target, {ids[role]} in the draft"),
+    ):
+        report = judge(*pair, Use.SPECULATIVE)
+        [pairing] = report.pairings
+        assert pairing.fit is fit
+        assert reason in pairing.reason
+        assert ("does not compare because it is not added" in pairing.reason) == (not is_added)
+        assert diff_exit_code(report) == is_added
+
+
+def test_a_default_that_is_the_named_token_is_no_difference():
+    named, unnamed = (replace(BASE, special_ids=ids) for ids in ({"bos": 11, "eos": 11}, {}))
+    for pair in ((named, unnamed), (unnamed, named)):
+        [pairing] = judge(*pair, Use.SPECULATIVE).pairings
+        assert (pairing.fit, pairing.reason) == (Fit.USABLE, "every id is the same token")
 
 
 def test_an_id_that_one_model_leaves_unused_is_not_another_token():
@@ -125,6 +159,7 @@ def folders(tmp_path_factory):
         (Use.SPECULATIVE_VLLM, "b", Fit.LOSSY, "drafts are accepted less often"),
         (Use.SPECULATIVE_VLLM, "c", Fit.UNKNOWN, "there is none beside the draft"),
         (Use.SPECULATIVE_SGLANG, "b", Fit.UNUSABLE, "the target's tokenizer has"),
+        (Use.SPECULATIVE, "c", Fit.USABLE, "every id is the same token"),
         (Use.GRAMMAR, "b", Fit.UNKNOWN, "what ends a generation in A and B is not declared"),
         (Use.ADAPTER, "c", Fit.UNKNOWN, "what ends a generation in A and B is not declared"),
     ],
@@ -134,6 +169,17 @@ def test_what_a_tokenizer_json_does_not_declare_is_not_asserted(folders, use, b,
     [pairing] = diff_tokenizers(old, new, TEXTS, uses=[use]).pairings
     assert pairing.fit is fit
     assert reason in pairing.reason
+
+
+def test_what_only_a_gguf_file_names_is_unknown_of_its_draft(tmp_path):
+    spec = replace(bpe_spec(["a b"], {"<s>": CONTROL}), special_ids={"eos": 257}, chat_template="x")
+    write_gguf(tmp_path / "model.gguf", spec)
+    write_json(tmp_path / "tokenizer.json", bpe_json(spec, merges=["a b"]))
+    sides = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    for pair, reason in ((sides, "257 in the target, unknown in"), (sides[::-1], "unknown in the target, 257")):
+        [pairing] = diff_tokenizers(*pair, TEXTS, uses=[Use.SPECULATIVE]).pairings
+        assert pairing.fit is Fit.USABLE
+        assert f"EOS is {reason}" in pairing.reason
 
 
 @pytest.mark.parametrize(

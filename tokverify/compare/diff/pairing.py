@@ -112,14 +112,26 @@ def judge_draft(pair: Pair) -> _Judgment:
     target, draft = pair.settings()
     if target.algorithm != draft.algorithm:
         return _refuse("llama.cpp", f"the target is a {target.algorithm} model, the draft a {draft.algorithm} model")
+    ignored = []
     for role in ("bos", "eos"):
         adds = [getattr(settings, f"add_{role}") for settings in (target, draft)]
         if adds[0] != adds[1]:
             return _refuse("llama.cpp", f"only the {'target' if adds[0] else 'draft'} adds {role.upper()}")
-        ids = [settings.special_ids.get(role) for settings in (target, draft)]
-        if adds[0] and ids[0] != ids[1]:
-            return _refuse("llama.cpp", f"{role.upper()} is {ids[0]} in the target, {ids[1]} in the draft")
-    return _judge_drafted_tokens(pair, target.pieces, draft.pieces)
+        if target.special_ids.get(role) == draft.special_ids.get(role):
+            continue
+        named = f"{_name_id(role, pair.a, target)} in the target, {_name_id(role, pair.b, draft)} in the draft"
+        if adds[0]:
+            return _refuse("llama.cpp", f"{role.upper()} is {named}")
+        ignored.append(f"; {role.upper()} is {named}, which llama.cpp does not compare because it is not added")
+    fit, reason = _judge_drafted_tokens(pair, target.pieces, draft.pieces)
+    return fit, reason if fit is Fit.UNUSABLE else "".join([reason, *ignored])
+
+
+def _name_id(role: str, version: Version, settings: Settings) -> str:
+    if role in version.named_roles:
+        return str(settings.special_ids[role])
+    default = settings.special_ids.get(role) if version.is_gguf else None
+    return "unknown" if default is None else f"{default} (llama.cpp's default, because none is named)"
 
 
 def _judge_drafted_tokens(pair: Pair, target: Sequence[str], draft: Sequence[str]) -> _Judgment:
