@@ -16,9 +16,10 @@ from support.spec_file import write_spec
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.diff import open_version
-from tokverify.compare.diff.compare import measure
+from tokverify.compare.diff.compare import compare_versions, measure
 from tokverify.compare.diff.parts import compare_parts as compare_parts_of
 from tokverify.compare.diff.version import Version
+from tokverify.compare.diff.witness import texts_about
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
 from tokverify.report.diff import Effect, PartChange
@@ -127,6 +128,21 @@ def test_two_models_have_no_scores_in_common():
     parts, not_compared = compare_parts(version(OLD), version(spm_spec({"a": -1.0})))
     assert {part.name for part in parts} == {"tokens", "settings", "added tokens", "chat templates"}
     assert not_compared == ("types, scores, merges: one tokenizer is gpt2, the other llama",)
+
+
+def test_the_parts_are_compared_once(monkeypatch):
+    monkeypatch.setattr("tokverify.compare.comparison.compare_beyond_texts", None)
+    found = compare_versions(version(OLD), version(replace(OLD, merges=OLD.merges[::-1])), [])
+    assert [part.name for part in found.parts] == ["merges"]
+
+
+def test_of_many_tokens_that_moved_only_some_are_tried_in_texts():
+    tokens = [f"{number}." for number in range(1_200)]
+    old, new = (version(bpe_spec([], tokens=tokens[place:] + tokens[:place])) for place in (0, 1))
+    parts, _ = compare_parts(old, new)
+    assert len(parts[0].changes) == len(tokens)
+    texts = "\n".join(texts_about(parts, old, new))
+    assert 400 <= sum(f"a{token}a" in texts for token in tokens) <= 500
 
 
 def test_the_effect_on_a_corpus_is_counted_by_lines_and_bytes():

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MAX_PIECES = 2000
 """The number of changed pieces per part to build texts from."""
+_MAX_TOKENS = 500
+"""The number of tokens that moved, were added or removed; nearly every one of them shows it."""
 _MAX_LENGTH = 500
 """In characters; longer pieces are left out."""
 _MAX_SHRUNK = 3
@@ -170,7 +172,8 @@ def texts_about(parts: Iterable[Part], old: Version, new: Version) -> Iterator[s
     known = [_index(version.tokenizer) for version in (old, new)] if changed else []
     for part in changed:
         whats = [change.what for change in part.changes]
-        for what in whats[:: len(whats) // _MAX_PIECES + 1]:
+        most = _MAX_TOKENS if part.name == "tokens" else _MAX_PIECES
+        for what in whats[:: len(whats) // most + 1]:
             yield from _texts_of_piece(what.replace(_SEPARATOR, "") if part.name == "merges" else what, known)
         if part.name == "merges":
             yield from conflict_texts(part.changes, old, new)
