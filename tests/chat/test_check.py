@@ -599,6 +599,16 @@ def test_a_prompt_cache_holds_until_the_first_token_that_changes(template, merge
         assert words in message
 
 
+def test_a_cache_that_is_lost_at_the_same_place_in_several_conversations_is_one_finding():
+    conversations = [
+        replace(ASKED, id=text, messages=[{"role": "user", "content": text}]) for text in ("one", "two", "an example")
+    ]
+    ours = encoder(GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}"))
+    [(severity, kind, ids, message)] = found(ours, conversations=conversations)
+    assert (severity, kind, ids) == ("WARNING", "cache", ("one", "two", "an example"))
+    assert 'where the prompt had "[TOOLS]one' in message
+
+
 def test_a_cache_that_the_reference_loses_as_well_is_a_hint():
     template = GOOD.replace("{{ m.content }}", LAST_USER + "{{ m.content }}")
     assert [f[:2] for f in found(encoder(template), reference(template), [ASKED])] == [("INFO", "cache")]

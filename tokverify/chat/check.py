@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tokverify.engine.family import Settings
 
 _MAX_CONTEXT = 30
+_MAX_KEY = 6
+"""In characters, as many as the end of a role and its marker has."""
 _ESCAPED = re.compile(r"\\[nrt]|\\u[0-9a-f]{4}|&#?\w+;")
 """What may be written beside a word for a character that JSON or HTML escape."""
 _YEAR = "2026"
@@ -276,7 +278,9 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
         message = f"when the conversation goes on, {stays}, and a cache of the others is lost: {cause}"
         end = _text_after(text, _trimmed_texts(subject.conversation.messages))
         is_harmless = end is None or at >= len(text) - len(end) or subject.conversation.needs or subject.as_in_reference
-        yield Problem(INFO if is_harmless else WARNING, message, cause)
+        severity = INFO if is_harmless else WARNING
+        # What the template writes before a content is the same in every conversation, and what follows is not.
+        yield Problem(severity, message, f"{severity} {at == len(text)} {text[:at][-_MAX_KEY:]}")
     is_dated = _YEAR in subject.text and not any(_YEAR in text for text in _all_strings(subject.conversation))
     if "strftime_now" in subject.markers.template and is_dated:
         yield Problem(INFO, "writes today's date, so that its prompts begin differently the next day")
