@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.paths import SAMPLE
 from support.repository import ODD, git
 from support.selection import thinned
 from tokverify.commands.cli import main
@@ -81,6 +82,24 @@ def test_a_path_can_be_relative_to_the_working_directory(versions, clone, monkey
     assert_versions_differ("HEAD~1:./日本/mödel é.gguf", f"HEAD:{ODD}")
     assert_versions_differ("HEAD~1:../model.gguf")
     assert "../../model.gguf: no such file at HEAD" in error_of("HEAD:../../model.gguf")
+
+
+@pytest.mark.parametrize("prefix", ["", "my."])
+def test_further_chat_templates_belong_to_a_tokenizer(own_git, tmp_path, monkeypatch, prefix):
+    work = tmp_path / "work"
+    templates = work / "sub" / f"{prefix}additional_chat_templates"
+    templates.mkdir(parents=True)
+    shutil.copy(SAMPLE / "sample.tokenizer.json", work / "sub" / f"{prefix}tokenizer.json")
+    monkeypatch.chdir(work)
+    git("init", "-q")
+    for text in ("old", "new"):
+        (templates / "tool use é.jinja").write_text(text, "utf-8")
+        git("add", "-A")
+        git("commit", "-q", "-m", text)
+    monkeypatch.chdir(work / "sub")
+    result = diff(f"HEAD~1:./{prefix}tokenizer.json", f"HEAD:./{prefix}tokenizer.json")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "chat templates: 1 changed" in result.stdout
 
 
 def test_a_name_that_looks_like_git_output_is_not_a_file(versions, clone):

@@ -6,14 +6,16 @@ import os
 import posixpath
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokverify.errors import TokverifyError
-from tokverify.location import COMPANIONS
+from tokverify.location import COMPANIONS, TEMPLATES
 from tokverify.references import is_kind
-from tokverify.sources.config import beside
+from tokverify.sources.config import MOST_TEMPLATES, beside
 from tokverify.sources.location import file_and_rest
 from tokverify.system.content import POINTER
 from tokverify.system.git import git
@@ -53,12 +55,23 @@ class Revision:
                 " repository (a submodule has its own)"
             )
         blob.write(target, f"{self.name}:{path}")
-        for companion in COMPANIONS:
-            place, other = beside(target, companion), beside(Path(from_root), companion)
-            companion_blob = self._find(other.as_posix()) if place and other else None
-            if place and other and isinstance(companion_blob, _Blob):
-                companion_blob.write(place, f"{self.name}:{other.as_posix()}")
+        for place, other in self._companions(target, Path(from_root)):
+            companion = self._find(other.as_posix())
+            if isinstance(companion, _Blob):
+                place.parent.mkdir(exist_ok=True)
+                companion.write(place, f"{self.name}:{other.as_posix()}")
         return target
+
+    def _companions(self, target: Path, from_root: Path) -> Iterator[tuple[Path, Path]]:
+        """Yield where to write each file that may belong to a tokenizer, and its path from the root."""
+        for name in (*COMPANIONS, TEMPLATES):
+            place, other = beside(target, name), beside(from_root, name)
+            if place and other and name == TEMPLATES:
+                listed = git("ls-tree", "-z", "--name-only", "--full-tree", self.name, f"{other.as_posix()}/").stdout
+                templates = (Path(os.fsdecode(path)).name for path in listed.split(b"\0") if path.endswith(b".jinja"))
+                yield from ((place / template, other / template) for template in islice(templates, MOST_TEMPLATES))
+            elif place and other:
+                yield place, other
 
     def _find(self, path: str) -> _Blob | str:
         """Find a file by its path from the root, or describe what is there instead."""
