@@ -258,6 +258,20 @@ def test_a_file_that_differs_by_limits_needs_no_repair_because_the_library_decod
     assert "decode differently, as libraries have their own ways" in " ".join(output.split())
 
 
+def test_the_way_in_which_a_library_decodes_is_no_cause_of_what_is_repaired(tmp_path: Path):
+    model = tmp_path / "tokenizer.model"
+    options = {"user_defined_symbols": ["<one>", "<two>"]}
+    model.write_bytes(train_model(vocab_size=60, model_type="unigram", **options))
+    spec = sentencepiece_spec(model)
+    exchanged = {"<one>": "<two>", "<two>": "<one>"}
+    write_gguf(tmp_path / "model.gguf", replace(spec, tokens=[exchanged.get(token, token) for token in spec.tokens]))
+    code, output = invoke("fix", tmp_path / "model.gguf", "-r", str(model), "--dry-run")
+    assert code == 1, output
+    assert "; 565 decode differently" in output
+    assert "cause" not in output
+    assert "repair rewriting 2 tokens (ids 3-4) as in the reference" in output
+
+
 def test_fix_reports_that_it_cannot_repair_the_decoding():
     report = FixReport(Verification(3, 0, 1), checks=(FixCheck("decoding", 1, 1),))
     text = FORMATS["fix"]["table"](report, RenderOptions())

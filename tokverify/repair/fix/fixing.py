@@ -120,9 +120,13 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
     blame = search.candidates.blame(after)
-    if facts.tokenizer is None or not facts.tokenizer.decodes_as_llama_cpp:
-        after = after.judging_decoding(is_required=not search.candidates.is_foreign_decoding(search.current, after))
     result = search.candidates.diagnosis
+    if facts.tokenizer is None or not facts.tokenizer.decodes_as_llama_cpp:
+        is_foreign = search.candidates.is_foreign_decoding(search.current, after)
+        after = after.judging_decoding(is_required=not is_foreign)
+        if is_foreign and search.parts and result and not any(change.expressible for change in result.changes):
+            # The way in which a library decodes is no cause of what is repaired.
+            result = None if result.diagnosis.decoding else result
     diagnosis = result.diagnosis if result else None
     # A file that `run` passes is not to be doubted because a role of no consequence was added to it.
     if not search.parts or search.before.differs_in_flags_at_most:
