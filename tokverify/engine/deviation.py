@@ -143,7 +143,8 @@ class Deviation:
             inside = set(ids_of_type(spec.types, TokenType.USER_DEFINED))
             tokens = {id: token for id, token in tokens.items() if token.special and id not in inside}
         for id, special in self.specials.items():
-            if special is None:
+            # Without the change that adds a token, there is none.
+            if special is None or id >= len(settings.pieces):
                 tokens.pop(id, None)
             else:
                 tokens[id] = replace(tokens.get(id) or AddedToken(id, settings.pieces[id], special), special=special)

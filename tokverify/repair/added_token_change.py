@@ -58,13 +58,13 @@ def missing_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
 def _append_rest(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> TokenizerSpec:
     start = len(spec.tokens)
     scores = None if reference.scores is None else list(reference.scores)[start:]
-    types = converted_types(reference, types_of(reference), facts)
+    types = converted_types(reference, types_of(reference), facts, spec)
     return _append(spec, reference.tokens[start:], types[start:], scores)
 
 
 def _other_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) -> dict[int, TokenPatch]:
     """Return the reference's text and type for each token that has another text, and not only other marks of spaces."""
-    types = converted_types(reference, types_of(reference), facts)
+    types = converted_types(reference, types_of(reference), facts, spec)
     return {
         id: TokenPatch(theirs, types[id])
         for id, (ours, theirs) in enumerate(zip(spec.tokens, reference.tokens, strict=False))

@@ -220,18 +220,27 @@ def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:
     return is_control and type == TokenType.USER_DEFINED and not evidence.facts.parses_special
 
 
-def converted_types(spec: TokenizerSpec, types: Iterable[int], facts: Opened) -> list[TokenType]:
+def converted_types(
+    spec: TokenizerSpec, types: Iterable[int], facts: Opened, file: TokenizerSpec | None = None
+) -> list[TokenType]:
     """Return the types of a reference, but CONTROL for the tokens to which llama.cpp's converter gives that on purpose.
 
     As user-defined tokens, they would also be matched in what the users of a model write, who could forge them. A file
     that types most of them as the reference does was not made by that converter, and is left so. Of a tokenizer that is
     no tokenizer.json, such as a sentencepiece model, the converter takes the types as they are.
+
+    Args:
+        spec: Whose texts the tokens have.
+        types: The types that the reference declares for them.
+        facts: What is known about the reference.
+        file: The file, if `spec` is not.
     """
     if facts.is_gguf or (facts.spec is not None and facts.document is None):
         return to_types(types)
     converted = to_types(types)[: len(spec.tokens)]
     marked = [id for id in ids_of_type(converted, TokenType.USER_DEFINED) if is_converted_control(spec.tokens[id])]
-    own = Counter(types_of(spec)[id] for id in marked if spec.types)
+    known = (file or spec).types or ()
+    own = Counter(known[id] for id in marked if id < len(known))
     if own[TokenType.USER_DEFINED] > own[TokenType.CONTROL]:
         return converted
     # The converter excepts some of Gemma 4's.

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from support.limits import added
+from support.made_vocabulary import bpe
+from support.mutation import Mutate, cut_tokens, respelled
 from support.rule_maker import gemma_json
 from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
+from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.opened import Opened
 from tokverify.references import open_reference
 from tokverify.repair.type_change import converted_types
@@ -76,3 +79,24 @@ def test_a_marker_that_the_converter_of_gemma_4_leaves_visible_stays_user_define
     assert converted_types(spec, [CONTROL, *[USER_DEFINED] * 6], Opened(None)) == expected
     without_sign = replace(spec, tokens=['<|"|>', "a"])
     assert converted_types(without_sign, [USER_DEFINED, NORMAL], Opened(None)) == [CONTROL, NORMAL]
+
+
+@pytest.mark.parametrize("wrong", [respelled(lambda token: token.replace("|", "")), cut_tokens(15)])
+def test_restored_markers_get_the_types_that_the_converter_gives_them(wrong: Mutate, tmp_path: Path):
+    spec = bpe()
+    reference = tmp_path / "tokenizer.json"
+    write_json(reference, spec)
+    document = json.loads(reference.read_text("utf-8"))
+    for token in document["added_tokens"]:
+        token["special"] &= token["content"] not in {"<|turn|>", "<|end|>"}
+    reference.write_text(json.dumps(document), "utf-8")
+    write_gguf(tmp_path / "model.gguf", wrong(spec))
+    cases = [
+        Case(id=f"{text}-{parse_special}", suite="made", text=text, parse_special=parse_special)
+        for text in ("a<|turn|>b", "<|end|>", "<|endoftext|>")
+        for parse_special in (True, False)
+    ]
+    fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", reference, cases)
+    fixed = read_spec(tmp_path / "fixed.gguf")
+    assert list(fixed.tokens) == list(spec.tokens)
+    assert list(fixed.types or ()) == list(spec.types or ())
