@@ -10,6 +10,8 @@ from support.sentencepiece_maker import train_model
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
+from tokverify.report.run import Status
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import append_tokens
@@ -48,6 +50,19 @@ def test_the_file_of_the_converter_is_faithful(folder: Path):
     declared = {id: (text, 4 if text == "<tool>" else 3) for text, id in ADDED.items()}
     write_gguf(made, append_tokens(read_model(source), declared))
     assert run("run", str(made), "-r", str(source)) == 0
+
+
+@pytest.mark.process
+def test_markers_that_only_added_tokens_json_lists_may_be_control_tokens(folder: Path):
+    made, source = folder / "made.gguf", folder / "tokenizer.model"
+    (folder / "tokenizer_config.json").unlink()
+    declared = {id: (text, 4 if text == "<tool>" else 3) for text, id in ADDED.items()}
+    write_gguf(made, append_tokens(read_model(source), declared))
+    # The library finds <|im_start|> in every text, and <s> in none, so no text with both is encoded alike.
+    case = Case(id="both", suite="made", text="<s>a<|im_start|>")
+    report = verify_model(made, source, [case])
+    (result,) = report.results
+    assert (result.status, result.explained_by) == (Status.MISMATCH, ("TL002",))
 
 
 @pytest.mark.process

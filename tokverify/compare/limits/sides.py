@@ -59,10 +59,11 @@ class Sides:
         if added is not None:
             specials = {id: token.special for id, token in added.items()}
             return specials.get
-        types = self.facts.types
+        types, extended = self.facts.types, self.facts.extended_spec
         if types is None:
             return None
-        known = types
+        # Files beside a sentencepiece model declare further tokens, which its library knows nothing of.
+        known = [*types, *(extended.types or ())[len(types) :]] if extended else types
         return lambda id: matching_of_type(known[id]) if id < len(known) else None
 
     def matching(self, id: int) -> Matching:
@@ -97,7 +98,7 @@ class Sides:
         declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
         # Those that only the files beside the reference declare are matched before it sees a text.
         own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
-        theirs = {id for id in range(len(self.settings.pieces)) if reference and reference(id) is False}
+        theirs = {id for id in range(self.facts.listed_size) if reference and reference(id) is False}
         if self.facts.gguf_spec and self.settings.family.ranking is Ranking.SCORE:
             # The model of the file makes the same tokens of these.
             theirs -= {id for id in find_plain_pieces(self.facts.gguf_spec) if id not in own}
