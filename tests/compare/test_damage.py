@@ -8,6 +8,7 @@ from string import ascii_lowercase, digits
 
 import pytest
 
+from support.made_vocabulary import CORPUS, wordpiece
 from support.rule_maker import bpe_json
 from support.spec_maker import bpe_spec, spm_spec
 from tokverify.case import Case
@@ -22,6 +23,8 @@ from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
+from tokverify.train.trainer import TrainingPlan
+from tokverify.train.wordpiece import train as train_wordpiece
 
 # Qwen's pattern keeps a sign with the letters after it; that of GPT-2 splits them.
 MERGES = tuple(f". {letter}" for letter in "abcdefghij")
@@ -136,6 +139,21 @@ def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(enco
     assert "10 tokens are UTF-8 that was read in another encoding" in found
     assert explain_misread_tokens(wrong.tokens, Opened(Encoder(right))) == ""
     assert explain_misread_tokens(right.tokens, Opened(Encoder(right))) == ""
+
+
+def test_a_reference_that_has_lost_the_mark_of_continuations_is_at_fault(tmp_path):
+    document = json.loads(train_wordpiece(TrainingPlan(corpus=(CORPUS,), vocab_size=1000)).data)
+    document["model"]["continuing_subword_prefix"] = ""
+    model, reference = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(document))
+    write_gguf(model, wordpiece())
+    cases = [Case(id="word", suite="made", text="understandings", add_special=False)]
+    report = verify_model(model, reference, cases, diagnose=True)
+    (found,) = (each for each in report.differences if each.origin is Origin.REFERENCE)
+    assert 'its continuing_subword_prefix is "", but' in found.message
+    assert report.diagnosis is None
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(model, None, reference, cases)
 
 
 def test_a_reference_whose_scores_were_rounded_is_at_fault():

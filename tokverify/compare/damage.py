@@ -47,6 +47,8 @@ _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
+_CONTINUATION = "##"
+"""What the pieces that continue a word begin with in a WordPiece vocabulary."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 
@@ -59,6 +61,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     tokenizer.json with a vocabulary like that of GPT-2 is put to this test: elsewhere, a space before each text, or
     types of tokens, have the same effect, and they are faults of either side.
     """
+    yield from _find_lost_continuations(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
     if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
@@ -82,6 +85,25 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
         f" back as themselves in the model, but only {len(theirs):,} in the reference"
     )
     yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
+
+
+def _find_lost_continuations(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a WordPiece reference does not use the continuations of its vocabulary, as the model does."""
+    document = facts.document
+    if document is None or document.model_type != "WordPiece":
+        return
+    prefix = document.model.get("continuing_subword_prefix")
+    if prefix is None or prefix == _CONTINUATION:
+        return
+    lost = [id for id, piece in enumerate(facts.pieces[: actual.vocab_size]) if piece.startswith(_CONTINUATION)]
+    known = [id for id in lost if actual.piece(id) == facts.pieces[id].removeprefix(_CONTINUATION)]
+    if len(known) >= max(_LEAST, NEARLY_ALL * len(lost)):
+        names = list_tokens(known, facts.pieces)
+        message = (
+            f"{_BLAME}: its continuing_subword_prefix is {quote(prefix)}, but {len(known):,} of its pieces begin with"
+            f" {_CONTINUATION}, such as {names}, so that it uses none of them"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, known, origin=Origin.REFERENCE)
 
 
 def _splits_into_words(facts: Opened) -> bool:
