@@ -156,9 +156,9 @@ class TokenizerSpec:
 
     @property
     def templates(self) -> dict[str, str]:
-        """The chat templates by name; the unnamed one is called `default`."""
+        """The chat templates by name; the unnamed one is called `default`, even if there is another of this name."""
         unnamed = {} if self.chat_template is None else {DEFAULT_TEMPLATE: self.chat_template}
-        return {**unnamed, **self.named_chat_templates}
+        return {**unnamed, **self.named_chat_templates, **unnamed}
 
     @property
     def valid_special_ids(self) -> dict[str, int]:

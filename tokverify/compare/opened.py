@@ -21,7 +21,7 @@ from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import file_of
-from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.spec import DEFAULT_TEMPLATE, AddedToken, TokenizerSpec
 from tokverify.system.library_error import raised_as
 from tokverify.system.quick_exit import keep_until_exit
 from tokverify.texts.vocabulary import bytes_of_tokens
@@ -268,16 +268,21 @@ class Opened:
         """How many tokens the reference declares or, if it declares nothing, has bytes for."""
         return len(self.spec.tokens if self.spec else self.token_bytes)
 
-    @cached_property
+    @property
     def chat_template(self) -> str | None:
         """The default chat template; None if there is none, or it cannot be read."""
-        from tokverify.sources.config import default_template
+        return self.chat_templates.get(DEFAULT_TEMPLATE)
 
-        declared = self.spec.chat_template if self.spec else None
+    @cached_property
+    def chat_templates(self) -> Mapping[str, str]:
+        """The chat templates by name; none if they cannot be read."""
+        from tokverify.sources.config import chat_templates
+
         try:
-            return default_template(self.path) if declared is None else declared
+            beside = chat_templates(self.path) if self.path else {}
         except TokverifyError:
-            return None
+            beside = {}
+        return {**beside, **(self.spec.templates if self.spec else {})}
 
     @property
     def _configured_size(self) -> int:

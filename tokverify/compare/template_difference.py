@@ -8,8 +8,9 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.sources.config import default_template
+from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
+from tokverify.spec import DEFAULT_TEMPLATE
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 from tokverify.tokenizer import Declaring, FileReading, Tokenizer
@@ -19,25 +20,38 @@ _SHOWN_BEFORE = 20
 
 
 def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield that the default chat template is not the reference's, apart from white space."""
-    theirs = template_of(expected)
-    if not isinstance(actual, Encoder) or theirs is None:
+    """Yield that a chat template is not the reference's, apart from white space; `chat` says if a named one is missing.
+
+    llama.cpp reads the unnamed one as the default, but other programs may read one that is named so.
+    """
+    theirs = _templates_of(expected)
+    if not isinstance(actual, Encoder):
         return
-    ours = actual.spec.chat_template
-    if message := describe_other_template(ours, theirs):
-        message = f"{message} (`tokverify chat` compares what they write)"
-        yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[ours, theirs], keys=[CHAT_TEMPLATE])
+    named = {name: text for name, text in actual.spec.named_chat_templates.items() if name in theirs}
+    ours = {CHAT_TEMPLATE: actual.spec.chat_template} if DEFAULT_TEMPLATE in theirs else {}
+    for key, template in (ours | {f"{CHAT_TEMPLATE}.{name}": text for name, text in named.items()}).items():
+        wanted = theirs[key.removeprefix(CHAT_TEMPLATE).removeprefix(".") or DEFAULT_TEMPLATE]
+        if message := describe_other_template(template, wanted):
+            what = "" if key == CHAT_TEMPLATE else f"{key}: "
+            message = f"{what}{message} (`tokverify chat` compares what they write)"
+            yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[template, wanted], keys=[key])
 
 
 def template_of(tokenizer: Tokenizer) -> str | None:
     """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
-    if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().chat_template):
+    return _templates_of(tokenizer).get(DEFAULT_TEMPLATE)
+
+
+def _templates_of(tokenizer: Tokenizer) -> dict[str, str]:
+    """Return the chat templates of a file, or those beside the file that a tokenizer was read from, by name."""
+    if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().templates):
         return declared
-    return default_template(tokenizer.path) if isinstance(tokenizer, FileReading) else None
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    return chat_templates(path) if path else {}
 
 
 def describe_other_template(actual: str | None, expected: str) -> str:
-    """Say where the chat template first differs from the reference's; empty if only in white space, or not at all."""
+    """Say where a chat template first differs from the reference's; empty if only in white space, or not at all."""
     if actual is None:
         return "the reference has a chat template, but the file has none"
     if actual.split() == expected.split():

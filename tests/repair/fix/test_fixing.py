@@ -41,6 +41,7 @@ SPM = spm_spec(
     {"new word": USER_DEFINED, "<x>": CONTROL},
     special_ids={"bos": 1, "eos": 2, "unk": 0},
     chat_template="{{ messages }}",
+    named_chat_templates={"tool_use": "{{ tools }}"},
 )
 BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL, "<y>": CONTROL})
 CASES = [
@@ -103,6 +104,8 @@ def test_two_faults_are_repaired_in_one_call():
         ({"special_ids": {"bos": 1, "eos": 265, "unk": 0}}, ROLES, "eos_id"),
         ({"chat_template": None}, TEMPLATE, "chat_template"),
         ({"chat_template": "{{ other }}"}, TEMPLATE, "chat_template"),
+        ({"named_chat_templates": {"tool_use": "{{ other }}"}}, TEMPLATE, "chat_template"),
+        ({"named_chat_templates": {"default": "{{ other }}"}}, TEMPLATE, "chat_template"),
     ],
 )
 def test_metadata_that_no_text_shows_is_repaired_if_the_reference_declares_it(
@@ -123,7 +126,7 @@ def test_a_text_that_the_reference_declares_is_verified_although_the_type_stays_
 
 
 def test_what_ids_cannot_show_is_reported_as_not_compared():
-    report = to_report(planned(replace(SPM, chat_template=None), SPM, bare=True))
+    report = to_report(planned(replace(SPM, chat_template=None, named_chat_templates={}), SPM, bare=True))
     assert fix_exit_code(report) == 0
     assert set(report.not_compared) == {"types of tokens", "ids of special tokens", "chat template"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
@@ -34,8 +34,9 @@ from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.repair.setting_change import affix_flags
 from tokverify.repair.token_patch import kind_of
 from tokverify.report.run import FAILING
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
@@ -231,7 +232,7 @@ class Candidates:
         if measure.compared[TYPES] and measure.encoder:
             yield from probed_types(Evidence(spec, measure.encoder, self._facts, ()))
         if measure.compared[TEMPLATE]:
-            yield _set_template(self._facts.chat_template)
+            yield _set_templates(spec, self._facts.chat_templates)
 
     def _diagnosed(self, spec: TokenizerSpec, measure: Measure, *, generated: bool) -> Iterator[TokenizerChange]:
         """Yield what a diagnosis of the cases names; with `generated`, also of the generated ones."""
@@ -258,12 +259,17 @@ class Candidates:
             yield change
 
 
-def _set_template(template: str | None) -> TokenizerChange:
+def _set_templates(spec: TokenizerSpec, templates: Mapping[str, str]) -> TokenizerChange:
+    """Return the change that takes the default chat template of a reference, and those that both sides name."""
+    template = templates.get(DEFAULT_TEMPLATE, spec.chat_template)
+    named = {name: templates.get(name, text) for name, text in spec.named_chat_templates.items()}
+    changed = [] if template == spec.chat_template else [CHAT_TEMPLATE]
+    changed += [f"{CHAT_TEMPLATE}.{name}" for name, text in spec.named_chat_templates.items() if named[name] != text]
     return TokenizerChange(
         kind="chat_template",
-        sentence="using the reference's chat template (tokenizer.chat_template)",
+        sentence=f"using the reference's chat template ({', '.join(changed)})",
         cost=1.0,
-        transform=lambda spec: replace(spec, chat_template=template),
+        transform=lambda spec: replace(spec, chat_template=template, named_chat_templates=named),
     )
 
 

@@ -18,7 +18,7 @@ from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.texts.token_text import is_padded
 
 if TYPE_CHECKING:
@@ -135,8 +135,11 @@ class TokenList:
         return role == encoder.settings.family.closing_role
 
     def has_other_template(self, spec: TokenizerSpec) -> bool:
-        """Whether the chat template differs in more than whitespace."""
-        return self._facts.chat_template is not None and _words(spec.chat_template) != _words(self._facts.chat_template)
+        """Whether the default chat template, or one that both sides name, differs in more than whitespace."""
+        theirs = self._facts.chat_templates
+        named = [(text, theirs[name]) for name, text in spec.named_chat_templates.items() if name in theirs]
+        pairs = [(spec.chat_template, theirs[DEFAULT_TEMPLATE]), *named] if DEFAULT_TEMPLATE in theirs else named
+        return any(_words(ours) != _words(wanted) for ours, wanted in pairs)
 
 
 def _resolve(spec: TokenizerSpec | None) -> Settings | None:
