@@ -95,6 +95,8 @@ CASED = [cased for token in many()[:24_000] for cased in ((token, token.upper())
         (many()[768:], True),
         (["new", *many()], False),
         ([f"[PAD{number}]" for number in range(1000)] + many(), False),
+        # As WordPiece files store what begins a word.
+        ([f"▁[unused{number}]" for number in range(1000)] + many(), False),
         (many()[5:] + many()[:5], False),
         (in_blocks(many(), 500), False),
         (in_blocks(many(), 40), False),

@@ -236,7 +236,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
         return False
     if order < _ORDERED:
         return True
-    fillers = {_simplify(token) for token in (*spec.tokens, *reference) if is_filler(token)}
+    fillers = {_simplify(token) for token in (*spec.tokens, *reference) if is_filler(token.strip(_MARKS))}
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
