@@ -9,8 +9,8 @@ from string import ascii_lowercase, digits
 import pytest
 
 from support.made_vocabulary import CORPUS, wordpiece
-from support.rule_maker import bpe_json
-from support.spec_maker import bpe_spec, spm_spec
+from support.rule_maker import bpe_json, gemma_json
+from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
@@ -23,6 +23,7 @@ from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
+from tokverify.spec import TokenizerSpec
 from tokverify.train.trainer import TrainingPlan
 from tokverify.train.wordpiece import train as train_wordpiece
 
@@ -70,6 +71,27 @@ def test_a_reference_that_splits_its_own_tokens_is_at_fault(tmp_path, pre_tokeni
     assert report.undiagnosed.endswith("leave the model as it is")
     with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
+
+
+def test_a_pattern_in_a_tokenizer_that_has_none_is_at_fault(tmp_path):
+    # As transformers 5 puts Mistral's into Gemma 4's.
+    words = [first + second for first, second in product("abcdefghij", "ABCDEFGHIJ")]
+    merges = [f"{word[0]} {word[1]}" for word in words]
+    tokens = ["<unk>", "▁", *BYTE_PIECES, *ascii_lowercase, *ascii_lowercase.upper(), *words]
+    types = [2, 1, *[6] * 256, *[1] * (52 + len(words))]
+    special_ids = {"unk": 0}
+    spec = TokenizerSpec(model="gemma4", tokens=tokens, types=types, merges=merges, special_ids=special_ids)
+    camel = {**SPLIT, "pattern": {"Regex": "[A-Z]?[a-z]+|[A-Z]"}}
+    parts = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
+    decoder = {"type": "Sequence", "decoders": parts}
+    model, reference = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    write_gguf(model, spec)
+    cases = [Case(id="camel", suite="made", text="aB", add_special=False)]
+    for pre_tokenizer, is_damaged in ((camel, True), ({**SPLIT, "pattern": {"String": " "}}, False)):
+        reference.write_text(json.dumps(gemma_json(tokens, merges, [], pre_tokenizer=pre_tokenizer, decoder=decoder)))
+        report = verify_model(model, reference, cases, diagnose=True)
+        blamed = [each for each in report.differences if each.origin is Origin.REFERENCE]
+        assert [each.aspect for each in blamed] == [Aspect.SPLITTING] * is_damaged
 
 
 @pytest.mark.parametrize("pre_tokenizer", [METASPACE, None])

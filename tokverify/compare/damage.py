@@ -58,8 +58,8 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
 
     A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
     texts are encoded alone. If they do so on one side only, the other one splits texts in another way. Only a
-    tokenizer.json with a vocabulary like that of GPT-2 is put to this test: elsewhere, a space before each text, or
-    types of tokens, have the same effect, and they are faults of either side.
+    tokenizer.json of BPE that splits at a pattern is put to this test: elsewhere, a space before each text, or types of
+    tokens, have the same effect, and they are faults of either side.
     """
     yield from _find_lost_continuations(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
@@ -107,12 +107,19 @@ def _find_lost_continuations(actual: Tokenizer, facts: Opened) -> Iterator[Token
 
 
 def _splits_into_words(facts: Opened) -> bool:
-    """Whether the reference is a tokenizer.json of byte-level BPE that does not add a space before a text."""
-    stages = facts.document.pre_tokenizer if facts.document else ()
+    """Whether the reference is a tokenizer.json of BPE that splits at a pattern, and adds no space before a text."""
+    if facts.document is None or facts.document.model_type != "BPE":
+        return False
+    stages = facts.document.pre_tokenizer
     byte_level = [stage for stage in stages if stage["type"] == "ByteLevel"]
-    adds_space = any(stage.get("add_prefix_space") for stage in byte_level)
-    prepends = facts.document is not None and any(stage["type"] == "Prepend" for stage in facts.document.normalizer)
-    return bool(byte_level) and not adds_space and not prepends
+    adds_space = any(stage.get("add_prefix_space") or stage["type"] == "Metaspace" for stage in stages)
+    prepends = any(stage["type"] == "Prepend" for stage in facts.document.normalizer)
+    return bool(byte_level or _has_pattern(facts)) and not adds_space and not prepends
+
+
+def _has_pattern(facts: Opened) -> bool:
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    return any(stage["type"] == "Split" and "Regex" in stage["pattern"] for stage in stages)
 
 
 def _lacks_byte_stage(facts: Opened) -> bool:
@@ -253,6 +260,11 @@ def _explain_splits(facts: Opened) -> str:
     """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
     stages = facts.document.pre_tokenizer if facts.document else ()
     types = [stage["type"] for stage in stages]
+    if "ByteLevel" not in types and _has_pattern(facts):
+        return (
+            "its pre-tokenizer splits at a pattern, although its vocabulary is not byte-level, as if transformers had"
+            " loaded it with fix_mistral_regex"
+        )
     if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
         return ""
     if "Split" in types:
