@@ -95,10 +95,10 @@ class DeviatingEncoder(Encoder):
 def _share_model(encoder: Encoder, deviation: Deviation) -> Model:
     """Return a model for texts between added tokens: the native one if it encodes them as they are."""
     settings = encoder.settings
-    is_plain = settings.family.is_bpe and not settings.escape_whitespaces
-    return (
-        _NativeModel(encoder) if deviation.keeps_model and is_plain and encoder.engine.name == NATIVE else encoder.model
-    )
+    gets_texts_as_they_are = settings.family.is_bpe and not settings.escape_whitespaces
+    if deviation.keeps_model and gets_texts_as_they_are and encoder.engine.name == NATIVE:
+        return _NativeModel(encoder)
+    return encoder.model
 
 
 class _NativeModel:
