@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.fake_tokenizer import FakeTokenizer
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.report.run import PieceDifference, VocabularyDifference
 
@@ -33,3 +34,14 @@ def test_moved_tokens_are_named_as_such(ours, theirs, words):
 def test_a_text_that_only_looks_like_the_other_is_marked():
     found = message(["a", "e\u0301"], ["a", "é"])
     assert found.endswith('1 "e\u0301" (not in NFC), not "é"')
+
+
+def test_a_damaged_text_is_named_as_such():
+    assert damage("é\udcc3", "éé").endswith('; the text of token 1 is damaged: "é\\xc3" is not UTF-8, but "éé" is')
+    assert "damaged" not in damage("b", "éé")
+    assert "damaged" not in damage("é\udcc3", "é\udcc4")
+
+
+def damage(ours: str, theirs: str) -> str:
+    vocabulary = VocabularyDifference(2, 2, (PieceDifference(1, ours, theirs),))
+    return next(find_piece_differences(vocabulary, FakeTokenizer("a", ours), FakeTokenizer("a", theirs))).message

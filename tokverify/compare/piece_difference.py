@@ -15,6 +15,7 @@ from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDiffe
 from tokverify.sources.config import configured_roles, configured_tokens
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
+from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
 from tokverify.tokenizer import FileReading, Tokenizer
@@ -22,6 +23,8 @@ from tokverify.tokenizer import FileReading, Tokenizer
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_MOVED = 16
 """The most tokens that an insertion or a deletion is expected to consist of."""
+_MOST_DAMAGED = 100
+"""The most tokens whose bytes are worth looking at: of more, some are not UTF-8 anyway."""
 _LEAST_MOVED = 8
 """Fewer tokens may seem to be moved by accident."""
 _AGREEMENT = 0.9
@@ -63,6 +66,8 @@ def find_piece_differences(
         if pieces:
             found = _describe(aspect, pieces)
             note = _note_configured(pieces, expected) if aspect is Aspect.EXTRA else ""
+            if aspect is Aspect.BYTES and actual and expected:
+                note = _note_damage([piece.id for piece in pieces], actual, expected)
             yield replace(found, message=found.message + note)
             if aspect is Aspect.PADDING and isinstance(actual, Encoder):
                 yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
@@ -131,6 +136,27 @@ def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | No
     places: dict[str, str] = configured_roles(path) if path else {}
     named = [piece.actual for piece in pieces if piece.actual in places]
     return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)
+
+
+def _note_damage(ids: Sequence[int], actual: Tokenizer, expected: Tokenizer) -> str:
+    """Say that no text is UTF-8 although the reference's are, as after a wrong conversion; empty otherwise.
+
+    Tokens that are parts of characters are never UTF-8, so that some are not after a shift means nothing.
+    """
+    texts = [(actual.token_bytes(id), expected.token_bytes(id)) for id in ids[:_MOST_DAMAGED]]
+    if len(ids) > len(texts) or any(_is_utf8(own) or not _is_utf8(theirs) for own, theirs in texts):
+        return ""
+    own, theirs = (visible(text) for text in texts[0])
+    whose = f"token {ids[0]}" if len(ids) == 1 else f"these tokens, such as {ids[0]},"
+    return f'; the text of {whose} is damaged: "{own}" is not UTF-8, but "{theirs}" is'
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _aspect_of(piece: PieceDifference, types: Sequence[int], model: str) -> Aspect:

@@ -20,6 +20,7 @@ from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4
+_TAGS = "tags"
 
 KINDS: Mapping[str, Callable[[str], object]] = {
     # A single ▁ is an ordinary piece.
@@ -27,7 +28,7 @@ KINDS: Mapping[str, Callable[[str], object]] = {
     "runs of tabs": lambda text: set(text) == {"\t"},
     "runs of newlines": lambda text: set(text) == {"\n"},
     "bytes": BYTE_PIECE.fullmatch,
-    "tags": re.compile(r"<.+>|\[.+\]", re.DOTALL).fullmatch,
+    _TAGS: re.compile(r"<.+>|\[.+\]", re.DOTALL).fullmatch,
 }
 """The kinds of tokens that people have a name for, by their texts; the first that matches counts."""
 
@@ -86,7 +87,12 @@ def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
     kinds = {kind_of(spec.tokens[id]) for id in ids}
     if len(ids) == 1 or "" in kinds:
         return names
-    return f"{names.removesuffix(')')}, {', '.join(kind for kind in KINDS if kind in kinds)})"
+    shown = [kind for kind in KINDS if kind in kinds]
+    if _TAGS in kinds:
+        # The word alone does not say which of a file's markers are meant.
+        example = next(spec.tokens[id] for id in sorted(ids) if kind_of(spec.tokens[id]) == _TAGS)
+        shown[shown.index(_TAGS)] = f"tags such as {quote(example)}"
+    return f"{names.removesuffix(')')}, {', '.join(shown)})"
 
 
 def _id_ranges(ids: Iterable[int]) -> str:

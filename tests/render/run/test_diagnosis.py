@@ -9,7 +9,7 @@ from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
-from tokverify.report.diagnosis import Diagnosis
+from tokverify.report.diagnosis import Command, Diagnosis, Repair
 from tokverify.report.finding import Severity
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -30,7 +30,7 @@ def test_possible_repairs_are_listed(format: str):
     text = FORMATS["run"][format](add_repairs(report), RenderOptions(verbose=True))
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
-    assert "GGUF can express it, too" in text
+    assert "a GGUF file can express it, but fix would choose another repair" in text
 
 
 CAUSE = TokenizerDifference(aspect=Aspect.SPECIAL_IDS, severity=Severity.ERROR, message="eos is 13 in the model")
@@ -58,6 +58,23 @@ def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict(
         "2 cases: 1 match, 1 error; 1 failing difference between the tokenizers",
         "",
     ]
+
+
+def test_a_difference_that_notes_push_out_of_sight_is_repeated_at_the_end():
+    matching = CaseResult(Case(id="a", suite="s", text="text"), Status.MATCH)
+    for notes, count in ((), 1), (("compared with parse_special off",), 2):
+        report = failing_report(differences=(CAUSE,), results=(replace(matching, notes=notes),))
+        assert FORMATS["run"]["table"](report, RenderOptions()).count("eos is 13 in the model") == count
+
+
+def test_the_explanation_with_the_repair_is_always_shown():
+    other = replace(explanation("copying"), explained=3)
+    repair = Repair((Command("repair", ("tokverify fix", "m.gguf")),))
+    planned = replace(explanation("rewriting"), unexplained=("s/b",), repair=repair)
+    report = replace(failing_report(), diagnosis=Diagnosis((other, planned, explanation("y")), 3, 3))
+    text = FORMATS["run"]["table"](report, RenderOptions())
+    assert "y makes" not in text
+    assert text.index("copying makes") < text.index("rewriting makes") < text.index("tokverify fix m.gguf")
 
 
 def test_a_summary_begins_with_the_cause():

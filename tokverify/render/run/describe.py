@@ -208,8 +208,8 @@ def limit_sections(report: Report, what: str = "case") -> Iterator[Section]:
 def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Iterator[Section]:
     """Describe in short what differs and why, and what to do about it."""
     yield from limit_sections(report, what)
-    # If all cases simply match, the section on the tokenizers is still in sight.
-    if any(result.status is not Status.MATCH for result in report.results):
+    # If all cases simply match, and there is nothing to note, the section on the tokenizers is still in sight.
+    if any(result.status is not Status.MATCH or result.notes for result in report.results):
         lines = causes(report, what, brief=not verbose)
         if lines:
             yield Section([Bullets(list(map(message, lines)))], "What differs")

@@ -228,11 +228,14 @@ def _share(part: int, whole: int, what: str) -> str:
 
 
 def likely_explanations(diagnosis: Diagnosis) -> Sequence[Explanation]:
-    """Return the explanations without those that come after one that a file can express and that explains all cases."""
+    """Return the explanations until one that a file can express and that explains all cases, and the one with a repair."""
     for count, each in enumerate(diagnosis.explanations, 1):
         is_complete = each.explained == diagnosis.failing or (each.is_repair and not each.unexplained)
         if is_complete and not each.broken and (each.expressible or each.is_repair):
-            return diagnosis.explanations[:count]
+            shown, others = diagnosis.explanations[:count], diagnosis.explanations[count:]
+            if any(explanation.repair.commands for explanation in shown):
+                return shown
+            return (*shown, *(explanation for explanation in others if explanation.repair.commands))
     return diagnosis.explanations
 
 
