@@ -31,6 +31,10 @@ def generate_schema() -> dict[str, Any]:
             definition["description"] = cleandoc(definition["description"])
         if "properties" in definition:
             definition["required"] = list(definition["properties"])
+        for name in definition.get("properties", ()):
+            # msgspec 0.23 writes the default of a `dict` that is made anew for each report; earlier versions do not.
+            if definition["properties"][name].get("default") == {}:
+                del definition["properties"][name]["default"]
     branches = [_branch(name, reference["$ref"]) for name, reference in zip(KINDS, references, strict=True)]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
