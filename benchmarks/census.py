@@ -121,57 +121,17 @@ was mended. Wrong means: a right file was different, or its cause unknown, or `c
 | 11 | 72 | 10 | BPE of characters in `vocab.json`, pieces typed by their texts, WordPiece's `##` |
 | 12 | 67 | 11 | user-defined characters of merges, Phi-3's ends, spaces alone, a piece with a space, `<EOS>` |
 
-Now none of the 173 in the first eight groups is different, apart from those without byte tokens, on which llama.cpp
-aborts (20 in the last four of these), and Falcon 40B, whose generation_config.json ends a generation at another token
-than its tokenizer. `convert` refuses the former, and one for `add_prefix_space`, without which nearly every text
-differs, unless `--unexplained` is given. Those that llama.cpp cannot express (`WordLevel`, `</w>`, `Whitespace`,
-`Digits`, bytes in a unigram model) do not count; they are refused in one line.
+Of the first eight groups, only files without byte tokens, on which llama.cpp aborts, are still different, and Falcon 40B,
+whose generation_config.json ends a generation at another token than its tokenizer. Tokenizers that llama.cpp cannot
+express (`WordLevel`, `</w>`, `Whitespace`, `Digits`, bytes in a unigram model) are refused in one line and not counted.
 
-Then 56 files were broken in ways chosen before, two of which change no text. At first `run` passed one of the others (a
-lost charsmap, behind TL019), and `fix` left two. Now `run` fails all 54, and `fix` makes each encode like the intact
-file, or like the reference where that file was older than the mending. Of the sixth group, 105 files were broken in 23
-other ways. `run` passed one whose ids differ (merges in another place, against ranks), and 9 whose fault changes no id
-or concerns what the reference does not declare. `fix` repaired all but two, but called 30 of them repaired in part,
-because the library decodes in its own way. Now `run` fails that one, and `fix` calls them repaired. The two that are
-left are a unigram model that does not merge spaces any more, and scores that are shifted by one id. Of 81 more files of
-eight others of the group, `fix` called only Pegasus' repaired in part, whose special pieces score lowest; mended, too.
+Files of these groups were also broken in ways that were written down first, and llama.cpp's own converter made 37 files
+of them, most as another model. What `run` missed or `fix` damaged was corrected. These are left:
 
-Then llama.cpp's own converter made 37 files of these tokenizers, most of them as a Llama or Qwen 2, as people do with a
-model that is called so; for nine of them, its check of the pre-tokenizer was answered with `gpt-2`. 11 are right, and
-pass. `run` named the faults of nine others (scores that a tokenizer.json does not have, types, special tokens,
-patterns); five cannot be used, as they have no merges, or llama.cpp aborts on them. Six unigram models were written as
-`llama`, and `run` named no cause, or a part of it: the change to the right model left charsmap, spaces and special
-tokens to other defaults. Two got a harmful repair, since their files contradict each other about the space before a
-text; OPT and Falcon 40B contradict themselves about BOS and the end. All of these are named now, and `fix` repairs the
-six. Two are still blamed on the file without a cause that helps: HerBERT, whose `</w>` was written as byte-level BPE,
-and a T5 whose tokenizer.json names another unknown token than its configuration.
-
-Somebody else tried the eighth group, and broke 33 of its files in ways that happen. `run` failed 31 of them, once with
-the true cause second, and `fix` made all 31 declare what the intact file does, key by key. One of the others states
-only what llama.cpp does anyway; `run` passed the last one, whose EOS is its padding token, at which llama.cpp ends a
-generation, too. That file fails now. The verdict of `run` was right for all files that llama.cpp's converter made of
-this group, but `fix` called three repaired in part: one beside a reference that contradicts itself about BOS, and the
-two unigram models with added tokens in normalized text and with another unknown token. They are repaired now.
-
-Somebody else tried the ninth and the tenth group, too, and wrote down first what is right. 23 of the tenth were
-refused, as they should be. Of the ninth, 25 files were broken, and `run` failed all, 24 with the true cause first;
-`fix` repaired 22. Of the tenth, 28 were broken. `run` passed a merge that had been moved to the end, and two faults
-that change no id; it named the cause of the other 25 first, twice with a false addition, and `fix` repaired 23 and
-harmed two, by removing an EOS that the reference does not name. The merge is found now, and the EOS kept, and `fix`
-makes the repair that `run` promises of a RoBERTa that llama.cpp's converter wrote as a BERT.
-
-The eleventh group was tried in the same way. `convert` refused 26 of the 72, rightly. On 32 files, llama.cpp's ids were
-always those called actual, and the library's those called expected. `fix` damaged two right files at first, of unigram
-models for SMILES and French, one piece of which llama.cpp types by its text. Of 41 broken files, `run` failed 33, 31
-with the true cause first, and `fix` repaired 30; three of the others change nothing, and one is a chat template, which
-`check` compares. It passed placeholders that texts can contain, twice, and twice a charsmap that was cut off or of
-another version. All four fail now, and are repaired.
-
-So was the twelfth. On 52 files, llama.cpp's ids were always those called actual. `convert` refused 22 of the 72 inputs.
-`fix` damaged one right file (TeleChat's digits, as ordinary pieces), and three right files had an unknown cause. Of 61
-broken files, five are as good as before; `run` failed 50 of the others, 46 with the true cause first, and `fix`
-repaired 45. The six that it passed are chat templates, which `check` fails, and an EOS at which llama.cpp ends anyway.
-Mended since: ten of the eleven. Left are scores of `-0.0`, which sentencepiece ranks below `0.0`.
+- HerBERT, whose `</w>` was written as byte-level BPE, and a T5 whose tokenizer.json names another unknown token than its
+  configuration: blamed on the file, without a cause that helps.
+- A unigram model that does not merge spaces any more, and scores that are shifted by one id: found, and not repaired.
+- Scores of `-0.0`, which sentencepiece ranks below `0.0`.
 
 ## What is still open
 
