@@ -63,6 +63,12 @@ def test_every_error_becomes_an_exit_code(error, code, message):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("command", ["run", "check", "fix", "explain", "chat", "fuzz", "diff", "convert"])
+def test_an_argument_has_no_empty_row_among_the_options(command: str):
+    lines = CliRunner().invoke(main, [command, "--help"]).output.splitlines()
+    assert not [line for line in lines if line.strip("[]. ").isupper()]
+
+
 def test_a_command_is_listed_without_being_imported():
     group = TokverifyGroup("group", modules={"json": "tests_no_such_module"})
     context = click.Context(group)

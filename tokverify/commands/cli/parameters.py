@@ -20,6 +20,13 @@ _DECLARE = "declare"
 _RECORDED = "recorded"
 
 
+class _Argument(click.Argument):
+    """An argument that a command's own text explains; since click 8.5.1, it would be an empty row of its options."""
+
+    def get_help_record(self, ctx: click.Context) -> None:  # type: ignore[override] # as in earlier versions
+        """Describe nothing."""
+
+
 def option(*names: str, recorded: bool = True, **settings: Any) -> Declared:  # noqa: ANN401 - click's
     """Declare a field that an option of these names fills; `settings` are those of `click.option`.
 
@@ -30,7 +37,7 @@ def option(*names: str, recorded: bool = True, **settings: Any) -> Declared:  # 
 
 def argument(*, recorded: bool = True, **settings: Any) -> Declared:  # noqa: ANN401 - click's
     """Declare a field that an argument fills; `settings` are those of `click.argument`."""
-    return _declare(partial(click.argument, **settings), recorded=recorded)
+    return _declare(partial(click.argument, cls=_Argument, **settings), recorded=recorded)
 
 
 def either(*declared: Declared) -> Declared:
