@@ -121,15 +121,16 @@ was mended. Wrong means: a right file was different, or its cause unknown, or `c
 | 11 | 72 | 10 | BPE of characters in `vocab.json`, pieces typed by their texts, WordPiece's `##` |
 | 12 | 67 | 11 | user-defined characters of merges, Phi-3's ends, spaces alone, a piece with a space, `<EOS>` |
 
-Of the first eight groups, only files without byte tokens, on which llama.cpp aborts, are still different, and Falcon 40B,
-whose generation_config.json ends a generation at another token than its tokenizer. Tokenizers that llama.cpp cannot
-express (`WordLevel`, `</w>`, `Whitespace`, `Digits`, bytes in a unigram model) are refused in one line and not counted.
+Of the first eight groups, only files without byte tokens, on which llama.cpp aborts, are still different, and Falcon
+40B, whose generation_config.json ends a generation at another token than its tokenizer. Tokenizers that llama.cpp
+cannot express (`WordLevel`, `</w>`, `Whitespace`, `Digits`, bytes in a unigram model) are refused in one line and not
+counted.
 
-Files of these groups were also broken in ways that were written down first, and llama.cpp's own converter made 37 files
-of them, most as another model. What `run` missed or `fix` damaged was corrected. These are left:
+Files of these groups were also broken in ways that were written down first, and llama.cpp's own converter made 37
+files of them, most as another model. What `run` missed or `fix` damaged was corrected. These are left:
 
-- HerBERT, whose `</w>` was written as byte-level BPE, and a T5 whose tokenizer.json names another unknown token than its
-  configuration: blamed on the file, without a cause that helps.
+- HerBERT, whose `</w>` was written as byte-level BPE, and a T5 whose tokenizer.json names another unknown token than
+  its configuration: blamed on the file, without a cause that helps.
 - A unigram model that does not merge spaces any more, and scores that are shifted by one id: found, and not repaired.
 - Scores of `-0.0`, which sentencepiece ranks below `0.0`.
 

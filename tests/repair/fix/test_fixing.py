@@ -716,7 +716,9 @@ def test_types_of_more_tokens_than_a_diagnosis_sees_are_corrected_together():
     wrong = replace(right, types=[NORMAL if type == USER_DEFINED else type for type in right.types])
     plan = planned(wrong, right, bare=True)
     assert plan.change.transform(wrong).types == right.types
-    assert plan.change.sentence == 'setting the type of 300 tokens (ids 3257-3556, tags such as "[PAD0]") to USER_DEFINED'
+    assert (
+        plan.change.sentence == 'setting the type of 300 tokens (ids 3257-3556, tags such as "[PAD0]") to USER_DEFINED'
+    )
     assert fix_exit_code(written(plan)) == 0
 
 

@@ -228,7 +228,7 @@ def _share(part: int, whole: int, what: str) -> str:
 
 
 def likely_explanations(diagnosis: Diagnosis) -> Sequence[Explanation]:
-    """Return the explanations until one that a file can express and that explains all cases, and the one with a repair."""
+    """Return the explanations up to one that a file can express and that explains all cases, and the repaired one."""
     for count, each in enumerate(diagnosis.explanations, 1):
         is_complete = each.explained == diagnosis.failing or (each.is_repair and not each.unexplained)
         if is_complete and not each.broken and (each.expressible or each.is_repair):
