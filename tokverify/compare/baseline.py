@@ -7,18 +7,20 @@ that differs in another way than its entry describes still fails, and so does wh
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.compare.digest import DIGITS, digest
-from tokverify.compare.judge import Judge, compared_subjects, concerns
+from tokverify.compare.digest import DIGITS, digest, digest_chat
+from tokverify.compare.judge import Judge, compared_subjects, concerns, is_valid
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, fails_audit
+from tokverify.report.chat import CODES, ChatFinding, ChatReport, finding_fails
 from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import Aspect, select_failing
@@ -72,7 +74,17 @@ class Baseline:
         """Return the entries that apply to a model."""
         return [entry for entry in self.entries if concerns(entry, (side.name, *side.aliases), side.fingerprint)]
 
-    def update(self, report: Report, reason: str | None, audit: AuditReport | None = None) -> Baseline:
+    def apply_to_chat(self, report: ChatReport) -> ChatReport:
+        """Accept the known findings in a report of `chat`."""
+        entries = [entry for entry in self.entries_for(report.actual) if entry.code in CODES.values()]
+        valid = [entry for entry in entries if is_valid(entry, self.today)]
+        findings = [replace(each, known=_find_accepting(valid, each)) for each in report.findings]
+        used = {each.known for each in findings}
+        return replace(report, findings=tuple(findings), unused=tuple(entry for entry in entries if entry not in used))
+
+    def update(
+        self, report: Report, reason: str | None, audit: AuditReport | None = None, chat: ChatReport | None = None
+    ) -> Baseline:
         """Return the baseline that lists exactly what fails in a report, in what was compared.
 
         Entries that still apply, and those of other models or of what was not compared, are kept.
@@ -81,17 +93,18 @@ class Baseline:
             report: What `run` reports about the model.
             reason: Why new entries are accepted.
             audit: What the rules report about it.
+            chat: What is found in its chat templates.
 
         Raises:
             TokverifyError: If there are new entries, but no reason.
         """
         accepted = replace(self.apply(report), diagnosis=report.diagnosis)
-        failures = {_key(entry): entry for entry in _describe_failures(report, audit)}
+        failures = {_key(entry): entry for entry in _describe_failures(report, audit, chat)}
         mine = set(self.entries_for(report.actual))
-        refuted = _select_refuted(mine, accepted, audit)
+        refuted = _select_refuted(mine, accepted, audit, chat)
         kept = [entry for entry in self.entries if _key(entry) in failures or entry not in refuted]
         listed = {_key(entry) for entry in kept if entry in mine}
-        new = [entry for entry in _describe_failures(accepted, audit, known=False) if _key(entry) not in listed]
+        new = [entry for entry in _describe_failures(accepted, audit, chat, known=False) if _key(entry) not in listed]
         if new and not reason:
             names = list_items(list(dict.fromkeys(map(subject_of, new))))
             raise TokverifyError(f"{self.source}: does not accept {names} yet; say why with --reason TEXT")
@@ -102,15 +115,27 @@ class Baseline:
         return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
 
 
+def _find_accepting(entries: Iterable[KnownDifference], found: ChatFinding) -> KnownDifference | None:
+    """Return the entry that accepts a finding of `chat`, which has no ids that an entry could name."""
+    digest = digest_chat(found)
+    for entry in entries:
+        is_alike = entry.code == CODES[found.kind] and entry.difference in {"", digest} and not entry.ids
+        if is_alike and (entry.message is None or fnmatchcase(found.message, entry.message)):
+            return entry
+    return None
+
+
 def _select_refuted(
-    entries: Collection[KnownDifference], accepted: Report, audit: AuditReport | None
+    entries: Collection[KnownDifference], accepted: Report, audit: AuditReport | None, chat: ChatReport | None
 ) -> set[KnownDifference]:
     """Return the entries of a model that accept nothing although it was looked for."""
     compared = compared_subjects(accepted)
     idle = {entry for entry in entries if subject_of(entry) in compared}
     idle |= set(audit.unused_waivers) if audit else set()
+    idle |= set(chat.unused) if chat else set()
     used = {each.known for each in accepted.results} | {each.known for each in accepted.differences}
     used |= {each.waiver for each in audit.waived} if audit else set()
+    used |= {each.known for each in chat.findings} if chat else set()
     return idle - used
 
 
@@ -154,13 +179,17 @@ def utc_today() -> date:
     return datetime.now(UTC).date()
 
 
-def _describe_failures(report: Report, audit: AuditReport | None, *, known: bool = True) -> list[KnownDifference]:
+def _describe_failures(
+    report: Report, audit: AuditReport | None, chat: ChatReport | None, *, known: bool = True
+) -> list[KnownDifference]:
     """Return an entry, still without a reason, for everything that fails and, on request, for what is known."""
     accepted = [difference for difference in report.differences if known and difference.known]
     found = [*select_failing(report.differences, report.fail_on), *accepted]
     causes = [(each.code or str(each.aspect), each.digest, each.message) for each in found]
     findings = [each for each in audit.findings if fails_audit(each.severity, audit)] if audit else []
     causes += [(each.code, each.digest, each.message) for each in findings]
+    in_chat = [each for each in chat.findings if finding_fails(chat, each) or (known and each.known)] if chat else []
+    causes += [(CODES[each.kind], digest_chat(each), each.message) for each in in_chat]
     explained = {code for result in report.results if report.strict for code in result.explained_by}
     causes += [(limit.code, "", limit.message) for limit in report.limits if limit.code in explained]
     model = _escape_name(report.actual.name)
@@ -268,7 +297,7 @@ def _read_code(checker: Checker, node: Node, what: str) -> str | None:
     from tokverify.compare.limits import LIMITS
 
     value: str = getattr(node, "value", "")
-    known = [*RULES, *LIMITS, *Aspect]
+    known = [*RULES, *LIMITS, *Aspect, *CODES.values()]
     if value in known:
         return value
     checker.complain(node.line, f"{what} {quote(value)} is unknown; {suggest_name(value, known)}")

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from tokverify.case import Case
+from tokverify.report.chat import ChatFinding
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.run import CaseResult
 from tokverify.report.tokenizer_difference import CODES, Aspect, Origin, TokenizerDifference
@@ -61,6 +62,11 @@ def make_difference(  # noqa: PLR0913 - the optional ones are keywords
 def digest_finding(code: str, finding: Finding) -> str:
     """Return a digest that identifies what a rule has found in the file itself."""
     return _hash(["tokenizers", Aspect.RULES, finding.ids, [code, finding.message]])
+
+
+def digest_chat(finding: ChatFinding) -> str:
+    """Return a digest that identifies what `chat` has found."""
+    return _hash(["chat", finding.kind, finding.template, finding.message])
 
 
 def digest_suites(cases: Iterable[Case]) -> dict[str, str]:

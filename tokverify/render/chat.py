@@ -15,6 +15,7 @@ from tokverify.render.document import (
     Block,
     Bullets,
     Code,
+    Column,
     Details,
     Document,
     Fields,
@@ -26,6 +27,7 @@ from tokverify.render.document import (
     Section,
     Span,
     Style,
+    Table,
     code,
     message,
 )
@@ -34,6 +36,7 @@ from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import (
     CHAT_KINDS,
+    CODES,
     ChatFinding,
     ChatReport,
     Conversation,
@@ -50,6 +53,7 @@ from tokverify.report.chat import (
     repair_of,
 )
 from tokverify.report.finding import Severity
+from tokverify.report.known_difference import KnownDifference
 from tokverify.report.run import Side
 from tokverify.text.command_line import fixed_name, name_files
 from tokverify.text.visible import visible, visible_message
@@ -68,7 +72,7 @@ _WITH_TEXTS = frozenset({"drift", "white-space", "ids"})
 """The kinds of findings that concern the texts or ids of both sides."""
 _MAX_LINE_CHARACTERS = 4000
 CHAT_CHECKS: Sequence[Check] = tuple(
-    Check(f"chat-{kind}", kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")
+    Check(CODES[kind], kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")
     for kind, about in CHAT_KINDS.items()
 )
 """The kinds of findings."""
@@ -96,6 +100,10 @@ def _describe_sections(report: ChatReport, options: RenderOptions) -> Iterator[S
         yield from _describe_texts_for_table(report, options.width)
     for finding in report.findings:
         yield _describe_finding(finding, report, several=len(report.templates) > 1, verbose=options.verbose)
+    if report.unused:
+        rows = [(message(each.code), code(each.place), message(each.reason)) for each in report.unused]
+        unused = Table([Column("finding"), Column("entry"), Column("reason")], rows)
+        yield Section([unused], "Entries of the baseline that accept nothing", Style.WARNING)
     if report.not_checked:
         yield Section([Bullets([message(reason) for reason in report.not_checked])], "Not checked")
     yield Section([Only("html", [Heading("Conversations")])])
@@ -142,7 +150,9 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         count = plural(len(finding.conversations), "conversation")
         lines.append(("in", message(f"{count}: {', '.join(finding.conversations)}", Style.DIM)))
     about = CHAT_KINDS[finding.kind]
-    if finding.severity > Severity.INFO:
+    if finding.known:
+        lines.append(("accepted", message(_acceptance(finding.known))))
+    elif finding.severity > Severity.INFO:
         lines.append(("repair", message(repair_sentence(finding, report))))
     hint: list[Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in _WITH_TEXTS and not verbose else []
@@ -155,6 +165,10 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         ],
         title,
     )
+
+
+def _acceptance(entry: KnownDifference) -> str:
+    return f"{entry.reason} ({entry.place})"
 
 
 def _describe_texts_for_table(report: ChatReport, width: int) -> Iterator[Section]:
@@ -324,13 +338,14 @@ def _issues(report: ChatReport) -> Iterator[Issue]:
         if conversation and not conversation.file:
             conversation = None
         yield Issue(
-            check=f"chat-{finding.kind}",
+            check=CODES[finding.kind],
             level=LEVELS[finding.severity],
             title=f"{finding.kind}: {visible_message(finding.template)}",
             message=join_lines(_lines(finding, report)),
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",
+            accepted=visible_message(_acceptance(finding.known)) if finding.known else None,
         )
     for reason in report.not_checked if fails_unchecked(report) else ():
         key = f"{report.actual.name}\0{reason}"
@@ -342,7 +357,9 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
     if finding.conversations:
         names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
-    if finding.severity > Severity.INFO:
+    if finding.known:
+        lines.append(visible_message(f"accepted: {_acceptance(finding.known)}"))
+    elif finding.severity > Severity.INFO:
         lines.append(f"repair: {repair_sentence(finding, report)}")
     result = _first_result(finding, report)
     if result and finding.kind in _WITH_TEXTS:
@@ -408,6 +425,8 @@ def verdict(report: ChatReport) -> str:
     """Summarize a report, such as `1 template, 14 conversations: 1 error, 2 informational findings`."""
     counts = {noun: count_findings(report, severity) for severity, noun in NOUNS.items()}
     found = [plural(count, noun) for noun, count in counts.items() if count]
+    accepted = sum(finding.known is not None for finding in report.findings)
+    found += [f"{accepted:,} accepted"] if accepted else []
     templates = sum(template.actual is not None for template in report.templates)
     tried = f"{plural(templates, 'template')}, {plural(len(report.conversations), 'conversation')}"
     reason = "; failing because not everything was checked" if fails_unchecked(report) else ""

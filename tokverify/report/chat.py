@@ -11,6 +11,7 @@ import msgspec
 from tokverify.report.difference import Difference
 from tokverify.report.fields import Count
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.report.known_difference import KnownDifference
 from tokverify.report.run import Side
 from tokverify.report.run_check import check_difference
 
@@ -96,6 +97,8 @@ class ChatFinding:
     message: str
     conversations: tuple[str, ...] = ()
     """Ids of the conversations; empty if the problem concerns the template as a whole."""
+    known: KnownDifference | None = None
+    """The entry of a baseline that accepts it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,8 @@ class ChatReport:
     expected: Side | None
     findings: tuple[ChatFinding, ...]
     """The most severe first."""
+    unused: tuple[KnownDifference, ...] = ()
+    """The entries of a baseline for this model and for findings of `chat` that accepted nothing."""
     not_checked: tuple[str, ...] = ()
     """What could not be checked, and why."""
     templates: tuple[Template, ...]
@@ -160,8 +165,8 @@ def message_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[st
 
 
 def count_findings(report: ChatReport, severity: Severity) -> int:
-    """Count the findings with a severity."""
-    return sum(finding.severity is severity for finding in report.findings)
+    """Count the findings with a severity that are not accepted."""
+    return sum(finding.severity is severity and finding.known is None for finding in report.findings)
 
 
 def findings_for(report: ChatReport, result: RenderedConversation) -> list[ChatFinding]:
@@ -185,7 +190,7 @@ def fails_unchecked(report: ChatReport) -> bool:
 
 def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
     """Check whether a finding makes the report fail."""
-    return report.fail_on is not None and finding.severity >= report.fail_on
+    return finding.known is None and report.fail_on is not None and finding.severity >= report.fail_on
 
 
 def summarize_chat(report: ChatReport) -> Mapping[str, object]:
@@ -309,6 +314,9 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
     "lost-content": ChatKind("A message or a tool is missing from the text.", WARNING, _EDIT),
 }
 """Name -> kind of finding."""
+
+CODES: Mapping[str, str] = {kind: f"chat-{kind}" for kind in CHAT_KINDS}
+"""Name of a kind -> its code, by which reports for CI systems and baselines name it."""
 
 _ChatKindName: TypeAlias = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(CHAT_KINDS)})$")]
 """A key of `CHAT_KINDS`."""

@@ -127,14 +127,46 @@ def test_a_repair_is_shown_once():
     assert causes.count("tokverify fix bad.gguf") == 1
 
 
-def test_accepting_says_what_was_written_and_that_chat_accepts_nothing():
-    spec = replace(read_spec("sample-broken.gguf"), chat_template="{{ messages.absent.field }}")
-    write_gguf("bad.gguf", spec)
-    result = invoke("check", "bad.gguf", "-r", "sample.tokenizer.model", *SPACES, "--accept", "--reason", "known")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("bad: what chat finds cannot be accepted; ")
-    assert result.stderr.endswith("also written: tokverify-accepted.yaml\n")
-    assert "reason: known" in Path("tokverify-accepted.yaml").read_text()
+def test_accepting_says_what_was_written_and_accepts_what_chat_finds():
+    write_gguf("bad.gguf", replace(read_spec("sample-broken.gguf"), chat_template="{{ messages.absent.field }}"))
+    check = ("check", "bad.gguf", "-r", "sample.tokenizer.model", *SPACES)
+    result = invoke(*check, "--accept", "--reason", "known")
+    assert result.exit_code == 0
+    assert result.stderr == "also written: tokverify-accepted.yaml\n"
+    assert "- code: chat-failing" in Path("tokverify-accepted.yaml").read_text()
+    again = invoke(*check)
+    assert again.exit_code == 0
+    assert "accepted  known (tokverify-accepted.yaml:" in again.stdout
+    # Another finding of the same kind is new.
+    write_gguf("bad.gguf", replace(read_spec("sample-broken.gguf"), chat_template="{{ messages.other.field }}"))
+    other = invoke(*check)
+    assert other.exit_code == 1
+    assert "1 model: 1 fails (bad: chat)" in " ".join(other.stdout.split())
+    assert "ENTRIES OF THE BASELINE THAT ACCEPT NOTHING" in other.stdout
+    # Once the template is right, the entry is removed.
+    write_gguf("bad.gguf", read_spec("sample-broken.gguf"))
+    template = "{% for message in messages %}{{ message.content }}{% endfor %}</s>"
+    write_gguf("bad.gguf", replace(read_spec("sample-broken.gguf"), chat_template=template))
+    invoke(*check, "--accept", "--reason", "known")
+    assert "chat-failing" not in Path("tokverify-accepted.yaml").read_text()
+
+
+def test_a_model_with_a_template_and_a_known_fault_gets_a_green_gate():
+    tokens = list(read_spec("sample.gguf").tokens)
+    tokens[300], tokens[301] = tokens[301], tokens[300]
+    template = f"{{% for message in messages %}}{tokens[300]}{{{{ message.content }}}}{{% endfor %}}"
+    write_gguf("bad.gguf", replace(read_spec("sample.gguf"), tokens=tokens, chat_template=template))
+    shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
+    Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    check = ("check", "bad.gguf", "-r", "tokenizer.json", *FEW)
+    assert invoke(*check).exit_code == 1
+    assert invoke(*check, "--accept", "--reason", "waits").exit_code == 0
+    assert invoke(*check).exit_code == 0
+    alone = ("chat", "bad.gguf", "-r", "tokenizer.json")
+    assert invoke(*alone).exit_code == 0
+    Path("tokverify-accepted.yaml").rename("known.yaml")
+    assert invoke(*alone).exit_code == 1
+    assert invoke(*alone, "--baseline", "known.yaml").exit_code == 0
 
 
 def test_the_verdict_says_what_was_not_compared():

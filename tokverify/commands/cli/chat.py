@@ -7,16 +7,15 @@ from pathlib import Path
 
 import click
 
+from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
-from tokverify.commands.cli.configured import find_configured, merge_options
+from tokverify.commands.cli.configured import choose_model, merge_options
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
-from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
-from tokverify.sources.stores.location import locate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +32,7 @@ class ChatOptions(ReportOptions):
     content: Path | None = option(
         "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
     )
+    baseline: Path | None = baseline_option(recorded=False)
     fail_on: tuple[str, ...] | None = fail_on_option(
         "findings", "not-compared to require that everything is checked", default="warning"
     )
@@ -50,20 +50,21 @@ def chat(options: ChatOptions) -> int:
     is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
     reject_aspects(options.fail_on, (*SEVERITIES, NOT_COMPARED))
-    path = options.model
-    model = find_configured(path) or ConfiguredModel(name=Path(path).stem, model=locate(path))
-    return _chat(merge_options(ChatOptions, vars(options), model))
+    return _chat(merge_options(ChatOptions, vars(options), choose_model(options.model)))
 
 
 def _chat(options: ChatOptions) -> int:
     from tokverify.commands.tasks.chat import chat_severity, check_chat
+    from tokverify.compare.baseline import load_known
 
-    check_reports(options, FORMATS["chat"], [options.model, options.reference, options.conversations, options.content])
+    inputs = [options.model, options.reference, options.conversations, options.content, options.baseline]
+    check_reports(options, FORMATS["chat"], inputs)
     report = check_chat(
         options.model,
         options.reference,
         conversations=options.conversations,
         content=options.content,
+        baseline=load_known(options.baseline),
         fail_on=chat_severity(options.fail_on),
         requires_all=NOT_COMPARED in (options.fail_on or ()),
         options=options.as_recorded(),

@@ -57,12 +57,31 @@ def choose_models(
         chosen = configuration.models
     else:
         raise click.UsageError(f"name a MODEL, or configure models in {FILE}; `tokverify init` creates that file")
+    accepted = _find_accepted(configuration, allow_outside=allow_outside, accepts=accepts)
+    return [replace(model, baseline=model.baseline or accepted) for model in chosen], configuration
+
+
+def choose_model(model: Path | str) -> ConfiguredModel:
+    """Return the only model that a command works on, with its settings; a directory is one tokenizer.
+
+    Raises:
+        TokverifyError: If the configuration is not valid.
+    """
+    configuration = _find_configuration(allow_outside=False)
+    chosen = _find_model(configuration, Path(model).stem, locate(model))
+    return replace(chosen, baseline=chosen.baseline or _find_accepted(configuration))
+
+
+def _find_accepted(
+    configuration: Configuration | None, *, allow_outside: bool = False, accepts: bool = False
+) -> Path | None:
+    """Return the baseline that is used if none is named; None if it need not exist and does not."""
     accepted = Path(relative_path(configuration.source.parent / ACCEPTED)) if configuration else Path(ACCEPTED)
-    if accepts or accepted.is_file():
-        if not allow_outside:
-            require_own(accepted, repository_of(accepted))
-        chosen = [replace(model, baseline=model.baseline or accepted) for model in chosen]
-    return chosen, configuration
+    if not accepts and not accepted.is_file():
+        return None
+    if not allow_outside:
+        require_own(accepted, repository_of(accepted))
+    return accepted
 
 
 def _find_configuration(*, allow_outside: bool) -> Configuration | None:

@@ -17,9 +17,7 @@ from tokverify.commands.cli.output import (
     write_reports,
 )
 from tokverify.commands.cli.progress import ProgressBar
-from tokverify.commands.cli.stream import write_stderr
 from tokverify.render.kinds import FORMATS, present
-from tokverify.text.visible import visible_message
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 _Options = TypeVar("_Options", bound=ReportOptions)
 _PLACEHOLDER = "{name}"
 """Stands for the name of a model in the path of a report, of which there is then one for each model."""
-_NOT_ACCEPTED = "what chat finds cannot be accepted; correct the template, or choose what fails with --fail-on"
 
 
 def check_several(
@@ -39,7 +36,6 @@ def check_several(
     `reason` is that of new entries in the baselines that requests ask to rewrite.
     """
     from tokverify.commands.tasks.check import check_models, update_baselines
-    from tokverify.report.check import Part, part_exit_code
 
     models = [request.model for request in requests]
     inputs = [
@@ -57,9 +53,6 @@ def check_several(
     files: Mapping[Path, Callable[[], str]] = {}
     if baselines:
         report, files = update_baselines(requests, report, reason)
-        for check in report.models:
-            if part_exit_code(check, Part.CHAT):
-                write_stderr(f"{visible_message(check.name)}: {_NOT_ACCEPTED}")
     recorded = options.as_recorded()
     if "model" in recorded:
         recorded["model"] = [model.model.text for model in models]

@@ -10,6 +10,7 @@ from pathlib import Path
 from tokverify.chat.conversation import load_conversations, read_content
 from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
+from tokverify.compare.baseline import Baseline
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import TokverifyError
 from tokverify.report.chat import ChatReport
@@ -25,6 +26,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
     *,
     conversations: str | Path | None = None,
     content: str | Path | None = None,
+    baseline: Baseline | None = None,
     fail_on: Severity | None = Severity.WARNING,
     requires_all: bool = False,
     options: Mapping[str, object] | None = None,
@@ -36,6 +38,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
         reference: The reference with its templates; without one, only the model's templates are checked.
         conversations: A YAML file of conversations; those that come with tokverify by default.
         content: A file with a text of a user; then it is only checked whether the text becomes control tokens.
+        baseline: Known findings; none of a content is accepted.
         fail_on: The lowest severity of findings that fails; None if none does.
         requires_all: Also fail if something was not checked.
         options: The options to record in the report.
@@ -66,7 +69,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
             f"{opened.file.location}: the content was not checked, because the model has no template that can be tried"
             f": {'; '.join(finding.message for finding in report.findings) or 'it has none'}"
         )
-    return replace(
+    report = replace(
         report,
         actual=opened.description,
         expected=found.description if found else None,
@@ -80,6 +83,7 @@ def check_chat(  # noqa: PLR0913 - the optional ones are keywords
             **(found.versions if found else {}),
         },
     )
+    return baseline.apply_to_chat(report) if baseline and content is None else report
 
 
 def chat_severity(fail_on: Collection[str] | None) -> Severity | None:

@@ -173,10 +173,11 @@ def update_baselines(
             models.append(model)
             continue
         known = updated.get(path) or load_known(path, request.model.waivers, missing_ok=True) or Baseline.load(path)
-        known = updated[path] = known.update(model.run, reason, model.audit)
+        known = updated[path] = known.update(model.run, reason, model.audit, model.chat)
         entries = known.entries_for(model.run.actual)
         audit = model.audit and replace(accept_findings(model.audit, entries, known.today), unused_waivers=())
-        models.append(replace(model, run=known.apply(model.run), audit=audit))
+        chat = model.chat and known.apply_to_chat(model.chat)
+        models.append(replace(model, run=known.apply(model.run), audit=audit, chat=chat))
     files = {
         path: partial(render_baseline, baseline, path.suffix)
         for path, baseline in updated.items()
@@ -337,6 +338,7 @@ class _Opened:
             self._model,
             reference,
             conversations=self._configured.conversations,
+            baseline=self._known,
             fail_on=chat_severity(self._configured.fail_on),
             requires_all=NOT_COMPARED in self._fail_on,
             options=self._request.options,
