@@ -8,7 +8,7 @@ from support.bare_tokenizer import Bare, IdsOnly
 from support.faults.tokens import extra_ids_first, inserted, reordered
 from support.made_vocabulary import bpe, plamo, unigram
 from support.mutation import swapped
-from support.spec_maker import CONTROL, bpe_spec
+from support.spec_maker import CONTROL, bpe_spec, spec_of
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
@@ -17,7 +17,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.move_change import moves, moves_by_ids
 from tokverify.repair.search import diagnose
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 
 
 def last_half_first(spec: TokenizerSpec) -> list[int]:
@@ -102,6 +102,18 @@ def test_a_token_whose_text_no_failing_text_contains_takes_part_in_an_exchange()
     targets = [Target("made/start", "<|im_start|>", False, True, (257,))]
     (change,) = moves_by_ids(Evidence(wrong, Encoder(wrong), Opened(IdsOnly(Encoder(right))), targets))
     assert list(change.transform(wrong).tokens) == list(right.tokens)
+
+
+def test_an_exchange_is_found_although_its_scores_split_other_words_elsewhere():
+    tokens = ["<unk>", "▁Haus", "▁house", "▁Hause", "ell", "ll", "▁houses", "hot", "shot"]
+    scores = [0.0, -6.0, -4.0, -5.0, -3.0, -3.0, -4.0, -5.0, -4.0]
+    right = spec_of("t5", tokens, {"<unk>": TokenType.UNKNOWN.value}, scores=scores, add_space_prefix=True)
+    wrong = exchanged_texts(right, 1, 2)
+    actual, expected = Encoder(wrong), Encoder(right)
+    texts = ("Haus", "house", "Hausell", "houseshot")
+    targets = [Target(text, text, False, False, tuple(expected.encode(text))) for text in texts]
+    changes = list(moves_by_ids(Evidence(wrong, actual, Opened(IdsOnly(expected)), targets)))
+    assert list(changes[0].transform(wrong).tokens) == tokens
 
 
 def test_a_reference_that_lists_its_tokens_needs_no_such_guess():

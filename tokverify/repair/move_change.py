@@ -100,26 +100,39 @@ def moves_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec, expected = evidence.spec, evidence.facts.tokenizer
     if expected is None or not why_hidden(expected):
         return
-    substitutes = _find_substitutes(evidence)
-    if not 0 < len(substitutes) <= _MOST_BY_IDS or max(substitutes.values()) >= len(spec.tokens):
-        return
-    cycles = _close(substitutes)
-    yield from (_exchange(cycle, spec) for cycle in cycles)
-    if len(cycles) > 1:
-        yield reduce(TokenizerChange.then, (_exchange(cycle, spec) for cycle in cycles))
+    tried: list[dict[int, int]] = []
+    for alone in (True, False):
+        substitutes = _find_substitutes(evidence, alone=alone)
+        is_likely = 0 < len(substitutes) <= _MOST_BY_IDS and max(substitutes.values()) < len(spec.tokens)
+        if not is_likely or substitutes in tried:
+            continue
+        tried.append(substitutes)
+        cycles = _close(substitutes)
+        yield from (_exchange(cycle, spec) for cycle in cycles)
+        if len(cycles) > 1:
+            yield reduce(TokenizerChange.then, (_exchange(cycle, spec) for cycle in cycles))
 
 
-def _find_substitutes(evidence: Evidence) -> dict[int, int]:
-    """Return by id the one that is always expected instead, where texts have as many ids on both sides."""
+def _find_substitutes(evidence: Evidence, *, alone: bool) -> dict[int, int]:
+    """Return by id the one that is always expected instead, where texts have as many ids on both sides.
+
+    Args:
+        evidence: Has the texts.
+        alone: Whether to use only ids with the same neighbors on both sides. Two that differ side by side may be the
+            same characters, split elsewhere.
+    """
     seen: defaultdict[int, set[int]] = defaultdict(set)
     for target in evidence.targets:
         actual = target.outcome(evidence.encoder) if evidence.encoder else None
         if actual and len(actual) == len(target.expected):
-            for ours, theirs in zip(actual, target.expected, strict=True):
-                seen[ours].add(theirs)
-    pairs = {ours: min(theirs) for ours, theirs in seen.items() if len(theirs) == 1}
-    counts = Counter(pairs.values())
-    return {ours: theirs for ours, theirs in pairs.items() if ours != theirs and counts[theirs] == 1}
+            pairs = list(zip(actual, target.expected, strict=True))
+            differs = [False, *(ours != theirs for ours, theirs in pairs), False]
+            for (ours, theirs), before, after in zip(pairs, differs, differs[2:], strict=False):
+                if not (alone and ours != theirs and (before or after)):
+                    seen[ours].add(theirs)
+    always = {ours: min(theirs) for ours, theirs in seen.items() if len(theirs) == 1}
+    counts = Counter(always.values())
+    return {ours: theirs for ours, theirs in always.items() if ours != theirs and counts[theirs] == 1}
 
 
 def _close(substitutes: Mapping[int, int]) -> list[list[int]]:
