@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from support.bare_tokenizer import IdsOnly
 from support.fake_tokenizer import FakeTokenizer
+from support.made_vocabulary import bpe, plamo, unigram
+from support.mutation import swapped
 from support.sentencepiece_maker import train_model
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify.case import Case
@@ -429,3 +432,31 @@ def test_tokens_that_only_the_configuration_of_a_sentencepiece_model_adds_are_co
     assert all(text in message for message in found for text in missing)
     assert bool(found) is bool(missing)
     assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "texts"), [(unigram, ("▁chair", "▁The")), (bpe, ("Ġword", "Ġthe")), (plamo, ("the", "and"))]
+)
+def test_exchanged_tokens_are_found_by_ids_alone(make, texts: tuple[str, str]):
+    right = make()
+    ids = sorted(map(list(right.tokens).index, texts))
+    expected = IdsOnly(Encoder(right))
+    (found,) = [
+        each
+        for each in compare_tokenizers(Encoder(swapped(texts)(right)), expected, None).differences
+        if each.aspect is Aspect.BYTES
+    ]
+    assert (found.severity, list(found.ids)) == (ERROR, ids)
+    assert "2 tokens are encoded to the ids of others by the reference" in found.message
+    assert not compare_tokenizers(Encoder(right), expected, None).differences
+
+
+def test_an_ordinary_bos_is_reported_if_the_reference_does_not_say_which_token_it_is():
+    right = spm_spec({"ab": 0}, {"<s>": CONTROL, "</s>": CONTROL}, special_ids={"bos": 257, "eos": 258}, add_bos=False)
+    ids = {text: id for id, text in enumerate(right.tokens)}
+    for bos, is_reported in (("<s>", False), ("ab", True)):
+        roles = {"bos": ids[bos], "eos": ids["</s>"]}
+        actual, expected = Encoder(replace(right, special_ids=roles)), IdsOnly(Encoder(right))
+        vocabulary = compare_vocabularies(actual, actual)
+        found = compare_tokenizers(actual, expected, vocabulary).differences
+        assert [each.severity for each in found if "bos is" in each.message] == [WARNING] * is_reported

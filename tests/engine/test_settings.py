@@ -135,6 +135,13 @@ def test_a_token_listed_twice_is_refused(tokens: list[str]):
         resolve(TokenizerSpec(model="llama", tokens=tokens))
 
 
+def test_a_token_listed_twice_because_of_another_alphabet_is_refused_with_the_reason():
+    with pytest.raises(
+        BrokenFileError, match=r"'Ġ' twice.*; 4 tokens begin with Ġ, and 0 with ▁, which its model uses"
+    ):
+        resolve(TokenizerSpec(model="llama", tokens=["a", "Ġ", "Ġa", "Ġthe", "Ġ"]))
+
+
 def test_added_tokens_are_in_the_order_of_their_lengths_in_bytes():
     types = {"<a>": USER_DEFINED, "<bb>": CONTROL, "éé": USER_DEFINED, "xyz": CONTROL}
     added = resolve(spm_spec(dict.fromkeys(types, 0), types, byte_pieces=False)).added_tokens

@@ -10,6 +10,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
 from tokverify.compare.template_difference import template_of
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
@@ -20,13 +21,17 @@ from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler, is_marker
-from tokverify.tokenizer import Declaring, EndListing, FileReading, GenerationEnds, RoleListing, Tokenizer, TypeListing
+from tokverify.tokenizer import Declaring, EndListing, FileReading, GenerationEnds, RoleListing, Tokenizer
 
 NEVER_WRITTEN = "is reserved, or padding: a model does not write it, so a generation ends only at other tokens"
 """What is wrong with a token that stands for nothing as EOS."""
 _HARMLESS: Mapping[str, Severity] = {"pad": INFO, "mask": WARNING}
 """Roles whose tokens occur neither in a prompt nor at the end of an answer."""
 _SYNONYMS = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
+_HARM_IF_ORDINARY = (
+    ("bos", WARNING, "chat templates that begin with bos_token contain it"),
+    ("eos", ERROR, "a generation ends wherever the model writes it"),
+)
 _ESSENTIAL = ("bos", "eos")
 _EOS_VARIABLE = re.compile(r"\beos_token\b")
 _KEYS = dict(reversed(SPECIAL_IDS))
@@ -61,23 +66,28 @@ def find_role_differences(
         message = f"{role} is {_name(actual, id)} in the model, but the reference has none"
         severity = _judge_missing(role, id, expected)
         yield _role_difference(role, severity, message, [id], facts=[role, "reference"])
-    yield from _find_ordinary_end(actual, expected)
+    yield from _find_ordinary(actual, expected)
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
 
 
-def _find_ordinary_end(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield an EOS that is an ordinary or a reserved token, where the reference does not say which token it is."""
-    if "eos" not in _list_unknown(expected, actual) or not isinstance(actual, TypeListing):
+def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield BOS and EOS that are ordinary tokens, or a reserved EOS, if the reference does not say which they are."""
+    unknown = _list_unknown(expected, actual)
+    if not isinstance(actual, Encoder):
         return
-    id = actual.special_ids["eos"]
-    if is_ordinary(id, actual.piece(id), actual.token_types()):
-        message = f"eos is {_name(actual, id)}, an ordinary token: a generation ends wherever the model writes it"
-        yield _role_difference("eos", ERROR, message, [id], facts="ordinary")
-    elif is_filler(actual.piece(id)):
-        message = f"eos is {_name(actual, id)}, which {NEVER_WRITTEN}"
-        yield _role_difference("eos", WARNING, message, [id], facts="reserved")
+    for role, severity, harm in _HARM_IF_ORDINARY:
+        # A file without a BOS may get an ordinary token by default, which nothing uses then.
+        if role not in unknown or (role == "bos" and role not in actual.spec.special_ids):
+            continue
+        id = actual.special_ids[role]
+        if is_ordinary(id, actual.piece(id), actual.token_types()):
+            message = f"{role} is {_name(actual, id)}, an ordinary token: {harm}"
+            yield _role_difference(role, severity, message, [id], facts="ordinary")
+        elif role == "eos" and is_filler(actual.piece(id)):
+            message = f"eos is {_name(actual, id)}, which {NEVER_WRITTEN}"
+            yield _role_difference("eos", WARNING, message, [id], facts="reserved")
 
 
 def is_ordinary(id: int, piece: str, types: Sequence[TokenType]) -> bool:

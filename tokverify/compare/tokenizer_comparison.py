@@ -10,6 +10,7 @@ from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.blame import blame_reference
 from tokverify.compare.contradiction import Contradiction, contradicted_tokens, contradictions_of
 from tokverify.compare.digest import make_difference
+from tokverify.compare.exchanged_piece import find_exchanged_pieces
 from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
@@ -69,7 +70,10 @@ def compare_tokenizers(
             *steps,
         ]
     else:
-        steps.insert(0, partial(_miss_vocabulary, why_hidden(actual, expected)))
+        steps[:0] = [
+            partial(_miss_vocabulary, why_hidden(actual, expected)),
+            partial(find_exchanged_pieces, actual, expected),
+        ]
     differences: list[TokenizerDifference] = []
     not_compared: list[str] = []
     for step in steps:

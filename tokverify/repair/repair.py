@@ -31,6 +31,7 @@ from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument, quote_reference
 from tokverify.texts.target_text import is_generated
+from tokverify.tokenizer import why_hidden
 
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
@@ -75,8 +76,10 @@ def find_repair(
     if facts.tokenizer is None or not is_failing or not _is_file_suspected(report, found):
         return add_repairs(replace(report, diagnosis=found.diagnosis)) if found else report
     cases = [result.case for result in results]
-    # Several pre-tokenizers may explain all cases; what the reference does not declare, only further texts tell.
+    # Several pre-tokenizers may explain all cases; what the reference does not declare, only further texts tell. So it
+    # is with tokens that it does not list, and that no case contains.
     is_guess = facts.spec is None and found is not None and any(_sets_pre(change) for change in found.changes[:1])
+    is_hidden = bool(why_hidden(facts.tokenizer)) and not has_failing_case(report)
     try:
         plan = make_plan(
             Path(report.actual.name),
@@ -86,7 +89,7 @@ def find_repair(
             encoder=encoder,
             encodings=encodings,
             diagnosed=found,
-            is_quick=not is_guess,
+            is_quick=not (is_guess or is_hidden),
         )
     except GoneError:
         raise

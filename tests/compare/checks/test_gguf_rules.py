@@ -121,6 +121,12 @@ TRIGGERS = [
         "chat templates that begin with bos_token",
     ),
     ("TV106", replace(BPE, special_ids={"eos": 261}, chat_template="{{ bos_token }}"), WARNING, "bos_token contain it"),
+    (
+        "TV106",
+        replace(BPE, special_ids={"bos": 12, "eos": 261}, chat_template=None),
+        WARNING,
+        "bos_token_id, 12, is the",
+    ),
     ("TV106", replace(BERT, special_ids={"bos": 2, "sep": 6}), ERROR, '"▁b": it is added to every text'),
     ("TV106", replace(BERT, special_ids={"sep": 3}), ERROR, "the bos token is added to every text"),
     ("TV107", replace(BPE, merges=None), ERROR, "texts are never merged"),

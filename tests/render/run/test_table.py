@@ -126,6 +126,13 @@ def test_the_table_asks_whether_a_very_different_vocabulary_belongs_to_this_mode
     assert ("is this the reference of this model?" in text) == asked
 
 
+def test_the_table_asks_for_moved_tokens_if_both_vocabularies_have_the_same_ones():
+    pieces = tuple(PieceDifference(id, f"t{id}", f"t{id + 1}") for id in range(99))
+    text = table(report(Status.MATCH, vocabulary=VocabularyDifference(100, 100, pieces)))
+    assert "is this the reference of this model?" not in text
+    assert "although the tokens are the same: are tokens missing, inserted or moved?" in " ".join(text.split())
+
+
 def test_many_cases_of_one_note_are_folded_unless_verbose():
     sample_report = report(*[Status.MATCH] * 9)
     sample_report = replace(

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.families import find_family
-from tokverify.engine.family import Alphabet
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.space_mark import find_foreign_spaces
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import MODEL, TOKENS
-
-_FEWEST = 3
 
 
 @rule(code="TV118", name="wrong-alphabet", severity=ERROR)
@@ -37,18 +33,6 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#26799, onnxruntime/mobius#543
     """
-    family = find_family(subject.spec.model)
-    if family is None or family.alphabet is Alphabet.OWN:
-        return
-    joined = "\0" + "\0".join(subject.spec.tokens)
-    byte_level, escaped = joined.count("\0Ġ"), joined.count("\0▁")
-    pre = PRE_TOKENIZERS.get(family.pre or subject.spec.pre or "default")
-    reads_byte_level = family.alphabet is Alphabet.BYTE_LEVEL and (pre is None or pre.byte_level)
-    right, wrong = (byte_level, escaped) if reads_byte_level else (escaped, byte_level)
-    if wrong >= _FEWEST and wrong > right:
-        mark, other = ("▁", "Ġ") if reads_byte_level else ("Ġ", "▁")
-        message = (
-            f"{wrong:,} tokens begin with {mark}, and {right:,} with {other}, which the model "
-            f"{subject.spec.model} uses for a space"
-        )
+    if found := find_foreign_spaces(subject.spec):
+        message = f"{found}, which the model {subject.spec.model} uses for a space"
         yield Finding(ERROR, message, keys=(MODEL, TOKENS), repair=FIX)

@@ -132,7 +132,7 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
 def _severity(subject: Subject, role: str, *, is_used: bool, is_default: bool) -> Severity:
     """Return how serious it is that an ordinary token has a role: added to every text, or by llama.cpp's default."""
     if role == "bos" and not is_used:
-        return WARNING if _asks_for_bos(subject) else INFO
+        return INFO if is_default and not _asks_for_bos(subject) else WARNING
     if role == "eos" and is_default and not is_used and not _has_end(subject.settings):
         # No other token can be declared instead.
         return WARNING

@@ -130,8 +130,16 @@ def vocabulary_lines(vocabulary: VocabularyDifference, *, brief: bool = False) -
     for difference, count in {} if brief else counts.items():
         yield message(f"{plural(count, 'id')} {verb(count, 'stand')} for {difference}", Style.ACTUAL)
     if counts[_DIFFERENT] > NEARLY_ALL * min(vocabulary.actual_size, vocabulary.expected_size):
-        hint = "nearly all ids differ: is this the reference of this model? Name the right one with -r"
-        yield message(hint, Style.NOTICE)
+        own = {piece.actual for piece in vocabulary.pieces}
+        moved = sum(piece.expected in own for piece in vocabulary.pieces) > NEARLY_ALL * len(vocabulary.pieces)
+        question = (
+            "are tokens missing, inserted or moved?"
+            if moved
+            else "is this the reference of this model? Name the right one with -r"
+        )
+        yield message(
+            f"nearly all ids differ{', although the tokens are the same' if moved else ''}: {question}", Style.NOTICE
+        )
     if vocabulary.respelled:
         count = vocabulary.respelled
         stored = f"{'is' if count == 1 else 'are'} stored differently but {verb(count, 'represent')} the same bytes"
