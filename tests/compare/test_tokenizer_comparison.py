@@ -460,3 +460,13 @@ def test_an_ordinary_bos_is_reported_if_the_reference_does_not_say_which_token_i
         vocabulary = compare_vocabularies(actual, actual)
         found = compare_tokenizers(actual, expected, vocabulary).differences
         assert [each.severity for each in found if "bos is" in each.message] == [WARNING] * is_reported
+
+
+def test_a_beginning_as_eos_is_reported_if_the_reference_does_not_say_which_token_it_is():
+    right = spm_spec({"<|startoftranscript|>": 0}, dict.fromkeys(["<s>", "</s>", "<|startoftranscript|>"], CONTROL))
+    ids = {text: id for id, text in enumerate(right.tokens)}
+    for eos, is_reported in (("</s>", False), ("<|startoftranscript|>", True)):
+        roles = {"bos": ids["<s>"], "eos": ids[eos]}
+        actual, expected = Encoder(replace(right, special_ids=roles)), IdsOnly(Encoder(right))
+        found = compare_tokenizers(actual, expected, compare_vocabularies(actual, actual)).differences
+        assert [each.severity for each in found if "marks a beginning" in each.message] == [ERROR] * is_reported

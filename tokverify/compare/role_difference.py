@@ -9,6 +9,7 @@ from dataclasses import replace
 from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import BEGINNINGS
 from tokverify.compare.template_difference import template_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
@@ -73,7 +74,7 @@ def find_role_differences(
 
 
 def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield BOS and EOS that are ordinary tokens, or a reserved EOS, if the reference does not say which they are."""
+    """Yield BOS and EOS that cannot be right, such as ordinary tokens, if the reference does not say which they are."""
     unknown = _list_unknown(expected, actual)
     if not isinstance(actual, Encoder):
         return
@@ -88,6 +89,9 @@ def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tokenizer
         elif role == "eos" and is_filler(actual.piece(id)):
             message = f"eos is {_name(actual, id)}, which {NEVER_WRITTEN}"
             yield _role_difference("eos", WARNING, message, [id], facts="reserved")
+        elif role == "eos" and actual.piece(id) in BEGINNINGS and id != actual.special_ids.get("bos"):
+            message = f"eos is {_name(actual, id)}, a token that marks a beginning"
+            yield _role_difference("eos", ERROR, message, [id], facts="beginning")
 
 
 def is_ordinary(id: int, piece: str, types: Sequence[TokenType]) -> bool:

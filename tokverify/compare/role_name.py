@@ -40,6 +40,11 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
 ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in _ROLES.items() for text in texts}
 """The same, by text."""
+BEGINNINGS = frozenset(
+    [text for text, roles in ROLES_BY_NAME.items() if roles == BEGINNING]
+    + ["<|startoftranscript|>", "<｜begin▁of▁sentence｜>"]
+)
+"""The texts of tokens that mark a beginning and no end, also of those that are not added to every text."""
 _OF_RWKV = {"bos": "<s>", "eos": "<s>", "eot": "\\n\\n"}
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.repair import key_of, set_special_id
+from tokverify.compare.role_name import BEGINNINGS
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_tokens, quote
-
-_BEGINNINGS = frozenset(
-    ["<s>", "<bos>", "[CLS]", "<|begin_of_text|>", "<|startoftext|>", "<|im_start|>", "<start_of_turn>", "[BOS]"]
-)
 
 
 @rule(code="TV113", name="missing-turn-end", severity=ERROR)
@@ -58,6 +55,6 @@ def _check_eos(settings: Settings) -> Iterator[Finding]:
     if eos not in settings.eog_ids:
         message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
         yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
-    if settings.pieces[eos] in _BEGINNINGS and eos != bos:
+    if settings.pieces[eos] in BEGINNINGS and eos != bos:
         message = f"EOS is {eos} {piece}, a token that marks a beginning"
         yield Finding(ERROR, message, (eos,), (key_of("eos"),), set_special_id("eos"))
