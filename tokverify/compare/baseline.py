@@ -1,26 +1,26 @@
 """Baseline: differences that are known and accepted, each with a reason and perhaps an end date (docs/baseline.md).
 
-An entry accepts one cause (what a rule reports, or a limit of llama.cpp), or the ways in which cases fail. Anything
-that differs in another way than its entry describes still fails, and so does what an expired entry describes.
+An entry accepts one cause (what a rule reports, what `chat` finds, or a limit of llama.cpp), or the ways in which cases
+fail. Anything that differs in another way than its entry describes still fails, and so does what an expired entry
+describes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import DIGITS, digest, digest_chat
-from tokverify.compare.judge import Judge, compared_subjects, concerns, is_valid
+from tokverify.compare.judge import Judge, compared_subjects, concerns
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, fails_audit
-from tokverify.report.chat import CODES, ChatFinding, ChatReport, finding_fails
+from tokverify.report.chat import CHAT_CODES, ChatReport, finding_fails, searched_kinds
 from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import Aspect, select_failing
@@ -75,12 +75,8 @@ class Baseline:
         return [entry for entry in self.entries if concerns(entry, (side.name, *side.aliases), side.fingerprint)]
 
     def apply_to_chat(self, report: ChatReport) -> ChatReport:
-        """Accept the known findings in a report of `chat`."""
-        entries = [entry for entry in self.entries_for(report.actual) if entry.code in CODES.values()]
-        valid = [entry for entry in entries if is_valid(entry, self.today)]
-        findings = [replace(each, known=_find_accepting(valid, each)) for each in report.findings]
-        used = {each.known for each in findings}
-        return replace(report, findings=tuple(findings), unused=tuple(entry for entry in entries if entry not in used))
+        """Accept the known findings in a report of `chat`, undoing what an earlier baseline accepted."""
+        return self.judge(report.actual).apply_to_chat(report)
 
     def update(
         self, report: Report, reason: str | None, audit: AuditReport | None = None, chat: ChatReport | None = None
@@ -99,6 +95,8 @@ class Baseline:
             TokverifyError: If there are new entries, but no reason.
         """
         accepted = replace(self.apply(report), diagnosis=report.diagnosis)
+        # subtle: the update of another model may have changed the entries since.
+        chat = chat and self.apply_to_chat(chat)
         failures = {_key(entry): entry for entry in _describe_failures(report, audit, chat)}
         mine = set(self.entries_for(report.actual))
         refuted = _select_refuted(mine, accepted, audit, chat)
@@ -115,16 +113,6 @@ class Baseline:
         return replace(self, entries=tuple(replace(entry, place=self.source) for entry in entries))
 
 
-def _find_accepting(entries: Iterable[KnownDifference], found: ChatFinding) -> KnownDifference | None:
-    """Return the entry that accepts a finding of `chat`, which has no ids that an entry could name."""
-    digest = digest_chat(found)
-    for entry in entries:
-        is_alike = entry.code == CODES[found.kind] and entry.difference in {"", digest} and not entry.ids
-        if is_alike and (entry.message is None or fnmatchcase(found.message, entry.message)):
-            return entry
-    return None
-
-
 def _select_refuted(
     entries: Collection[KnownDifference], accepted: Report, audit: AuditReport | None, chat: ChatReport | None
 ) -> set[KnownDifference]:
@@ -132,7 +120,8 @@ def _select_refuted(
     compared = compared_subjects(accepted)
     idle = {entry for entry in entries if subject_of(entry) in compared}
     idle |= set(audit.unused_waivers) if audit else set()
-    idle |= set(chat.unused) if chat else set()
+    searched = {CHAT_CODES[kind] for kind in searched_kinds(chat)} if chat else set()
+    idle |= {entry for entry in entries if entry.code in searched}
     used = {each.known for each in accepted.results} | {each.known for each in accepted.differences}
     used |= {each.waiver for each in audit.waived} if audit else set()
     used |= {each.known for each in chat.findings} if chat else set()
@@ -189,7 +178,7 @@ def _describe_failures(
     findings = [each for each in audit.findings if fails_audit(each.severity, audit)] if audit else []
     causes += [(each.code, each.digest, each.message) for each in findings]
     in_chat = [each for each in chat.findings if finding_fails(chat, each) or (known and each.known)] if chat else []
-    causes += [(CODES[each.kind], digest_chat(each), each.message) for each in in_chat]
+    causes += [(CHAT_CODES[each.kind], digest_chat(each), each.message) for each in in_chat]
     explained = {code for result in report.results if report.strict for code in result.explained_by}
     causes += [(limit.code, "", limit.message) for limit in report.limits if limit.code in explained]
     model = _escape_name(report.actual.name)
@@ -297,7 +286,7 @@ def _read_code(checker: Checker, node: Node, what: str) -> str | None:
     from tokverify.compare.limits import LIMITS
 
     value: str = getattr(node, "value", "")
-    known = [*RULES, *LIMITS, *Aspect, *CODES.values()]
+    known = [*RULES, *LIMITS, *Aspect, *CHAT_CODES.values()]
     if value in known:
         return value
     checker.complain(node.line, f"{what} {quote(value)} is unknown; {suggest_name(value, known)}")

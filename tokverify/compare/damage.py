@@ -59,7 +59,8 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
     texts are encoded alone. If they do so on one side only, the other one splits texts in another way. Only a
     tokenizer.json of BPE that splits at a pattern is put to this test: elsewhere, a space before each text, or types of
-    tokens, have the same effect, and they are faults of either side.
+    tokens, have the same effect, and they are faults of either side. WordPiece loses all continuations of words if
+    their prefix is another one.
     """
     yield from _find_lost_continuations(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)

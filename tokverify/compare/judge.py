@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tokverify.compare.digest import digest
+from tokverify.compare.digest import digest, digest_chat
+from tokverify.report.chat import CHAT_CODES, ChatFinding, ChatReport, searched_kinds
 from tokverify.report.finding import Finding
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import FAILING, CaseResult, Report, Status
@@ -15,6 +16,9 @@ from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDiffer
 
 if TYPE_CHECKING:
     from datetime import date
+
+
+_Found: TypeAlias = "Finding | TokenizerDifference | ChatFinding"
 
 
 class _Judgment(NamedTuple):
@@ -40,20 +44,24 @@ def concerns(entry: KnownDifference, names: Iterable[str], fingerprint: str | No
     return entry.model is None or any(fnmatchcase(name, entry.model) for name in names)
 
 
-def accepts(entry: KnownDifference, found: Finding | TokenizerDifference) -> bool:
+def accepts(entry: KnownDifference, found: _Found) -> bool:
     """Check whether an entry is about what was found, and exactly that."""
-    if entry.code not in codes_of(found) or entry.difference not in {"", found.digest}:
+    # What `chat` finds concerns no tokens in particular.
+    way, ids = (digest_chat(found), ()) if isinstance(found, ChatFinding) else (found.digest, found.ids)
+    if entry.code not in codes_of(found) or entry.difference not in {"", way}:
         return False
     # `run` adds the code and the name of a rule.
     messages = found.message, found.message.partition(": ")[2]
     if entry.message is not None and not any(fnmatchcase(message, entry.message) for message in messages):
         return False
-    within = (any(first <= id <= last for first, last in entry.ids or ()) for id in found.ids)
-    return entry.ids is None or (bool(found.ids) and all(within))
+    within = (any(first <= id <= last for first, last in entry.ids or ()) for id in ids)
+    return entry.ids is None or (bool(ids) and all(within))
 
 
-def codes_of(found: Finding | TokenizerDifference) -> set[str]:
-    """Return the codes by which an entry can name a difference."""
+def codes_of(found: _Found) -> set[str]:
+    """Return the codes by which an entry can name a difference or a finding."""
+    if isinstance(found, ChatFinding):
+        return {CHAT_CODES[found.kind]}
     return {found.code} if isinstance(found, Finding) else {found.code or found.aspect, found.aspect}
 
 
@@ -98,6 +106,20 @@ class Judge:
         valid = [next((entry for entry in each if is_valid(entry, self._today)), None) for each in entries]
         found = [entry for entry in valid if entry]
         return found if len(found) == len(entries) else []
+
+    def apply_to_chat(self, report: ChatReport) -> ChatReport:
+        """Judge what `chat` has found, and list the entries about kinds of findings that it looked for in vain."""
+        findings = tuple(map(self._apply_to_finding, report.findings))
+        found = {CHAT_CODES[each.kind] for each in findings if not each.known}
+        idle = {CHAT_CODES[kind] for kind in searched_kinds(report)} - found
+        used = {each.known for each in findings}
+        unused = tuple(entry for entry in self._entries if entry.code in idle and entry not in used)
+        return replace(report, findings=findings, unused=unused)
+
+    def _apply_to_finding(self, finding: ChatFinding) -> ChatFinding:
+        entries = self._by_subject.get(CHAT_CODES[finding.kind], [])
+        known, refusals = self._judge(entries, lambda entry: accepts(entry, finding), "finding of this kind")
+        return replace(finding, known=known, refusals=refusals)
 
     def judge_rest(self, report: Report) -> Report:
         """Judge how the tokenizers differ, and list the entries that accept nothing in the report."""

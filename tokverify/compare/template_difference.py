@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
@@ -10,7 +10,7 @@ from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.sources.config import chat_templates
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
-from tokverify.spec import DEFAULT_TEMPLATE
+from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 from tokverify.tokenizer import Declaring, FileReading, Tokenizer
@@ -27,14 +27,20 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
     theirs = _templates_of(expected)
     if not isinstance(actual, Encoder):
         return
-    named = {name: text for name, text in actual.spec.named_chat_templates.items() if name in theirs}
-    ours = {CHAT_TEMPLATE: actual.spec.chat_template} if DEFAULT_TEMPLATE in theirs else {}
-    for key, template in (ours | {f"{CHAT_TEMPLATE}.{name}": text for name, text in named.items()}).items():
-        wanted = theirs[key.removeprefix(CHAT_TEMPLATE).removeprefix(".") or DEFAULT_TEMPLATE]
+    for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
             what = "" if key == CHAT_TEMPLATE else f"{key}: "
             message = f"{what}{message} (`tokverify chat` compares what they write)"
             yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[template, wanted], keys=[key])
+
+
+def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the key, our text and the reference's of the default template, and of those that both sides name."""
+    if DEFAULT_TEMPLATE in theirs:
+        yield CHAT_TEMPLATE, spec.chat_template, theirs[DEFAULT_TEMPLATE]
+    for name, text in spec.named_chat_templates.items():
+        if name in theirs:
+            yield f"{CHAT_TEMPLATE}.{name}", text, theirs[name]
 
 
 def template_of(tokenizer: Tokenizer) -> str | None:

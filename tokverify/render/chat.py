@@ -35,8 +35,8 @@ from tokverify.render.draw_issues import document, not_passed, passed, suite, un
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import (
+    CHAT_CODES,
     CHAT_KINDS,
-    CODES,
     ChatFinding,
     ChatReport,
     Conversation,
@@ -72,7 +72,7 @@ _WITH_TEXTS = frozenset({"drift", "white-space", "ids"})
 """The kinds of findings that concern the texts or ids of both sides."""
 _MAX_LINE_CHARACTERS = 4000
 CHAT_CHECKS: Sequence[Check] = tuple(
-    Check(CODES[kind], kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")
+    Check(CHAT_CODES[kind], kind, about.summary, LEVELS[about.severity], f"{about.summary} Repair: {about.repair}.")
     for kind, about in CHAT_KINDS.items()
 )
 """The kinds of findings."""
@@ -154,6 +154,7 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         lines.append(("accepted", message(_acceptance(finding.known))))
     elif finding.severity > Severity.INFO:
         lines.append(("repair", message(repair_sentence(finding, report))))
+    lines += [("note", message(refusal)) for refusal in finding.refusals]
     hint: list[Line] = (
         [("", Span("-v shows both sides", Style.DIM))] if finding.kind in _WITH_TEXTS and not verbose else []
     )
@@ -306,7 +307,8 @@ def _result_lines(result: RenderedConversation, *, fold: bool = True) -> Iterato
 
 def _finding_line(finding: ChatFinding) -> str:
     """Write a finding in one line, such as `ERROR drift: writes ...`."""
-    return f"{finding.severity.name} {visible_message(finding.kind)}: {visible_message(finding.message)}"
+    line = f"{finding.severity.name} {visible_message(finding.kind)}: {visible_message(finding.message)}"
+    return line + (visible_message(f" (accepted: {_acceptance(finding.known)})") if finding.known else "")
 
 
 def _first_result(finding: ChatFinding, report: ChatReport) -> RenderedConversation | None:
@@ -338,7 +340,7 @@ def _issues(report: ChatReport) -> Iterator[Issue]:
         if conversation and not conversation.file:
             conversation = None
         yield Issue(
-            check=CODES[finding.kind],
+            check=CHAT_CODES[finding.kind],
             level=LEVELS[finding.severity],
             title=f"{finding.kind}: {visible_message(finding.template)}",
             message=join_lines(_lines(finding, report)),
@@ -361,6 +363,7 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
         lines.append(visible_message(f"accepted: {_acceptance(finding.known)}"))
     elif finding.severity > Severity.INFO:
         lines.append(f"repair: {repair_sentence(finding, report)}")
+    lines += map(visible_message, finding.refusals)
     result = _first_result(finding, report)
     if result and finding.kind in _WITH_TEXTS:
         lines += [f"conversation {visible_message(result.conversation)}:", *_result_lines(result)]
@@ -405,6 +408,10 @@ def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
     found = findings_for(report, result)
     lines = list(map(_finding_line, found))
     cause = next((finding for finding in found if finding_fails(report, finding)), None)
+    accepted = next((finding for finding in found if finding.known), None)
+    if cause is None and accepted:
+        test = passed(result.conversation, result.template)
+        return not_passed(test, "skipped", accepted.kind, _finding_line(accepted), lines)
     if cause is None:
         return passed(result.conversation, result.template, "\n".join(lines))
     found_at = place(_conversation_of(result, report))
@@ -416,9 +423,10 @@ def _result_test(result: RenderedConversation, report: ChatReport) -> Element:
 def _finding_test(finding: ChatFinding, report: ChatReport) -> Element:
     """Return a test for a finding about a template as a whole."""
     line = _finding_line(finding)
-    if not finding_fails(report, finding):
+    if not finding_fails(report, finding) and not finding.known:
         return passed(finding.kind, finding.template, line)
-    return not_passed(passed(finding.kind, finding.template), "failure", finding.kind, line, [line])
+    tag = "skipped" if finding.known else "failure"
+    return not_passed(passed(finding.kind, finding.template), tag, finding.kind, line, [line])
 
 
 def verdict(report: ChatReport) -> str:
@@ -427,6 +435,7 @@ def verdict(report: ChatReport) -> str:
     found = [plural(count, noun) for noun, count in counts.items() if count]
     accepted = sum(finding.known is not None for finding in report.findings)
     found += [f"{accepted:,} accepted"] if accepted else []
+    found += [plural(len(report.unused), "unused entry", "unused entries")] if report.unused else []
     templates = sum(template.actual is not None for template in report.templates)
     tried = f"{plural(templates, 'template')}, {plural(len(report.conversations), 'conversation')}"
     reason = "; failing because not everything was checked" if fails_unchecked(report) else ""

@@ -157,7 +157,7 @@ def _has_news(model: ModelCheck, part: Part) -> bool:
         return bool(report.differences or report.baseline or report.expected.caveat) or not all_match
     if part is Part.AUDIT and model.audit:
         return bool(model.audit.findings or model.audit.waived or model.audit.unused_waivers)
-    return part is Part.CHAT and model.chat is not None and bool(model.chat.findings)
+    return part is Part.CHAT and model.chat is not None and bool(model.chat.findings or model.chat.unused)
 
 
 def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:

@@ -231,7 +231,7 @@ def _repair(explanation: Explanation, report: Report, *, is_fixed: bool) -> Repa
         return Repair(commands, f"GGUF can express only a part: {part}{left}")
     if is_fixed and "+" in explanation.kind and not explanation.is_repair:
         return Repair(commands, _PARTS)
-    return Repair(commands, "" if commands else "a GGUF file can express it, but fix would choose another repair")
+    return Repair(commands, "" if commands else "a GGUF file can express it, but fix chooses another repair")
 
 
 def _model(report: Report) -> str | None:

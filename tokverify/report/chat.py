@@ -99,6 +99,8 @@ class ChatFinding:
     """Ids of the conversations; empty if the problem concerns the template as a whole."""
     known: KnownDifference | None = None
     """The entry of a baseline that accepts it."""
+    refusals: tuple[str, ...] = ()
+    """Why entries about the same kind of finding do not accept it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,7 @@ class ChatReport:
     findings: tuple[ChatFinding, ...]
     """The most severe first."""
     unused: tuple[KnownDifference, ...] = ()
-    """The entries of a baseline for this model and for findings of `chat` that accepted nothing."""
+    """The entries of a baseline for this model whose kinds of findings were looked for, and not found."""
     not_checked: tuple[str, ...] = ()
     """What could not be checked, and why."""
     templates: tuple[Template, ...]
@@ -188,6 +190,18 @@ def fails_unchecked(report: ChatReport) -> bool:
     return report.requires_all and bool(report.not_checked)
 
 
+def searched_kinds(report: ChatReport) -> frozenset[str]:
+    """Return the kinds of findings that were looked for: some need a reference, or its template."""
+    if not report.results:
+        return frozenset()
+    kinds = set(CHAT_KINDS)
+    if all(template.expected is None for template in report.templates):
+        kinds -= {"drift", "missing", "white-space"}
+    if all(result.expected_ids is None for result in report.results):
+        kinds -= {"ids", "limit"}
+    return frozenset(kinds)
+
+
 def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
     """Check whether a finding makes the report fail."""
     return finding.known is None and report.fail_on is not None and finding.severity >= report.fail_on
@@ -196,7 +210,8 @@ def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
 def summarize_chat(report: ChatReport) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     counts = {severity.name.lower(): count_findings(report, severity) for severity in reversed(Severity)}
-    return {"exit_code": chat_exit_code(report), **counts}
+    accepted = sum(finding.known is not None for finding in report.findings)
+    return {"exit_code": chat_exit_code(report), **counts, "accepted": accepted}
 
 
 def check_chat(report: ChatReport, path: str) -> Iterator[str]:
@@ -315,7 +330,7 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
 }
 """Name -> kind of finding."""
 
-CODES: Mapping[str, str] = {kind: f"chat-{kind}" for kind in CHAT_KINDS}
+CHAT_CODES: Mapping[str, str] = {kind: f"chat-{kind}" for kind in CHAT_KINDS}
 """Name of a kind -> its code, by which reports for CI systems and baselines name it."""
 
 _ChatKindName: TypeAlias = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(CHAT_KINDS)})$")]

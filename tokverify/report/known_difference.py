@@ -18,7 +18,10 @@ class KnownDifference:
     case: str = ""
     """The case that fails, as suite/id; empty for a cause."""
     code: str = ""
-    """The cause: the code of a rule or of a limit, or the aspect in which the tokenizers differ; empty for a case."""
+    """The cause: the code of a rule, of a limit or of what `chat` finds, or the aspect in which the tokenizers differ.
+
+    It is empty for a case.
+    """
     difference: Digest = ""
     """The digest of the failure or difference (`compare.digest`)."""
     reason: str

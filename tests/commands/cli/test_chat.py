@@ -146,7 +146,7 @@ def test_the_report_records_what_was_compared(tmp):
     result = CliRunner().invoke(main, ["chat", model, "-r", reference, "--conversations", own, "-f", "json"])
     document = json.loads(result.stdout)
     chosen = {"model": model, "reference": reference, "conversations": own}
-    assert document["options"] == {**chosen, "content": None, "fail_on": None}
+    assert document["options"] == {**chosen, "content": None, "baseline": None, "fail_on": None}
     assert document["versions"].keys() == {"tokverify", "engine", "llama.cpp", "python", "jinja2", "tokenizers"}
     assert [len(document[side]["sha256"]) for side in ("actual", "expected")] == [64, 64]
     [template] = document["templates"]

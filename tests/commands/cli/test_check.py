@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -142,13 +143,81 @@ def test_accepting_says_what_was_written_and_accepts_what_chat_finds():
     other = invoke(*check)
     assert other.exit_code == 1
     assert "1 model: 1 fails (bad: chat)" in " ".join(other.stdout.split())
-    assert "ENTRIES OF THE BASELINE THAT ACCEPT NOTHING" in other.stdout
+    assert "accepts another finding of this kind, not this one (reason: known)" in " ".join(other.stdout.split())
     # Once the template is right, the entry is removed.
-    write_gguf("bad.gguf", read_spec("sample-broken.gguf"))
     template = "{% for message in messages %}{{ message.content }}{% endfor %}</s>"
     write_gguf("bad.gguf", replace(read_spec("sample-broken.gguf"), chat_template=template))
     invoke(*check, "--accept", "--reason", "known")
     assert "chat-failing" not in Path("tokverify-accepted.yaml").read_text()
+
+
+def accept(template: str, *entries: str) -> None:
+    """Write a file with this chat template, and a baseline."""
+    write_gguf("bad.gguf", replace(read_spec("sample.gguf"), chat_template=template))
+    Path("tokverify-accepted.yaml").write_text("".join(f"- {{{entry}}}\n" for entry in entries) or "[]\n")
+
+
+FAILING = "{{ messages.absent.field }}"
+CHAT = ("check", "bad.gguf", "-r", "sample.tokenizer.model", *FEW)
+
+
+def test_an_expired_entry_about_chat_fails_with_a_note():
+    accept(FAILING, "code: chat-failing, reason: old, expires: 2020-01-01")
+    result = invoke(*CHAT)
+    text = " ".join(result.stdout.split())
+    assert result.exit_code == 1
+    assert "accepted until 2020-01-01 by tokverify-accepted.yaml:1, which has expired (reason: old)" in text
+    assert "ACCEPT NOTHING" not in text
+
+
+def test_entries_about_what_chat_did_not_look_for_stay():
+    template = "{% for message in messages %}{{ message.content }}{% endfor %}</s>"
+    accept(template, "code: chat-drift, reason: a", "code: chat-ids, reason: b", "code: chat-failing, reason: c")
+    result = invoke("chat", "bad.gguf")
+    assert [code in result.stdout for code in ("chat-drift", "chat-ids", "chat-failing")] == [False, False, True]
+    invoke(*CHAT, "--accept", "--reason", "new")
+    kept = Path("tokverify-accepted.yaml").read_text()
+    assert ("chat-drift" in kept, "chat-failing" in kept) == (True, False)
+
+
+def test_a_superfluous_entry_about_chat_is_reported():
+    accept("{% for message in messages %}{{ message.content }}{% endfor %}</s>", "code: chat-failing, reason: c")
+    text = " ".join(invoke(*CHAT).stdout.split())
+    assert "ENTRIES OF THE BASELINE THAT ACCEPT NOTHING" in text
+    assert "1 unused entry" in text
+
+
+def test_models_share_entries_about_chat():
+    for name in ("a", "b"):
+        write_gguf(f"{name}.gguf", replace(read_spec("sample.gguf"), chat_template=FAILING if name == "a" else "x"))
+    Path("tokverify-accepted.yaml").write_text("- {code: chat-failing, reason: shared}\n")
+    check = ("check", "b.gguf", "a.gguf", *FEW)
+    invoke(*check, "--accept", "--reason", "x")
+    assert invoke(*check).exit_code == 0
+
+
+def test_accepted_findings_of_chat_are_skipped_tests():
+    accept(FAILING, "code: chat-failing, reason: known")
+    xml = invoke(*CHAT, "-f", "junit").stdout
+    assert re.search(
+        r'<skipped [^>]*message="ERROR failing: .* \(accepted: known \(tokverify-accepted.yaml:1\)\)"', xml
+    )
+    assert "<failure" not in xml
+
+
+def test_chat_reads_the_old_file_of_known_findings_as_check_does():
+    accept(FAILING)
+    Path("old.yaml").write_text("- {code: chat-failing, reason: known}\n")
+    Path("tokverify.toml").write_text('[[models]]\nmodel = "bad.gguf"\nwaivers = "old.yaml"\n')
+    assert invoke("chat", "bad.gguf").exit_code == 0
+
+
+def test_what_a_user_writes_is_never_accepted():
+    accept(FAILING)
+    Path("content.txt").write_text("hello")
+    result = invoke("chat", "bad.gguf", "--content", "content.txt", "--baseline", "tokverify-accepted.yaml")
+    assert result.exit_code == 2
+    assert "--baseline has no effect with --content" in result.stderr
 
 
 def test_a_model_with_a_template_and_a_known_fault_gets_a_green_gate():

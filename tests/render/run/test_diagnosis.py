@@ -30,7 +30,7 @@ def test_possible_repairs_are_listed(format: str):
     text = FORMATS["run"][format](add_repairs(report), RenderOptions(verbose=True))
     assert "GGUF cannot express it: the runtime would have to do it" in text
     assert "tokverify fix m.gguf -r r.json -o m-fixed.gguf" in text
-    assert "a GGUF file can express it, but fix would choose another repair" in text
+    assert "a GGUF file can express it, but fix chooses another repair" in text
 
 
 CAUSE = TokenizerDifference(aspect=Aspect.SPECIAL_IDS, severity=Severity.ERROR, message="eos is 13 in the model")

@@ -120,7 +120,7 @@ def test_fix_is_suggested_for_the_explanation_that_it_repairs():
     first, second, third = (explanation(), explanation(), explanation(gguf_command="gguf-new-metadata MODEL FIXED"))
     found = repairs(report(explanation(expressible=False), first, second, third))
     not_possible = "GGUF cannot express it: the runtime would have to do it"
-    other = "a GGUF file can express it, but fix would choose another repair"
+    other = "a GGUF file can express it, but fix chooses another repair"
     assert [repair.remark for repair in found] == [not_possible, "", other, ""]
     assert [[command.label for command in repair.commands] for repair in found] == [[], ["repair"], [], ["repair"]]
 

@@ -11,7 +11,7 @@ from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
 from tokverify.commands.cli.configured import choose_model, merge_options
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import ModelCommand, model_argument, reference_option, report_options
+from tokverify.commands.cli.options import ModelCommand, is_default, model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.render.kinds import FORMATS, present
@@ -32,7 +32,7 @@ class ChatOptions(ReportOptions):
     content: Path | None = option(
         "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
     )
-    baseline: Path | None = baseline_option(recorded=False)
+    baseline: Path | None = baseline_option()
     fail_on: tuple[str, ...] | None = fail_on_option(
         "findings", "not-compared to require that everything is checked", default="warning"
     )
@@ -50,21 +50,24 @@ def chat(options: ChatOptions) -> int:
     is nothing worse than INFO (or what --fail-on says), 1 if there is, and 2 if there is no template.
     """
     reject_aspects(options.fail_on, (*SEVERITIES, NOT_COMPARED))
-    return _chat(merge_options(ChatOptions, vars(options), choose_model(options.model)))
+    if options.content and not is_default("baseline"):
+        raise click.UsageError("--baseline has no effect with --content, whose findings are never accepted; remove one")
+    model = choose_model(options.model)
+    return _chat(merge_options(ChatOptions, vars(options), model), model.waivers)
 
 
-def _chat(options: ChatOptions) -> int:
+def _chat(options: ChatOptions, waivers: Path | None) -> int:
     from tokverify.commands.tasks.chat import chat_severity, check_chat
     from tokverify.compare.baseline import load_known
 
-    inputs = [options.model, options.reference, options.conversations, options.content, options.baseline]
+    inputs = [options.model, options.reference, options.conversations, options.content, options.baseline, waivers]
     check_reports(options, FORMATS["chat"], inputs)
     report = check_chat(
         options.model,
         options.reference,
         conversations=options.conversations,
         content=options.content,
-        baseline=load_known(options.baseline),
+        baseline=load_known(options.baseline, waivers),
         fail_on=chat_severity(options.fail_on),
         requires_all=NOT_COMPARED in (options.fail_on or ()),
         options=options.as_recorded(),

@@ -45,8 +45,8 @@ class ConvertOptions(ReportOptions):
 
     source: Path | None = argument(type=PATH, required=False, metavar="[IN]")
     reference: str | None = reference_option("to learn the tokenizer of, instead of reading IN")
-    vocabulary: Path | None = vocabulary_option(recorded=False)
-    ids_only: bool = ids_only_option(recorded=False)
+    vocabulary: Path | None = vocabulary_option()
+    ids_only: bool = ids_only_option()
     target: Path = output_option("the converted tokenizer; the suffix determines its format.", required=True)
     force: bool = force_option()
     unexplained: bool = option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +40,7 @@ class FixOptions(ReportOptions):
     fixed: Path | None = output_option(
         "the repaired GGUF file (default: NAME-fixed.gguf beside MODEL); MODEL is never changed.", GGUF_PATH
     )
-    cases: Sequence[SuiteSource] = cases_option()
+    cases: tuple[SuiteSource, ...] = cases_option()
     dry_run: bool = option(
         "--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands."
     )
@@ -71,7 +70,7 @@ def fix(options: FixOptions) -> int:
     return write_reports(options, present("fix", _fix(options)))
 
 
-def _fixed_beside(model: Path | str) -> Path:
+def _fixed_beside(model: Path) -> Path:
     """Return where the repaired copy goes by default: beside the model, or here if that is not a file.
 
     Raises:

@@ -99,10 +99,10 @@ def _show(options: InspectOptions) -> None:
 
 
 def _measure(options: StatsOptions) -> int:
-    named_files = [file for file in options.files if str(file) != _SHIPPED]
-    if named_files and len(named_files) < len(options.files):
+    own = [file for file in options.files if str(file) != _SHIPPED]
+    if own and len(own) < len(options.files):
         raise click.UsageError(f"--texts: use either `{_SHIPPED}` or your own files")
-    return measure_texts(replace(options, files=tuple(path for file in named_files for path in _expand(file))))
+    return measure_texts(replace(options, files=tuple(path for file in own for path in _expand(file))))
 
 
 def _expand(file: Path) -> Sequence[Path]:

@@ -227,12 +227,10 @@ def jobs_option(default: int | None) -> Declared:
     )
 
 
-def output_option(
-    result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False, recorded: bool = True
-) -> Declared:
+def output_option(result: str, kind: FilePath = PATH, *, metavar: str = "FILE", required: bool = False) -> Declared:
     """Declare the option that says where the result of a command goes: a file, or a directory if `metavar` is DIR."""
     help = f"Write the result to this {'directory' if metavar == 'DIR' else 'file'}: {result}"
-    return option("-o", "--output", type=kind, metavar=metavar, required=required, recorded=recorded, help=help)
+    return option("-o", "--output", type=kind, metavar=metavar, required=required, help=help)
 
 
 def format_option(formats: Iterable[str]) -> Declared:

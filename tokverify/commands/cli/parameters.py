@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import Field, field, fields
 from functools import partial, wraps
+from inspect import get_annotations
 from typing import Any, TypeAlias, TypeVar
 
 import click
@@ -21,7 +22,7 @@ _RECORDED = "recorded"
 
 
 class _Argument(click.Argument):
-    """An argument that a command's own text explains; since click 8.5.1, it would be an empty row of its options."""
+    """An argument, which a command's own text explains; click 8.5.1 would list it as an option."""
 
     def get_help_record(self, ctx: click.Context) -> None:  # type: ignore[override] # as in earlier versions
         """Describe nothing."""
@@ -30,7 +31,7 @@ class _Argument(click.Argument):
 def option(*names: str, recorded: bool = True, **settings: Any) -> Declared:  # noqa: ANN401 - click's
     """Declare a field that an option of these names fills; `settings` are those of `click.option`.
 
-    An option that does not determine the result of the command is not `recorded` in its report.
+    Reports record its value unless it is not `recorded`: it does not change the result, or the report has it elsewhere.
     """
     return _declare(partial(click.option, *names, **settings), recorded=recorded)
 
@@ -42,7 +43,8 @@ def argument(*, recorded: bool = True, **settings: Any) -> Declared:  # noqa: AN
 
 def either(*declared: Declared) -> Declared:
     """Declare a field that any of several options fills."""
-    return _declare(*(each for one in declared for each in one.metadata[_DECLARE]), recorded=True)
+    declare = (each for one in declared for each in one.metadata[_DECLARE])
+    return _declare(*declare, recorded=all(map(is_recorded, declared)))
 
 
 def _declare(*declare: Callable[[str], object], recorded: bool) -> Declared:
@@ -72,8 +74,8 @@ def takes(kind: type[_Options]) -> Callable[[Callable[[_Options], _Result]], Cal
     Help lists them in the order of the fields, inherited ones last, and before those of decorators below this one.
     """
     all_fields = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
-    ordered = dict.fromkeys(name for base in kind.__mro__ for name in vars(base).get("__annotations__", ()))
-    add_parameters = named(**{name: all_fields[name] for name in ordered if name in all_fields})
+    ordered = dict.fromkeys(name for base in kind.__mro__ for name in get_annotations(base) if name in all_fields)
+    add_parameters = named(**{name: all_fields[name] for name in ordered})
 
     def decorate(perform: Callable[[_Options], _Result]) -> Callable[..., _Result]:
         @wraps(perform)

@@ -67,13 +67,13 @@ _SECTIONS = {
 """Heading in the help -> the parameters below it."""
 
 _CASES = frozenset({"cases", "suites", "tags", "patterns"})
-_ALWAYS = frozenset({"models", "jobs", "allow_outside", "references"})
+_ALWAYS = frozenset({"models", "jobs", "allow_outside", "llama_cpp", "references"})
 """The parameters that have an effect in every form, besides those of reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(CaseOptions, BaselineOptions):
-    """The options of the command; its other forms record their own."""
+    """The options of the command; those of its other forms are recorded by the classes of these."""
 
     models: tuple[Path | str, ...] = models_argument(required=False, recorded=False)
     model: Location | None = None
@@ -90,7 +90,7 @@ class RunOptions(CaseOptions, BaselineOptions):
         " themselves expect. Detected by default. If it is given several times, MODEL is compared with each of them.",
     )
     reference: Location | None = None
-    """That of the model."""
+    """The first of them, or the configured one."""
     no_reference: bool = option(
         "--no-reference",
         is_flag=True,

@@ -14,6 +14,7 @@ from tokverify.compare.comparison import compare_cases
 from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
 from tokverify.compare.opened import Opened
 from tokverify.compare.ranking_difference import moved_tokens
+from tokverify.compare.template_difference import paired_templates
 from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -36,7 +37,7 @@ from tokverify.repair.token_patch import kind_of
 from tokverify.report.run import FAILING
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
-from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
+from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
@@ -261,13 +262,12 @@ class Candidates:
 
 def _set_templates(spec: TokenizerSpec, templates: Mapping[str, str]) -> TokenizerChange:
     """Return the change that takes the default chat template of a reference, and those that both sides name."""
-    template = templates.get(DEFAULT_TEMPLATE, spec.chat_template)
-    named = {name: templates.get(name, text) for name, text in spec.named_chat_templates.items()}
-    changed = [] if template == spec.chat_template else [CHAT_TEMPLATE]
-    changed += [f"{CHAT_TEMPLATE}.{name}" for name, text in spec.named_chat_templates.items() if named[name] != text]
+    wanted = {key: theirs for key, ours, theirs in paired_templates(spec, templates) if ours != theirs}
+    template = wanted.get(CHAT_TEMPLATE, spec.chat_template)
+    named = {name: wanted.get(f"{CHAT_TEMPLATE}.{name}", text) for name, text in spec.named_chat_templates.items()}
     return TokenizerChange(
         kind="chat_template",
-        sentence=f"using the reference's chat template ({', '.join(changed)})",
+        sentence=f"using the reference's chat template{'s' if len(wanted) > 1 else ''} ({', '.join(wanted)})",
         cost=1.0,
         transform=lambda spec: replace(spec, chat_template=template, named_chat_templates=named),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokverify.compare.template_difference import paired_templates
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -18,7 +19,7 @@ from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
-from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
+from tokverify.spec import TokenizerSpec
 from tokverify.texts.token_text import is_padded
 
 if TYPE_CHECKING:
@@ -136,10 +137,8 @@ class TokenList:
 
     def has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the default chat template, or one that both sides name, differs in more than whitespace."""
-        theirs = self._facts.chat_templates
-        named = [(text, theirs[name]) for name, text in spec.named_chat_templates.items() if name in theirs]
-        pairs = [(spec.chat_template, theirs[DEFAULT_TEMPLATE]), *named] if DEFAULT_TEMPLATE in theirs else named
-        return any(_words(ours) != _words(wanted) for ours, wanted in pairs)
+        pairs = paired_templates(spec, self._facts.chat_templates)
+        return any(_words(ours) != _words(wanted) for _, ours, wanted in pairs)
 
 
 def _resolve(spec: TokenizerSpec | None) -> Settings | None:
