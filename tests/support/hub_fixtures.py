@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import constants, hf_api
 
 from support.fake_hub import FakeHub, serving
 
@@ -32,6 +32,8 @@ def run_hub(stack: ExitStack, patch: pytest.MonkeyPatch, cache: Path) -> FakeHub
     """Run a hub until the stack ends, and configure huggingface_hub for it and for a local cache that is empty."""
     hub = FakeHub()
     patch.setattr(constants, "ENDPOINT", hub.endpoint)
+    # The functions of the library keep the address that was set when it was imported.
+    patch.setattr(hf_api.api, "endpoint", hub.endpoint)
     template = hub.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
     patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     patch.setattr(constants, "HF_HUB_CACHE", str(cache / "hf-cache"))
