@@ -19,11 +19,13 @@ from tokverify.compare.side import side_of
 from tokverify.errors import TokverifyError
 from tokverify.report.diff import ChangeReport, Level, Use
 from tokverify.report.fuzz import FuzzProgress
+from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.location import is_stored
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec
 from tokverify.system.input_file import read_verbatim
+from tokverify.tokenizer import DocumentHolding, Tokenizer
 from tokverify.version import __version__
 
 
@@ -132,19 +134,26 @@ def _open(location: str) -> Version:
         return Version(opened.encoder, side, opened.spec, path=opened.path, file=location)
     file_of_pattern = file_and_rest(location)
     path = file_of_pattern[0] if file_of_pattern else opened.path
-    spec, unread = _read(location if file_of_pattern else path)
+    spec, unread = _read(location if file_of_pattern else path, opened.tokenizer)
     is_named = find_existing(location) or file_of_pattern
     return Version(opened.tokenizer, opened.description, spec, unread, path, str(path) if path and is_named else "")
 
 
-def _read(location: Path | str | None) -> tuple[TokenizerSpec | None, str]:
+def _read(location: Path | str | None, tokenizer: Tokenizer) -> tuple[TokenizerSpec | None, str]:
     """Read what a tokenizer declares; None and the reason if that is unknown."""
     if location is None:
         return None, "its encoder exposes nothing else"
     try:
-        spec = read_spec(location)
+        spec = _convert(location, tokenizer) if isinstance(tokenizer, DocumentHolding) else read_spec(location)
     except TokverifyError as error:
         # Its own library can read it, otherwise this would not be reached.
         return None, str(error)
     # Two files may differ in just what a specification leaves out.
     return (None, f"{location}: {spec.left_out[0]}") if spec.left_out else (spec, "")
+
+
+def _convert(location: Path | str, tokenizer: DocumentHolding) -> TokenizerSpec:
+    """Convert the tokenizer.json from which a tokenizer was made, without reading its large tables again."""
+    from tokverify.sources.huggingface.conversion import convert_content
+
+    return convert_content(Path(location), tokenizer.tokenizer_json(), tables_of(tokenizer))

@@ -19,6 +19,7 @@ from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage, pre_tokenizer_of
+from tokverify.sources.huggingface.tables import NativeTables
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
 from tokverify.sources.huggingface.vocabulary_files import build_document
@@ -66,7 +67,7 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         UnsupportedError: If GGUF cannot declare anything like it.
     """
     path = Path(path)
-    return _read(path, read_file(path))
+    return convert_content(path, read_file(path))
 
 
 def read_vocabulary_files(path: Path) -> TokenizerSpec:
@@ -76,11 +77,18 @@ def read_vocabulary_files(path: Path) -> TokenizerSpec:
         BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
         UnsupportedError: If GGUF cannot declare anything like it, or it does not say how texts are split.
     """
-    return _read(path, build_document(path))
+    return convert_content(path, build_document(path))
 
 
-def _read(path: Path, document: bytes) -> TokenizerSpec:
-    fitted = convert_leniently(parse(document, str(path), special_texts(path)))
+def convert_content(path: Path, content: bytes, native: NativeTables | None = None) -> TokenizerSpec:
+    """Convert the content of a tokenizer.json, or what a vocabulary becomes; errors as for `read_spec`.
+
+    Args:
+        path: The file; those next to it determine the special tokens and the chat templates.
+        content: The content of the tokenizer.json.
+        native: Its tables, if they have been read before.
+    """
+    fitted = convert_leniently(parse(content, str(path), special_texts(path), native))
     return replace(fitted.spec, **template_fields(path))
 
 

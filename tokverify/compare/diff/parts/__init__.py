@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tokverify.compare.diff.parts.declared import Declared
-from tokverify.compare.diff.parts.document import ADDED_TOKENS, DOCUMENT_PARTS, compare_stages, read_document
+from tokverify.compare.diff.parts.document import ADDED_TOKENS, DOCUMENT_PARTS, compare_stages, read_documents
 from tokverify.compare.diff.parts.settings import (
     compare_added_tokens,
     compare_settings,
@@ -50,7 +50,8 @@ def compare_parts(
     """
     if vocabulary is None:
         return (), tuple(_describe_hidden(old, new))
-    documents = read_document(old), read_document(new)
+    has_specs = bool(old.spec and new.spec)
+    documents = read_documents(old, new, has_tables=not has_specs)
     parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer, vocabulary)))]
     not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
     if old.spec and new.spec:
@@ -64,7 +65,7 @@ def compare_parts(
             not_compared.append("chat templates: only one of the two has any, and the other one stands alone")
         not_compared += _describe_models(old.spec, new.spec)
     if all(documents):
-        parts += _compare_documents(*documents, has_specs=bool(old.spec and new.spec))
+        parts += _compare_documents(*documents, has_specs=has_specs)
     return tuple(part for part in parts if part.changes), tuple(not_compared)
 
 

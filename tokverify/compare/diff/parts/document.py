@@ -17,12 +17,17 @@ from tokverify.tokenizer import DocumentHolding
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
 
 
-def read_document(version: Version) -> dict[str, Any]:
-    """Return the contents of a tokenizer.json; nothing for other files."""
-    if not isinstance(version.tokenizer, DocumentHolding):
-        return {}
-    document: dict[str, Any] = json.loads(version.tokenizer.tokenizer_json())
-    return document
+def read_documents(old: Version, new: Version, *, has_tables: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the contents of two tokenizer.json files; nothing if one of the two is another file.
+
+    With `has_tables`, they contain the vocabularies and merges of their models, which take most of the time.
+    """
+    before, after = old.tokenizer, new.tokenizer
+    if not (isinstance(before, DocumentHolding) and isinstance(after, DocumentHolding)):
+        return {}, {}
+    if not has_tables:
+        return read_stages(old), read_stages(new)
+    return json.loads(before.tokenizer_json()), json.loads(after.tokenizer_json())
 
 
 def read_stages(version: Version) -> dict[str, Any]:
