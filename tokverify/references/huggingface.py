@@ -203,6 +203,13 @@ class HuggingFaceTokenizer:
         piece = self.piece(id)
         return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
 
+    def bytes_of_tokens(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id."""
+        found = list(map(self._piece_bytes, self.pieces))
+        for id in self._literal_ids:
+            found[id] = self.piece(id).encode()
+        return found
+
     @cached_property
     def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""

@@ -181,6 +181,7 @@ _METHODS = {
     "decode": _DECODED,
     "piece": _TEXT,
     "token_bytes": _Member("bytes", _is_a(bytes)),
+    "bytes_of_tokens": _Member("a list of bytes", _is_list_of(_is_a(bytes))),
     "encode_many": _Member(
         "a list of ids or error for each text", _is_list_of(_is_ids_or_error), EncodeError, is_batch=True
     ),

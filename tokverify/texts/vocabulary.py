@@ -8,14 +8,13 @@ from itertools import compress, product
 from operator import ne, or_
 from string import hexdigits
 
-from tokverify.engine.decoder import PieceDecoder
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType, ids_of_type
 from tokverify.texts.batch import NotComparedError
-from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
+from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
 _BYTE_PIECES = frozenset(f"<0x{high}{low}>" for high, low in product(hexdigits, repeat=2))
@@ -98,7 +97,7 @@ def bytes_of_tokens(tokenizer: Tokenizer) -> list[bytes]:
     Raises:
         TokverifyError: If the tokenizer cannot tell.
     """
-    if isinstance(tokenizer, PieceDecoder):
+    if isinstance(tokenizer, BytesListing):
         return tokenizer.bytes_of_tokens()
     return list(map(tokenizer.token_bytes, range(tokenizer.vocab_size)))
 

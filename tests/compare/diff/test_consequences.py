@@ -268,7 +268,7 @@ class IdsOnly(Encoder):
 
     special_ids = {}  # noqa: RUF012 - replaces a property
 
-    def token_bytes(self, id: int) -> bytes:
+    def bytes_of_tokens(self) -> list[bytes]:
         raise EncodeError("this library does not show the bytes of a token")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -10,11 +10,12 @@ from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.special import SpecialTokens
 from tokverify.compare.diff.version import Version, naming_side, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
-from tokverify.engine.encoder import Encoder
+from tokverify.engine.joined_strings import find_differing
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.diff import ACTIONS, ONLY_ROUND_TRIPS, ChangeReport, Consequence, Level, Outcome, Witness
 from tokverify.text.wording import list_items, plural
 from tokverify.texts.sample import Sample
+from tokverify.texts.vocabulary import bytes_of_tokens
 from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden
 
 _MAX_TOKENS = 2000
@@ -197,28 +198,8 @@ def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
 
 def _find_changed_ids(old: Tokenizer, new: Tokenizer) -> list[int]:
     """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out."""
-    changed = []
-    same = _find_same_ids(old, new)
-    for id in range(old.vocab_size):
-        if id in same:
-            continue
-        data = old.token_bytes(id)
-        if data and (id >= new.vocab_size or new.token_bytes(id) != data):
-            changed.append(id)
-    return changed
-
-
-def _find_same_ids(old: Tokenizer, new: Tokenizer) -> Container[int]:
-    """Return ids that must have the same bytes, because both declare the same pieces and attributes."""
-    if not (type(old) is Encoder and type(new) is Encoder):
-        return frozenset()
-    before, after = old.settings, new.settings
-    if before.family is not after.family or before.escape_whitespaces != after.escape_whitespaces:
-        return frozenset()
-    if before.pieces == after.pieces and before.attributes == after.attributes:
-        return range(len(before.pieces))
-    tokens = zip(before.pieces, after.pieces, before.attributes, after.attributes, strict=False)
-    return {id for id, (piece, other, kind, other_kind) in enumerate(tokens) if piece == other and kind == other_kind}
+    before, after = bytes_of_tokens(old), bytes_of_tokens(new)
+    return [id for id in find_differing(before, after) if id < len(before) and before[id]]
 
 
 def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
