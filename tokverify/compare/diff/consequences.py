@@ -38,7 +38,7 @@ class Consequences:
         self._old, self._new, self._report = old, new, report
         self._versions = Versions(old.tokenizer, new.tokenizer)
         self._specials = SpecialTokens(old, new, report.parts)
-        self._samples = list(filter(self._versions.supports, dict.fromkeys(self._list_samples())))
+        self._samples = self._versions.supported(self._list_samples())
         self._short = find_short_samples(old, new)
 
     def _list_samples(self) -> Iterator[Sample]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.version import Version, naming_side
+from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError
 from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
@@ -112,10 +113,9 @@ class SpecialTokens:
         return read_stages(self._old), read_stages(self._new)
 
     @cached_property
-    def _ids(self) -> tuple[dict[str, int], ...]:
+    def _ids(self) -> tuple[Mapping[str, int], ...]:
         """The id of each piece, for both versions."""
-        sides = (self._old.tokenizer, self._new.tokenizer)
-        return tuple({piece: id for id, piece in enumerate(pieces_of(side))} for side in sides)
+        return tuple(index_pieces(pieces_of(version.tokenizer)) for version in (self._old, self._new))
 
     def differ_in(self, old_ids: Sequence[int], new_ids: Sequence[int]) -> bool:
         """Check whether two encodings of a text differ in their special tokens, and not only in what is between them.

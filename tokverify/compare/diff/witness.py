@@ -9,8 +9,9 @@ from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.texts.batch import FAILURES
+from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
 from tokverify.texts.sample import Sample
@@ -66,6 +67,14 @@ class Versions:
         self._encodings: dict[Sample, tuple[Encoding, Encoding]] = {}
         """A dictionary, not a cached method, because tens of thousands of samples are looked up a dozen times each."""
 
+    def supported(self, samples: Iterable[Sample]) -> list[Sample]:
+        """Return the samples that both versions support, all encoded in as few calls as possible."""
+        chosen = list(filter(self._has_fitting_options, dict.fromkeys(samples)))
+        texts, modes = [sample.text for sample in chosen], [sample.mode for sample in chosen]
+        sides = (map(_encoding_of, encode_all(side, texts, modes)) for side, _ in self._decoders.values())
+        self._encodings.update(zip(chosen, zip(*sides, strict=True), strict=True))
+        return list(filter(self.supports, chosen))
+
     def encode(self, sample: Sample) -> tuple[Encoding, Encoding]:
         """Encode with the old and with the new version."""
         encodings = self._encodings.get(sample)
@@ -103,11 +112,14 @@ class Versions:
 
     def supports(self, sample: Sample) -> bool:
         """Whether both versions support the options of a sample, and its text."""
-        options = sample[1:]
-        if options not in self._fixed_modes and self._modes.choose(sample.text, sample.mode) != options:
+        if not self._has_fitting_options(sample):
             return False
         old, new = self.encode(sample)
         return old.is_supported and new.is_supported
+
+    def _has_fitting_options(self, sample: Sample) -> bool:
+        options = sample[1:]
+        return options in self._fixed_modes or self._modes.choose(sample.text, sample.mode) == options
 
     @cached_property
     def _fixed_modes(self) -> Mapping[Mode, None]:
@@ -147,6 +159,10 @@ class Versions:
             return None
 
 
+def _encoding_of(encoded: Encoded) -> Encoding:
+    return Encoding(ids_or_none(encoded), is_supported=not isinstance(encoded, UnsupportedError))
+
+
 def _decoder(tokenizer: Tokenizer, other: Tokenizer) -> Callable[[Sequence[int]], bytes]:
     """Return how a tokenizer decodes: with llama.cpp's cleanup if both can."""
     if isinstance(tokenizer, LlamaCppDecoding) and isinstance(other, LlamaCppDecoding):
@@ -169,7 +185,7 @@ def texts_about(parts: Iterable[Part], old: Version, new: Version) -> Iterator[s
     """Yield texts about everything that changed: each changed piece in several contexts, and texts of many kinds."""
     yield from _TEXTS
     changed = [part for part in parts if part.name in _IN_PIECES]
-    known = [_index(version.tokenizer) for version in (old, new)] if changed else []
+    known = [(version.tokenizer, index_pieces(pieces_of(version.tokenizer))) for version in (old, new) if changed]
     for part in changed:
         whats = [change.what for change in part.changes]
         most = _MAX_TOKENS if part.name == "tokens" else _MAX_PIECES
@@ -181,15 +197,12 @@ def texts_about(parts: Iterable[Part], old: Version, new: Version) -> Iterator[s
             yield from neighbor_texts(whats, pieces_of(new.tokenizer))
 
 
-def _index(tokenizer: Tokenizer) -> tuple[Tokenizer, dict[str, int]]:
-    return tokenizer, {piece: id for id, piece in enumerate(pieces_of(tokenizer)) if piece}
-
-
-def _texts_of_piece(piece: str, known: Sequence[tuple[Tokenizer, dict[str, int]]]) -> Iterator[str]:
+def _texts_of_piece(piece: str, known: Sequence[tuple[Tokenizer, Mapping[str, int]]]) -> Iterator[str]:
     texts = {piece}
     for tokenizer, ids in known:
-        if piece in ids:
-            texts.add(_decode_token(tokenizer, ids[piece]))
+        id = ids.get(piece)
+        if piece and id is not None:
+            texts.add(_decode_token(tokenizer, id))
     for text in sorted(filter(None, texts)):
         if len(text) <= _MAX_LENGTH:
             yield from (context.replace("{}", text) for context in _CONTEXTS)
@@ -261,7 +274,7 @@ class _Texts:
 
     def __init__(self, version: Version) -> None:
         self._tokenizer = version.tokenizer
-        self._ids = {piece: id for id, piece in enumerate(pieces_of(version.tokenizer))}
+        self._ids = index_pieces(pieces_of(version.tokenizer))
 
     def join(self, pieces: Iterable[str]) -> str:
         """Return the text of the pieces; empty if one is not a token, or together they are not whole characters."""

@@ -22,15 +22,17 @@ _Value = TypeVar("_Value")
 def compare_tokens(old: Tokenizer, new: Tokenizer, vocabulary: VocabularyDifference) -> Iterator[PartChange]:
     """Yield the pieces that were added, removed, or moved to another id, given the ids at which the two differ."""
     differing = {each.id for each in vocabulary.pieces if each.actual != each.expected}
+    if not differing:
+        return
     before, after = _index(pieces_of(old)), _index(pieces_of(new))
-    for piece, id in before.items() if differing else ():
+    for piece, id in before.items():
         if id not in differing:
             continue
         if after.get(piece) in differing:
             yield PartChange("moved", piece, f"id {id}", f"id {after[piece]}")
         else:
             yield PartChange("removed", piece, f"id {id}", None)
-    for piece, id in after.items() if differing else ():
+    for piece, id in after.items():
         if id in differing and before.get(piece) not in differing:
             yield PartChange("added", piece, None, f"id {id}")
 
@@ -75,6 +77,8 @@ def _list_affected(old: Declared, new: Declared, before: Sequence[object], after
     """
     ids = {*find_differing(old.spec.tokens, new.spec.tokens), *find_differing(before, after)}
     tokens = {spec.tokens[id] for spec in (old.spec, new.spec) for id in ids if id < len(spec.tokens)}
+    if not tokens:
+        return []
     return sorted(tokens & old.by_token.keys() & new.by_token.keys(), key=old.by_token.__getitem__)
 
 
