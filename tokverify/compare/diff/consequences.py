@@ -128,6 +128,7 @@ class Consequences:
     def _text(self) -> Consequence:
         if reason := self._versions.why_not_decoded:
             return Consequence(Level.TEXT, Outcome.UNKNOWN, reason)
+        self._versions.decode_all(self._every())
         found = self._by_texts(Level.TEXT, self._damages, "decode to a different text", "the same text after decoding")
         if found.outcome is Outcome.BROKEN and not any(map(self._decodes_differently, self._every())):
             return replace(found, action=ONLY_ROUND_TRIPS)

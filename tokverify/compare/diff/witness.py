@@ -16,7 +16,7 @@ from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
 from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
-from tokverify.tokenizer import LlamaCppDecoding, Tokenizer, pieces_of
+from tokverify.tokenizer import BatchDecoding, LlamaCppDecoding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
     from tokverify.compare.diff.version import Version
@@ -63,6 +63,7 @@ class Versions:
 
     def __init__(self, old: Tokenizer, new: Tokenizer) -> None:
         self._decoders = {True: (old, _decoder(old, new)), False: (new, _decoder(new, old))}
+        self._decoded: dict[bool, dict[tuple[int, ...], bytes | None]] = {True: {}, False: {}}
         self._modes = Modes(old, new)
         self._encodings: dict[Sample, tuple[Encoding, Encoding]] = {}
         """A dictionary, not a cached method, because tens of thousands of samples are looked up a dozen times each."""
@@ -92,6 +93,15 @@ class Versions:
         """Check whether the two encode a sample differently."""
         old, new = self.encode(sample)
         return old.ids != new.ids
+
+    def decode_all(self, samples: Iterable[Sample]) -> None:
+        """Decode what both versions make of samples, in as few calls as possible, for the three methods below."""
+        pairs = [self.ids(sample) for sample in samples]
+        for is_old, (tokenizer, decode) in self._decoders.items():
+            if decode == tokenizer.decode and isinstance(tokenizer, BatchDecoding):
+                lists = [*{ids for pair in pairs for ids in (pair[:1] if is_old else pair) if ids is not None}]
+                decoded = zip(lists, tokenizer.decode_many(lists), strict=True)
+                self._decoded[is_old] = {ids: None if isinstance(data, FAILURES) else data for ids, data in decoded}
 
     def decode_old(self, sample: Sample) -> bytes | None:
         """Decode the old ids with the old version; None if it cannot."""
@@ -153,6 +163,8 @@ class Versions:
     def _decode(self, ids: tuple[int, ...] | None, *, is_old: bool) -> bytes | None:
         if ids is None:
             return None
+        if ids in self._decoded[is_old]:
+            return self._decoded[is_old][ids]
         try:
             return self._decoders[is_old][1](ids)
         except FAILURES:
