@@ -121,6 +121,9 @@ def test_the_chat_template_beside_it_is_the_references(path, tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
+        (b"2 'b\0' 2", ":2: not an id, a token as a Python literal, and its length"),
+        (b"2 '\\x1' 1", ":2: not an id, a token as a Python literal, and its length"),
+        (b"2 '\\N{no}' 1", ":2: not an id, a token as a Python literal, and its length"),
         (b"2 'b' 2", ":2: not an id, a token as a Python literal, and its length"),
         (b"2 b 1", ":2: not an id"),
         (b"2 'b", ":2: not an id"),

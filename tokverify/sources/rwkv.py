@@ -96,7 +96,7 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, int, bytes]]:
                 if len(token) == int(match[3]):
                     yield number, int(match[1]), token
                     continue
-        except ValueError:  # not UTF-8, or a lone surrogate
+        except (ValueError, SyntaxError):  # not UTF-8, or a lone surrogate; a NUL, or an incomplete escape
             pass
         raise BrokenFileError(
             f"{path}:{number}: not an id, a token as a Python literal, and its length in bytes, separated by spaces"
