@@ -76,3 +76,9 @@ def test_an_unknown_build_is_one_clear_line(build: str, message: str):
     result = run("encode", "model.gguf", "a", "--llama-cpp", build)
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("form", [["--streaming", "--cases", "suite.yaml"], ["--no-reference"]])
+def test_the_other_forms_of_run_encode_as_the_build_does_too(form: list[str]):
+    document = json.loads(run("run", "model.gguf", *form, "--llama-cpp", "b9190", "-f", "json").stdout)
+    assert document["versions"]["llama.cpp"] == "b9190"
