@@ -20,7 +20,7 @@ from tokverify.compare.digest import DIGITS, digest, digest_chat
 from tokverify.compare.judge import Judge, compared_subjects, concerns
 from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, fails_audit
-from tokverify.report.chat import CHAT_CODES, ChatReport, finding_fails, searched_kinds
+from tokverify.report.chat import CHAT_CODES, ChatReport, finding_fails, searched_codes
 from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
 from tokverify.report.run import CaseResult, Report, Side, Status
 from tokverify.report.tokenizer_difference import Aspect, select_failing
@@ -120,7 +120,7 @@ def _select_refuted(
     compared = compared_subjects(accepted)
     idle = {entry for entry in entries if subject_of(entry) in compared}
     idle |= set(audit.unused_waivers) if audit else set()
-    searched = {CHAT_CODES[kind] for kind in searched_kinds(chat)} if chat else set()
+    searched = searched_codes(chat) if chat else frozenset()
     idle |= {entry for entry in entries if entry.code in searched}
     used = {each.known for each in accepted.results} | {each.known for each in accepted.differences}
     used |= {each.waiver for each in audit.waived} if audit else set()

@@ -27,7 +27,7 @@ def find_exchanged_pieces(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     """
     if not isinstance(actual, Encoder):
         return
-    texts = {text: id for id in range(actual.vocab_size) if (text := from_utf8(actual.token_bytes(id)))}
+    texts = {text: id for id, data in enumerate(actual.bytes_of_tokens()) if (text := from_utf8(data))}
     ours, theirs = Queries(actual), Queries(expected)
     packs = list(pack_texts(text for text in texts if text.strip()))
     joined = ["\n".join(pack) for pack in packs]

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.compare.digest import digest, digest_chat
-from tokverify.report.chat import CHAT_CODES, ChatFinding, ChatReport, searched_kinds
+from tokverify.report.chat import CHAT_CODES, ChatFinding, ChatReport, searched_codes
 from tokverify.report.finding import Finding
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import FAILING, CaseResult, Report, Status
@@ -111,7 +111,7 @@ class Judge:
         """Judge what `chat` has found, and list the entries about kinds of findings that it looked for in vain."""
         findings = tuple(map(self._apply_to_finding, report.findings))
         found = {CHAT_CODES[each.kind] for each in findings if not each.known}
-        idle = {CHAT_CODES[kind] for kind in searched_kinds(report)} - found
+        idle = searched_codes(report) - found
         used = {each.known for each in findings}
         unused = tuple(entry for entry in self._entries if entry.code in idle and entry not in used)
         return replace(report, findings=findings, unused=unused)

@@ -15,6 +15,7 @@ from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDiffe
 from tokverify.sources.config import configured_roles, configured_tokens
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType
+from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
@@ -144,19 +145,12 @@ def _note_damage(ids: Sequence[int], actual: Tokenizer, expected: Tokenizer) -> 
     Tokens that are parts of characters are never UTF-8, so that some are not after a shift means nothing.
     """
     texts = [(actual.token_bytes(id), expected.token_bytes(id)) for id in ids[:_MOST_DAMAGED]]
-    if len(ids) > len(texts) or any(_is_utf8(own) or not _is_utf8(theirs) for own, theirs in texts):
+    read = [(from_utf8(own), from_utf8(theirs)) for own, theirs in texts]
+    if len(ids) > len(texts) or any(own is not None or theirs is None for own, theirs in read):
         return ""
     own, theirs = (visible(text) for text in texts[0])
     whose = f"token {ids[0]}" if len(ids) == 1 else f"these tokens, such as {ids[0]},"
     return f'; the text of {whose} is damaged: "{own}" is not UTF-8, but "{theirs}" is'
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _aspect_of(piece: PieceDifference, types: Sequence[int], model: str) -> Aspect:

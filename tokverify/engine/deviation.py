@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.encoder import Encoder
@@ -19,11 +18,11 @@ _SINGLE = (
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
-_BESIDE_MODEL: Mapping[str, Any] = {
-    "normalizers": (), "specials": {}, "texts": {}, "decoded": {}, "flags": None, "leftmost": None, "prefix": None,
-    "normalized_tokens": None, "rewrite": None, "around": None, "join_words": None,
-}  # fmt: skip
-"""The fields that do not concern the model, as they are by default."""
+_BESIDE_MODEL = (
+    "normalizers", "specials", "texts", "decoded", "flags", "leftmost", "prefix", "normalized_tokens", "rewrite",
+    "around", "join_words",
+)  # fmt: skip
+"""The fields that do not concern the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class Deviation:
     @property
     def keeps_model(self) -> bool:
         """Whether nothing changes but how a text gets to the model, and what becomes of the ids."""
-        return replace(self, **_BESIDE_MODEL) == Deviation()
+        return Deviation(**{name: getattr(self, name) for name in _BESIDE_MODEL}) == self
 
     def is_native_like(self, base: Encoder) -> bool:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""

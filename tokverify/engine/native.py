@@ -21,7 +21,7 @@ from tokverify.engine.piece_index import PieceIndex
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.text.utf8 import find_not_utf8
+from tokverify.text.utf8 import from_utf8
 
 
 class NativeStream(Protocol):
@@ -133,7 +133,7 @@ def build_native(
     if settings.family.uses_pre_tokenizer and settings.pre_tokenizer != PRE_TOKENIZERS[settings.pre]:
         raise UnsupportedError("does not support builds of llama.cpp in whose patterns `~` is no symbol")
     decodes = settings.family.decodes_characters(Attribute.NORMAL, escape_whitespaces=settings.escape_whitespaces)
-    if settings.decodes_overlong and decodes and find_not_utf8([join(settings.pieces)]) is not None:
+    if settings.decodes_overlong and decodes and from_utf8(join(settings.pieces)) is None:
         raise UnsupportedError("does not support builds of llama.cpp that read overlong sequences in tokens")
     module = native_module()
     try:

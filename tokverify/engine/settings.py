@@ -22,7 +22,7 @@ from tokverify.engine.override import Override
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.engine.requirement import read_by
-from tokverify.engine.space_mark import ForeignSpaces, find_foreign_spaces
+from tokverify.engine.space_mark import describe_foreign_spaces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import find_similar_names, list_alternatives, plural, short_repr
@@ -99,7 +99,7 @@ class _Loader:
         self.pieces = _pieces(spec.tokens)
         self.ids = index_pieces(self.pieces)
         if len(self.ids) != len(self.pieces):
-            raise BrokenFileError(_duplicate_message(self.pieces, find_foreign_spaces(spec)))
+            raise BrokenFileError(_duplicate_message(self.pieces, describe_foreign_spaces(spec)))
         self.pieces = family.displayed_pieces(self.pieces, self.ids)
 
     def settings(self) -> Settings:
@@ -238,7 +238,7 @@ def _pieces(tokens: Sequence[str]) -> Sequence[str]:
     return pieces
 
 
-def _duplicate_message(texts: Sequence[str], spaces: ForeignSpaces | None) -> str:
+def _duplicate_message(texts: Sequence[str], spaces: str) -> str:
     ids = {text: id for id, text in enumerate(texts)}
     second = next(id for id, text in enumerate(texts) if ids[text] != id)
     text = texts[second]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from tokverify.render.accepted import acceptance, unused_entries
 from tokverify.render.document import (
     NOUNS,
     SEVERITY_STYLES,
@@ -84,9 +85,7 @@ def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Sectio
     if report.waived:
         yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Accepted")
     if report.unused_waivers:
-        rows = [(message(each.code), code(each.place), message(each.reason)) for each in report.unused_waivers]
-        unused = Table([Column("rule"), Column("entry"), Column("reason")], rows)
-        yield Section([unused], "Entries of the baseline that accept nothing", Style.WARNING)
+        yield unused_entries(report.unused_waivers, "rule")
     if report.not_evaluated:
         yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
 
@@ -135,7 +134,7 @@ def _explain(finding: Finding, report: AuditReport) -> Block:
 
 
 def _describe_waived(waived: WaivedFinding, report: AuditReport, *, verbose: bool) -> Block:
-    reason = message(f"{waived.waiver.reason} ({waived.waiver.place})")
+    reason = message(acceptance(waived.waiver))
     blocks = [Paragraph(["accepted: ", reason]), *_describe_finding(waived.finding, verbose=verbose)]
     blocks.append(_explain(waived.finding, report))
     return Details(_title(waived.finding), blocks)
@@ -169,7 +168,7 @@ def list_issues(report: AuditReport) -> Iterator[Issue]:
     """Yield the findings of an audit, then those that are accepted."""
     yield from (_to_issue(finding, report) for finding in report.findings)
     for waived in report.waived:
-        yield _to_issue(waived.finding, report, f"{waived.waiver.reason} ({waived.waiver.place})")
+        yield _to_issue(waived.finding, report, acceptance(waived.waiver))
 
 
 def _list_checks(report: AuditReport) -> list[Check]:

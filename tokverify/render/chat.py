@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
+from tokverify.render.accepted import acceptance, unused_entries
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import alignment_lines, shortened
 from tokverify.render.chat_difference import ACTUAL, EXPECTED, TextLine, caret_rows, difference_lines, text_lines
@@ -15,7 +16,6 @@ from tokverify.render.document import (
     Block,
     Bullets,
     Code,
-    Column,
     Details,
     Document,
     Fields,
@@ -27,7 +27,6 @@ from tokverify.render.document import (
     Section,
     Span,
     Style,
-    Table,
     code,
     message,
 )
@@ -45,6 +44,7 @@ from tokverify.report.chat import (
     Template,
     TextDifference,
     chat_exit_code,
+    count_accepted,
     count_findings,
     fails_unchecked,
     finding_fails,
@@ -53,7 +53,6 @@ from tokverify.report.chat import (
     repair_of,
 )
 from tokverify.report.finding import Severity
-from tokverify.report.known_difference import KnownDifference
 from tokverify.report.run import Side
 from tokverify.text.command_line import fixed_name, name_files
 from tokverify.text.visible import visible, visible_message
@@ -101,9 +100,7 @@ def _describe_sections(report: ChatReport, options: RenderOptions) -> Iterator[S
     for finding in report.findings:
         yield _describe_finding(finding, report, several=len(report.templates) > 1, verbose=options.verbose)
     if report.unused:
-        rows = [(message(each.code), code(each.place), message(each.reason)) for each in report.unused]
-        unused = Table([Column("finding"), Column("entry"), Column("reason")], rows)
-        yield Section([unused], "Entries of the baseline that accept nothing", Style.WARNING)
+        yield unused_entries(report.unused, "finding")
     if report.not_checked:
         yield Section([Bullets([message(reason) for reason in report.not_checked])], "Not checked")
     yield Section([Only("html", [Heading("Conversations")])])
@@ -151,7 +148,7 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         lines.append(("in", message(f"{count}: {', '.join(finding.conversations)}", Style.DIM)))
     about = CHAT_KINDS[finding.kind]
     if finding.known:
-        lines.append(("accepted", message(_acceptance(finding.known))))
+        lines.append(("accepted", message(acceptance(finding.known))))
     elif finding.severity > Severity.INFO:
         lines.append(("repair", message(repair_sentence(finding, report))))
     lines += [("note", message(refusal)) for refusal in finding.refusals]
@@ -166,10 +163,6 @@ def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool
         ],
         title,
     )
-
-
-def _acceptance(entry: KnownDifference) -> str:
-    return f"{entry.reason} ({entry.place})"
 
 
 def _describe_texts_for_table(report: ChatReport, width: int) -> Iterator[Section]:
@@ -308,7 +301,7 @@ def _result_lines(result: RenderedConversation, *, fold: bool = True) -> Iterato
 def _finding_line(finding: ChatFinding) -> str:
     """Write a finding in one line, such as `ERROR drift: writes ...`."""
     line = f"{finding.severity.name} {visible_message(finding.kind)}: {visible_message(finding.message)}"
-    return line + (visible_message(f" (accepted: {_acceptance(finding.known)})") if finding.known else "")
+    return line + (visible_message(f" (accepted: {acceptance(finding.known)})") if finding.known else "")
 
 
 def _first_result(finding: ChatFinding, report: ChatReport) -> RenderedConversation | None:
@@ -347,7 +340,7 @@ def _issues(report: ChatReport) -> Iterator[Issue]:
             path=conversation.file if conversation else report.actual.source,
             line=max(1, conversation.line) if conversation else 1,
             key=f"{report.actual.name}\0{finding.template}\0{finding.message}",
-            accepted=visible_message(_acceptance(finding.known)) if finding.known else None,
+            accepted=visible_message(acceptance(finding.known)) if finding.known else None,
         )
     for reason in report.not_checked if fails_unchecked(report) else ():
         key = f"{report.actual.name}\0{reason}"
@@ -360,7 +353,7 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
         names = ", ".join(map(visible_message, finding.conversations))
         lines.append(f"in {plural(len(finding.conversations), 'conversation')}: {names}")
     if finding.known:
-        lines.append(visible_message(f"accepted: {_acceptance(finding.known)}"))
+        lines.append(visible_message(f"accepted: {acceptance(finding.known)}"))
     elif finding.severity > Severity.INFO:
         lines.append(f"repair: {repair_sentence(finding, report)}")
     lines += map(visible_message, finding.refusals)
@@ -433,8 +426,7 @@ def verdict(report: ChatReport) -> str:
     """Summarize a report, such as `1 template, 14 conversations: 1 error, 2 informational findings`."""
     counts = {noun: count_findings(report, severity) for severity, noun in NOUNS.items()}
     found = [plural(count, noun) for noun, count in counts.items() if count]
-    accepted = sum(finding.known is not None for finding in report.findings)
-    found += [f"{accepted:,} accepted"] if accepted else []
+    found += [f"{accepted:,} accepted"] if (accepted := count_accepted(report)) else []
     found += [plural(len(report.unused), "unused entry", "unused entries")] if report.unused else []
     templates = sum(template.actual is not None for template in report.templates)
     tried = f"{plural(templates, 'template')}, {plural(len(report.conversations), 'conversation')}"

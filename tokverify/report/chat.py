@@ -171,6 +171,11 @@ def count_findings(report: ChatReport, severity: Severity) -> int:
     return sum(finding.severity is severity and finding.known is None for finding in report.findings)
 
 
+def count_accepted(report: ChatReport) -> int:
+    """Count the findings that a baseline accepts."""
+    return sum(finding.known is not None for finding in report.findings)
+
+
 def findings_for(report: ChatReport, result: RenderedConversation) -> list[ChatFinding]:
     """Return the findings that concern one result, the most severe first."""
     return [
@@ -190,8 +195,8 @@ def fails_unchecked(report: ChatReport) -> bool:
     return report.requires_all and bool(report.not_checked)
 
 
-def searched_kinds(report: ChatReport) -> frozenset[str]:
-    """Return the kinds of findings that were looked for: some need a reference, or its template."""
+def searched_codes(report: ChatReport) -> frozenset[str]:
+    """Return the codes of the findings that were looked for: some need a reference, or its template."""
     if not report.results:
         return frozenset()
     kinds = set(CHAT_KINDS)
@@ -199,7 +204,7 @@ def searched_kinds(report: ChatReport) -> frozenset[str]:
         kinds -= {"drift", "missing", "white-space"}
     if all(result.expected_ids is None for result in report.results):
         kinds -= {"ids", "limit"}
-    return frozenset(kinds)
+    return frozenset(map(CHAT_CODES.__getitem__, kinds))
 
 
 def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
@@ -210,8 +215,7 @@ def finding_fails(report: ChatReport, finding: ChatFinding) -> bool:
 def summarize_chat(report: ChatReport) -> Mapping[str, object]:
     """Return the `summary` of the JSON report."""
     counts = {severity.name.lower(): count_findings(report, severity) for severity in reversed(Severity)}
-    accepted = sum(finding.known is not None for finding in report.findings)
-    return {"exit_code": chat_exit_code(report), **counts, "accepted": accepted}
+    return {"exit_code": chat_exit_code(report), **counts, "accepted": count_accepted(report)}
 
 
 def check_chat(report: ChatReport, path: str) -> Iterator[str]:

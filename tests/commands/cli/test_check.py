@@ -114,13 +114,18 @@ def test_the_last_lines_name_another_chat_template_and_its_repair():
     assert "1 model: 1 fails (bad: chat); the chat template is not the reference's: `tokverify chat` shows" in end
 
 
-def test_a_repair_is_shown_once():
+def write_exchanged() -> None:
+    """Write a file with two exchanged tokens, one of which its chat template writes, and its reference."""
     tokens = list(read_spec("sample.gguf").tokens)
     tokens[300], tokens[301] = tokens[301], tokens[300]
     template = f"{{% for message in messages %}}{tokens[300]}{{{{ message.content }}}}{{% endfor %}}"
     write_gguf("bad.gguf", replace(read_spec("sample.gguf"), tokens=tokens, chat_template=template))
     shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
     Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+
+
+def test_a_repair_is_shown_once():
+    write_exchanged()
     result = invoke("check", "bad.gguf", "-r", "tokenizer.json", *FEW)
     causes = " ".join(result.stdout.partition("CAUSES")[2].split())
     assert "bad: ids 300 and 301 are swapped; " in causes
@@ -221,12 +226,7 @@ def test_what_a_user_writes_is_never_accepted():
 
 
 def test_a_model_with_a_template_and_a_known_fault_gets_a_green_gate():
-    tokens = list(read_spec("sample.gguf").tokens)
-    tokens[300], tokens[301] = tokens[301], tokens[300]
-    template = f"{{% for message in messages %}}{tokens[300]}{{{{ message.content }}}}{{% endfor %}}"
-    write_gguf("bad.gguf", replace(read_spec("sample.gguf"), tokens=tokens, chat_template=template))
-    shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
-    Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    write_exchanged()
     check = ("check", "bad.gguf", "-r", "tokenizer.json", *FEW)
     assert invoke(*check).exit_code == 1
     assert invoke(*check, "--accept", "--reason", "waits").exit_code == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.space_mark import find_foreign_spaces
+from tokverify.engine.space_mark import describe_foreign_spaces
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import MODEL, TOKENS
 
@@ -33,6 +33,6 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#26799, onnxruntime/mobius#543
     """
-    if found := find_foreign_spaces(subject.spec):
+    if found := describe_foreign_spaces(subject.spec):
         message = f"{found}, which the model {subject.spec.model} uses for a space"
         yield Finding(ERROR, message, keys=(MODEL, TOKENS), repair=FIX)

@@ -449,11 +449,10 @@ class Measuring:
     def _declared(self) -> TokenizerSpec | None:
         """The tokenizer as the reference declares it; what equals the file's is the same object."""
         spec, own = self._facts.spec, self._declaration.spec
-        names = ("tokens", "merges", "scores", "types")
-        shared = (
-            {name: getattr(own, name) for name in names if getattr(own, name) == getattr(spec, name)} if spec else {}
-        )
-        return spec and replace(spec, **shared)
+        if spec is None:
+            return None
+        tables = {name: getattr(own, name) for name in ("tokens", "merges", "scores", "types")}
+        return replace(spec, **{name: table for name, table in tables.items() if table == getattr(spec, name)})
 
     def _find_errors(
         self, spec: TokenizerSpec, encoder: Encoder | None = None, rules: Sequence[Rule] = _ERROR_RULES
