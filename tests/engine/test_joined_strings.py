@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from tokverify.engine.engine_choice import ENGINES, VARIABLE
-from tokverify.engine.joined_strings import JoinedStrings, find_differing, join
+from tokverify.engine.joined_strings import JoinedStrings, find_containing, find_differing, join
 
 
 @pytest.fixture(params=[engine for engine in ENGINES if engine != "auto"])
@@ -84,6 +84,21 @@ def test_strings_can_be_sent_to_another_process(engine):
 def test_differing_strings_are_found(engine, left: list[str], right: list[str], differing: list[int]):
     assert find_differing(make(left), make(right)) == differing
     assert find_differing(make(right), make(left)) == differing
+
+
+@pytest.mark.parametrize(
+    ("strings", "character", "containing"),
+    [
+        ([], "\n", []),
+        (["", ""], "\n", []),
+        (["\n", "a", "b\n\nc\n", "", "\n"], "\n", [0, 2, 4]),
+        (["a", "é", "è", "aé"], "é", [1, 3]),
+        (["a", "", "b"], "\0", []),
+    ],
+)
+def test_strings_that_contain_a_character_are_found_with_and_without_decoding(strings, character, containing):
+    assert find_containing(strings, character) == containing
+    assert find_containing(make(strings), character) == containing
 
 
 def test_some_strings_are_selected_in_the_given_order():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress, count, islice
+from itertools import compress, count
 from operator import ne
 
 from tokverify.compare.digest import make_difference
@@ -18,6 +18,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL
@@ -130,8 +131,8 @@ def _lacks_byte_stage(facts: Opened) -> bool:
         return False
     if any(stage["type"] == "ByteLevel" for stage in (*document.normalizer, *document.pre_tokenizer)):
         return False
-    vocab = document.tables.vocab
-    sample = list(islice(vocab, 0, None, 1 + len(vocab) // _MOST))
+    pieces = listed_pieces(document.tables.vocab)
+    sample = pieces[:: 1 + len(pieces) // _MOST]
     beginning = Counter(piece[:1] for piece in sample)
     return beginning[SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
 

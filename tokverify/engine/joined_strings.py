@@ -163,3 +163,20 @@ def find_differing(left: Sequence[object], right: Sequence[object]) -> list[int]
             return found
     shorter, longer = sorted((len(left), len(right)))
     return [*compress(range(shorter), map(ne, left, right)), *range(shorter, longer)]
+
+
+def find_containing(strings: Sequence[str], character: str) -> list[int]:
+    """Return the indices of the strings that contain a character."""
+    if not isinstance(strings, JoinedStrings):
+        return [index for index, string in enumerate(strings) if character in string]
+    if character == "\0":
+        return []
+    joined, mark = strings.joined, to_bytes(character)
+    found: list[int] = []
+    index = start = 0
+    while (at := joined.find(mark, start)) >= 0:
+        index += joined.count(b"\0", start, at)
+        if found[-1:] != [index]:
+            found.append(index)
+        start = at + 1
+    return found

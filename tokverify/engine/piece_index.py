@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property
 
 from tokverify.engine.joined_strings import JoinedStrings, NativePieces
@@ -63,6 +63,6 @@ def _index_all(pieces: Sequence[str]) -> dict[str, int]:
     return dict(zip(pieces, range(len(pieces)), strict=True))
 
 
-def listed_pieces(ids: Mapping[str, int]) -> Iterable[str]:
+def listed_pieces(ids: Mapping[str, int]) -> Sequence[str]:
     """Return the pieces in the order of their ids, as they are stored."""
-    return ids.pieces if isinstance(ids, PieceIndex) else ids
+    return ids.pieces if isinstance(ids, PieceIndex) else list(ids)

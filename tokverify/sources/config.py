@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
 
 _MAX_BYTES = 1 << 25
+_MAX_KEPT_BYTES, _MOST_KEPT = 1 << 22, 8
+"""How many parsed files are kept, and up to which size; the tokenizer_config.json of Gemma 3 has 1.1 MB."""
 _ID = re.compile("[0-9]{1,9}")
 MOST_TEMPLATES = 100
 _MOST_SENTINELS = 1000
@@ -57,7 +61,7 @@ _CLASS_OF_MODEL = {
 _TOKENIZERS = (*FILE_NAMES, *VOCABULARIES)
 
 
-def read_config(tokenizer_file: Path) -> dict[str, Any]:
+def read_config(tokenizer_file: Path) -> Mapping[str, Any]:
     """Return the `tokenizer_config.json` that belongs to `tokenizer_file`; empty if there is none.
 
     `gemma.tokenizer_config.json` belongs to `gemma.tokenizer.json`; a file with any other name has none, except for a
@@ -107,7 +111,7 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
     return texts
 
 
-def read_special_tokens_map(tokenizer_file: Path) -> dict[str, Any]:
+def read_special_tokens_map(tokenizer_file: Path) -> Mapping[str, Any]:
     """Return the special_tokens_map.json next to a tokenizer; empty if there is none; errors as for `read_config`."""
     return _read_beside(tokenizer_file, "special_tokens_map.json")
 
@@ -232,14 +236,21 @@ def _is_only_ranks(tokenizer_file: Path) -> bool:
     return not is_joined and sum(1 for _ in directory.glob("*.tiktoken")) == 1
 
 
-def _read_beside(tokenizer_file: Path, name: str) -> dict[str, Any]:
+def _read_beside(tokenizer_file: Path, name: str) -> Mapping[str, Any]:
     path = beside(tokenizer_file, name)
     if path is None or not path.is_file():
         return {}
+    content = read_bytes(path, "configuration", _MAX_BYTES)
     try:
-        config = parse_json(read_bytes(path, "configuration", _MAX_BYTES))
+        config = _parse(content) if len(content) <= _MAX_KEPT_BYTES else parse_json(content)
     except JsonError as error:
         raise BrokenFileError(f"{path}: cannot be read as JSON ({error}); repair or remove it") from error
     if not isinstance(config, dict):
         raise BrokenFileError(f"{path}: not a JSON object; repair or remove it")
     return config
+
+
+@lru_cache(_MOST_KEPT)
+def _parse(content: bytes) -> Any:  # noqa: ANN401 - JSON is anything
+    """Parse a file once, although several functions ask for what it declares; nobody may change the result."""
+    return parse_json(content)

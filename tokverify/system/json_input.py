@@ -34,7 +34,7 @@ def parse_json(data: bytes, *, max_memory: int = MAX_MEMORY, parse_constant: Cal
             large.
     """
     if not fits_memory(data, max_memory):
-        needed = _estimate_memory(data)
+        needed = _estimate_rare(data) + _estimate_frequent(data)
         raise JsonError(f"would need about {needed >> 20:,} MiB of memory; the limit is {max_memory >> 20:,} MiB")
     try:
         return json.loads(data, parse_constant=parse_constant)
@@ -54,13 +54,14 @@ def parse_json(data: bytes, *, max_memory: int = MAX_MEMORY, parse_constant: Cal
 
 def fits_memory(data: bytes, max_memory: int = MAX_MEMORY) -> bool:
     """Whether a document takes at most so many bytes of memory once it is parsed, by an estimate from above."""
+    rare = _estimate_rare(data)
     # Counting frequent marks takes long; most documents fit even if each of their bytes were one.
-    at_most = _estimate_memory(data, frequent=len(data))
-    return at_most <= max_memory or _estimate_memory(data) <= max_memory
+    return rare + _COST_OF_FREQUENT * len(data) <= max_memory or rare + _estimate_frequent(data) <= max_memory
 
 
-def _estimate_memory(data: bytes, frequent: int | None = None) -> int:
-    if frequent is None:
-        frequent = sum(map(data.count, _FREQUENT))
-    rest = sum(cost * data.count(mark) for mark, cost in _COSTS.items())
-    return _COST_OF_BYTE * len(data) + _COST_OF_FREQUENT * frequent + rest
+def _estimate_rare(data: bytes) -> int:
+    return _COST_OF_BYTE * len(data) + sum(cost * data.count(mark) for mark, cost in _COSTS.items())
+
+
+def _estimate_frequent(data: bytes) -> int:
+    return _COST_OF_FREQUENT * sum(map(data.count, _FREQUENT))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokverify.engine.normalizer import unescape_spaces
-from tokverify.text.utf8 import has_surrogate, to_bytes
+from tokverify.text.utf8 import from_utf8, has_surrogate, to_bytes
 from tokverify.texts import alphabet
 from tokverify.texts.mode import Mode
 from tokverify.texts.vocabulary import bytes_of_tokens, compare_vocabularies
@@ -64,10 +64,11 @@ def vocabulary_of(tokenizer: Tokenizer, corpus: Sequence[str] = ()) -> Vocabular
     pieces = list(pieces_of(tokenizer))
     # A token without bytes, such as one of type UNUSED, can still be produced by a text.
     bytes_of = [data or to_bytes(piece) for data, piece in zip(bytes_of_tokens(tokenizer), pieces, strict=True)]
-    texts = dict.fromkeys(_usable_texts(data.decode("utf-8", "surrogateescape") for data in bytes_of))
+    decoded = map(from_utf8, bytes_of)
+    texts = dict.fromkeys(text for text in decoded if text and len(text) <= _MAX_LENGTH)
     return Vocabulary(
         list(texts),
-        [piece for piece in _usable_texts(pieces) if piece not in texts],
+        list(_usable_texts(piece for piece in pieces if piece not in texts)),
         list(_usable_texts(_added_texts(tokenizer))),
         list(filter(None, corpus)),
     )

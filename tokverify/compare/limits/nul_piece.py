@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.joined_strings import find_containing
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.text.wording import plural
@@ -32,8 +33,7 @@ def nul_piece(sides: Sides) -> Iterator[Counterfactual]:
         A piece that the file does not declare as the reference does.
     """
     declared, effective = sides.spec.tokens, sides.settings.pieces
-    theirs = sides.facts.pieces[: len(declared)]
-    with_nul = [id for id, piece in enumerate(theirs) if _NUL in piece] if _NUL in "".join(theirs) else []
+    with_nul = [id for id in find_containing(sides.facts.pieces, _NUL) if id < len(declared)]
     pieces = {id: declared[id] for id in with_nul if declared[id] == sides.facts.pieces[id] != effective[id]}
     if pieces:
         # llama.cpp matches the name that it gives to an empty piece, such as `[EMPTY_7]`.

@@ -7,11 +7,13 @@ piece. The two are equivalent if all merges that can produce a piece are listed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tokverify.engine.joined_strings import find_containing
 from tokverify.engine.models.merge import merge
+from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import EncodeError, UnsupportedError
@@ -223,7 +225,7 @@ def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> It
 
 
 def _require_gemma4(
-    document: Document, merges: Sequence[str], ids: Collection[str], *, prefixes_space: bool, adds_bos: bool
+    document: Document, merges: Sequence[str], ids: Mapping[str, int], *, prefixes_space: bool, adds_bos: bool
 ) -> None:
     """Check that nothing specific to llama.cpp's `gemma4` makes a difference."""
     problem = "cannot be expressed by scores, and GGUF's only other model for such pieces, gemma4, "
@@ -232,13 +234,12 @@ def _require_gemma4(
     if not adds_bos:
         raise document.unsupported("model.merges", problem + "always adds BOS before a text")
     newlines: dict[str, float] = {}
-    for rank, pair in enumerate(merges):
-        if "\n" in pair:
-            if piece_made_by(pair).strip("\n"):
-                raise document.unsupported(
-                    "model.merges", f"{problem}does not merge across line ends, as rank {rank} does"
-                )
-            newlines[pair] = rank
-    for piece in ids:
-        if piece and not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
+    for rank in find_containing(merges, "\n"):
+        pair = merges[rank]
+        if piece_made_by(pair).strip("\n"):
+            raise document.unsupported("model.merges", f"{problem}does not merge across line ends, as rank {rank} does")
+        newlines[pair] = rank
+    pieces = listed_pieces(ids)
+    for piece in (pieces[index] for index in find_containing(pieces, "\n")):
+        if not piece.strip("\n") and merge(list(piece), newlines, " ") != [piece]:
             raise document.unsupported("model.merges", f"{problem}encodes {short_repr(piece)} as one token")
