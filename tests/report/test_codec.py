@@ -113,6 +113,13 @@ def test_the_schema_describes_every_key():
     assert keys == schema["$defs"]["Report"]["properties"].keys()
 
 
+def test_the_schema_says_what_the_fields_of_a_report_mean():
+    definitions = generate_schema()["$defs"]
+    fields = definitions["Report"]["properties"]
+    assert fields["stopped_early"]["description"] == "Whether cases were not run because enough others had failed."
+    assert {"description", "$ref"} <= definitions["FuzzReport"]["properties"]["report"].keys()
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import shlex
 import subprocess
@@ -185,6 +186,13 @@ def test_the_command_reference_names_every_command_and_option(site: Path):
         for param in command.params:
             if isinstance(param, click.Option) and not param.hidden:
                 assert re.search(rf"<code>[^<]*{re.escape(param.opts[-1])}\b", text), (name, param.opts)
+
+
+def test_the_page_on_fields_names_every_field_of_every_report(site: Path):
+    text = (site / "fields.html").read_text("utf-8")
+    definitions = json.loads((DOCS / "report.schema.json").read_text("utf-8"))["$defs"]
+    names = {field for definition in definitions.values() for field in definition.get("properties", ())}
+    assert [name for name in sorted(names) if f"<code>{name}</code>" not in text] == []
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

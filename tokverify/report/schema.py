@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from functools import cache
 from inspect import cleandoc
-from typing import Any
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -25,7 +33,12 @@ def generate_schema() -> dict[str, Any]:
     references, definitions = msgspec.json.schema_components(
         types, schema_hook=_describe_custom, ref_template=_REFERENCE
     )
-    for definition in definitions.values():
+    found: set[type] = set()
+    for kind in types:
+        _find_dataclasses(kind, found)
+    # msgspec puts the module before the names that several classes have.
+    classes = {name: each for each in found for name in (each.__name__, f"{each.__module__}.{each.__name__}")}
+    for title, definition in definitions.items():
         # A file always has every key, also those that a caller may leave out.
         if "description" in definition:
             definition["description"] = cleandoc(definition["description"])
@@ -35,6 +48,8 @@ def generate_schema() -> dict[str, Any]:
             # msgspec 0.23 writes the default of a `dict` that is made anew for each report; earlier versions do not.
             if definition["properties"][name].get("default") == {}:
                 del definition["properties"][name]["default"]
+            if text := _descriptions(classes[title]).get(name):
+                definition["properties"][name]["description"] = text
     branches = [_branch(name, reference["$ref"]) for name, reference in zip(KINDS, references, strict=True)]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,6 +68,39 @@ def generate_schema() -> dict[str, Any]:
 
 def _branch(name: str, reference: str) -> dict[str, Any]:
     return {"if": {"properties": {"kind": {"const": name}}}, "then": {"$ref": reference}}
+
+
+def _find_dataclasses(kind: object, found: set[type]) -> None:
+    """Add the dataclasses that a type consists of to those found."""
+    if kind in found:
+        return
+    parts = get_args(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        found.add(kind)
+        parts = tuple(get_type_hints(kind).values())
+    for each in parts:
+        _find_dataclasses(each, found)
+
+
+def _descriptions(definition: type) -> dict[str, str]:
+    """Return the strings below the fields of a dataclass, by field."""
+    return _classes_of(sys.modules[definition.__module__])[definition.__name__]
+
+
+@cache
+def _classes_of(module: ModuleType) -> dict[str, dict[str, str]]:
+    tree = ast.parse(inspect.getsource(module))
+    return {node.name: dict(_strings_below_fields(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _strings_below_fields(definition: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for node, below in pairwise(definition.body):
+        match node, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, cleandoc(text)
 
 
 def _describe_custom(wanted: type) -> dict[str, Any]:
