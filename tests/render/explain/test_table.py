@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -15,7 +16,9 @@ from tokverify.render.options import RenderOptions
 from tokverify.report.codec import encode as render_json
 from tokverify.spec import TokenizerSpec
 
-DOCS = ROOT / "docs" / "explain.md"
+DOCS = (ROOT / "docs" / "explain.md").read_text("utf-8")
+STEPS = Path(__file__).with_name("steps.md").read_text("utf-8")
+"""An example that is too long for the page."""
 HOSTILE = "[/INST] [red]\x1b[31m\u202e\0a"
 SPM = spm_spec(
     {"▁": -9, "a": -9, "\x1b[": -1, "[": -2, "[/INST]": 0, "\u202e": -1, "▁▁": 0, "[red]": 0},
@@ -110,11 +113,9 @@ def test_the_json_lists_each_merge_with_its_competitors():
 
 
 EXAMPLES = re.findall(
-    r'<!-- tokverify explain (\S+)\.gguf "([^"\n]*)"( --steps)? -->\n```text\n(.*?)```', DOCS.read_text(), re.DOTALL
+    r'<!-- tokverify explain (\S+)\.gguf "([^"\n]*)"( --steps)? -->\n```text\n(.*?)```', DOCS + STEPS, re.DOTALL
 )
-DECODED = re.findall(
-    r'<!-- tokverify explain (\S+)\.gguf --decode "([0-9 ]*)" -->\n```text\n(.*?)```', DOCS.read_text(), re.DOTALL
-)
+DECODED = re.findall(r'<!-- tokverify explain (\S+)\.gguf --decode "([0-9 ]*)" -->\n```text\n(.*?)```', DOCS, re.DOTALL)
 
 
 @pytest.mark.parametrize(("name", "text", "steps", "printed"), EXAMPLES, ids=[example[0] for example in EXAMPLES])

@@ -3,9 +3,11 @@ import os
 import struct
 from pathlib import Path
 
+import gguf
 import pytest
 
 from support.gguf_maker import flag, make_gguf, make_tensor, numbers, plain, string, strings, uint32
+from support.paths import SAMPLE
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.metadata import Value, read_metadata
@@ -243,3 +245,13 @@ def test_a_damaged_tensor_table_is_refused(write, tensors: list[bytes], said: st
 def test_an_address_without_its_scheme_is_recognized():
     with pytest.raises(TokverifyError, match=r"127\.0\.0\.1:8080: no such file; .* begins with http://: http://127"):
         read_metadata(Path("127.0.0.1:8080"), everything)
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLE.glob("*.gguf")), ids=lambda path: path.name)
+def test_the_package_gguf_reads_the_same_values(path: Path):
+    fields = gguf.GGUFReader(path).fields
+    expected = {key: field.contents() for key, field in fields.items() if not key.startswith("GGUF.")}
+    values = read_metadata(path, lambda key: True)
+    assert {
+        key: list(value.data) if value.element_type is not None else value.data for key, value in values.items()
+    } == expected
