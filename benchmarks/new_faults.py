@@ -22,7 +22,8 @@ from support.scenarios import LEAVES, REPAIRS, SCENARIOS, Scenario, ScenarioTria
 
 TARGET = ROOT / "docs" / "mutations.md"
 RESULTS = ROOT / "benchmarks" / "new_faults.tsv"
-"""All rows; the page counts them, and shows those in which something is missing."""
+"""A row for each fault, which the page counts: the vocabulary, the fault and the reference; whether it was found, named and
+repaired, and whether `fix` claims success; the kind of change, and what is left."""
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
 NAMES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 TABLES = {
@@ -31,20 +32,8 @@ TABLES = {
 REFERENCES = ("whole", "ids")
 OWN = "its own"
 """What stands for the reference of a scenario, which has one of its own."""
-HEADS = (
-    "vocabulary",
-    "fault",
-    "reference",
-    "found",
-    "named",
-    "repaired",
-    "fix claims success",
-    "change",
-    "what is left",
-)
-
 Cells = tuple[str, ...]
-"""A row of the table: a cell for each head. The first three say what was tried."""
+"""A row of the results. The first three cells say what was tried."""
 
 
 def yes(value: bool) -> str:
@@ -91,21 +80,16 @@ def summary(name: str, rows: Sequence[Cells]) -> str:
 
 
 def section(known: Mapping[Cells, Cells]) -> str:
-    """Return the part of the page that depends on the results: counts, and the rows in which something is missing."""
+    """Return the counts, which are the part of the page that depends on the results."""
     parts = []
-    rows = []
     for reference in REFERENCES:
         for title, faults in TABLES.items():
             tried = [known[key(fault, reference)] for fault in faults if key(fault, reference) in known]
             parts.append(summary(f"{title} table, {reference}", tried))
-            rows += tried
     tried = [known[scenario_key(each)] for each in SCENARIOS if scenario_key(each) in known]
     parts.append(summary("scenarios", tried))
-    rows += tried
     head = "| faults | tried | found | named | repaired | false claims |\n|---|---|---|---|---|---|"
-    missing = [row for row in rows if "no" in row[3:6]]
-    table = [line(HEADS), f"|{'---|' * len(HEADS)}", *map(line, missing)]
-    return "\n".join([head, *parts, "", "The rows in which something is missing:", "", *table, ""])
+    return "\n".join([head, *parts, ""])
 
 
 def published() -> dict[Cells, Cells]:
