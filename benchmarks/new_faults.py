@@ -22,8 +22,8 @@ from support.scenarios import LEAVES, REPAIRS, SCENARIOS, Scenario, ScenarioTria
 
 TARGET = ROOT / "docs" / "mutations.md"
 RESULTS = ROOT / "benchmarks" / "new_faults.tsv"
-"""A row for each fault, which the page counts: the vocabulary, the fault and the reference; whether it was found, named and
-repaired, and whether `fix` claims success; the kind of change, and what is left."""
+"""A row for each fault: the vocabulary, the fault and the reference; whether it was found, named and repaired, and
+whether `fix` claims success; the kind of change, and what is left. The page counts them."""
 BEGIN = "<!-- new faults: written by benchmarks/new_faults.py -->\n"
 NAMES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 TABLES = {
