@@ -81,7 +81,7 @@ HEAD = """# Census of real tokenizers
 Written by `benchmarks/census.py`: {count} tokenizers of {families} families, out of public packages in fixed
 versions (`benchmarks/census.toml` has the digests). For each, `convert` makes a GGUF file, and so does llama.cpp's own
 converter where it can read it (`--vocab-only`); `run` then compares each file with the tokenizer that it was made
-from, on the 657 shipped cases. What it should say was written down first.
+from, on the 657 shipped cases. What it should say was written down first, in `benchmarks/census.toml` with the reason.
 
 - *expected* and *verdict*: what was written down, and what `run` says. `refused` means that `convert` wrote no file.
 - *limits*: what explains cases, with their number; [Limits](limits-of-gguf.md) describes them.
@@ -136,9 +136,6 @@ files of them. What `run` missed or `fix` damaged was corrected. These are left:
   of T5, it names no special ids, so that llama.cpp takes those of T5. These files are wrong, as llama.cpp itself
   confirms.
 """
-NOTES_HEAD = """## What was known before
-"""
-
 Row = dict[str, Any]
 
 
@@ -434,13 +431,7 @@ def page(table: Mapping[str, Mapping[str, Any]], directory: Path) -> str:
     lines.append(FAULTS_HEAD.format(count=sum(map(len, tried.values())), files=len(tried)))
     for name, faults in tried.items():
         lines += [f"| {name} | {each} | {verdict} |" for each, verdict in faults.items() if verdict != "different"]
-    lines += [
-        FINDINGS,
-        "",
-        NOTES_HEAD,
-        *(f"- **{name}**: {each['note']}." for name, each in table.items() if "note" in each),
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, FINDINGS])
 
 
 def line_of(name: str, entry: Mapping[str, Any], row: Row, kind: str) -> str:
