@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def page(schema: dict[str, Any]) -> str:
 
 def _describe_definitions(definitions: dict[str, Any]) -> Iterator[str]:
     for name, definition in definitions.items():
-        yield f"\n## {_name(name)} {{ #{_anchor(name)} }}\n\n{_to_markdown(definition.get('description', ''))}\n"
+        yield f"\n## {_name(name)}\n\n{_to_markdown(definition.get('description', ''))}\n"
         if "properties" in definition:
             yield "| field | value | meaning |\n|---|---|---|"
         for field, value in definition.get("properties", {}).items():
@@ -73,11 +74,14 @@ def _describe_type(value: dict[str, Any]) -> str:
 
 
 def _name(definition: str) -> str:
-    return definition.rpartition(".")[2]
+    """Return the heading of a definition: its class, and where several have the same name, also its module."""
+    module, _, name = definition.rpartition(".")
+    return f"{name} ({module.rpartition('.')[2]})" if module else name
 
 
 def _anchor(definition: str) -> str:
-    return definition.lower().replace(".", "-")
+    """Return the anchor that MkDocs gives to the heading."""
+    return re.sub(r"[^a-z0-9_]+", "-", _name(definition).lower()).strip("-")
 
 
 def _to_markdown(text: str) -> str:
