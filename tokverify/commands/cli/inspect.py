@@ -66,7 +66,7 @@ def inspect(options: InspectOptions) -> int | None:
     MODEL is a GGUF file, a tokenizer.json, a sentencepiece .model or a tiktoken file, as FILE.tiktoken:PATTERN.
     The settings are the effective ones. If a GGUF file cannot be loaded, what it declares is shown, with the reason.
 
-    With --texts or -r, it is measured instead how many tokens MODEL and the references need for texts: your own, or
+    With --texts or -r, it shows instead how many tokens MODEL and the references need for texts: your own, or
     samples that come with tokverify, in ten human and six programming languages, numbers, and white space. The suffix
     of a file determines its programming language, and the letters in each line determine its script.
     """
