@@ -85,7 +85,10 @@ def _anchor(definition: str) -> str:
 
 
 def _to_markdown(text: str) -> str:
+    """Escape what is not code, and write the values of Python as JSON does."""
     parts = text.replace("|", "\\|").split("`")
-    return "`".join(
-        part if index % 2 else part.replace("<", "&lt;").replace("*", "\\*") for index, part in enumerate(parts)
-    )
+    return "`".join(part if index % 2 else _escape(part) for index, part in enumerate(parts))
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"\bNone\b", "null", text.replace("<", "&lt;").replace("*", "\\*"))
