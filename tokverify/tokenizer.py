@@ -358,6 +358,11 @@ def why_hidden(*tokenizers: Tokenizer) -> str:
     return next(filter(None, (tokenizer.hidden_vocabulary for tokenizer in hiding)), "")
 
 
+def lists_no_special_tokens(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer lists its special tokens, and has none, like a file of ranks without a configuration."""
+    return isinstance(tokenizer, ControlListing) and not tokenizer.parses_special and not tokenizer.control_texts
+
+
 def tokens_for_display(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Token]:
     """Look up the tokens of `ids` for display; one outside the vocabulary has an empty piece and no bytes."""
     if why_hidden(tokenizer):

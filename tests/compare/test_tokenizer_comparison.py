@@ -470,3 +470,24 @@ def test_a_beginning_as_eos_is_reported_if_the_reference_does_not_say_which_toke
         actual, expected = Encoder(replace(right, special_ids=roles)), IdsOnly(Encoder(right))
         found = compare_tokenizers(actual, expected, compare_vocabularies(actual, actual)).differences
         assert [each.severity for each in found if "marks a beginning" in each.message] == [ERROR] * is_reported
+
+
+class Prompted(FakeTokenizer):
+    """A reference that begins texts with another token than the one that it names BOS, like a translation model."""
+
+    def encode(self, text, *, add_special, parse_special):
+        ids = super().encode(text, add_special=False, parse_special=parse_special)
+        return [self.pieces.index("en_XX"), *ids] if add_special else ids
+
+
+@pytest.mark.parametrize(("kind", "template", "severity"), [
+    (Prompted, None, WARNING), (Prompted, "{{ bos_token }}", ERROR), (FakeTokenizer, None, ERROR),
+])  # fmt: skip
+def test_a_bos_with_which_the_reference_itself_begins_texts_does_not_fail(kind, template, severity):
+    spec = spm_spec({"a": 0.0, "en_XX": 0.0}, {"en_XX": CONTROL}, add_bos=True)
+    spec = replace(
+        spec, special_ids={"bos": spec.tokens.index("en_XX")}, chat_template=template, add_space_prefix=False
+    )
+    expected = kind(*spec.tokens, special_ids={"bos": spec.tokens.index("<s>")})
+    (found,) = [each for each in differences(Encoder(spec), expected, Aspect.SPECIAL_IDS) if "bos is" in each.message]
+    assert found.severity is severity

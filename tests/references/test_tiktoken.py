@@ -128,6 +128,10 @@ def test_the_config_next_to_the_file_names_roles(path):
     assert open_reference(f"{model}:qwen").tokenizer.special_ids == {"eos": 264}
 
 
+def test_a_file_of_ranks_without_special_tokens_recognizes_none(path):
+    assert not open_reference(f"{path}:cl100k_base").tokenizer.parses_special
+
+
 def test_special_tokens_of_a_published_file_come_with_its_size(tmp_path):
     size = PUBLISHED["p50k_base"].size
     ids = [*range(50256), *range(50257, size + 1)]

@@ -19,7 +19,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
-from tokverify.tokenizer import FileReading, Tokenizer
+from tokverify.tokenizer import FileReading, Tokenizer, lists_no_special_tokens
 
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_MOVED = 16
@@ -65,11 +65,7 @@ def find_piece_differences(
         yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
     for aspect, pieces in by_aspect.items():
         if pieces:
-            found = _describe(aspect, pieces)
-            note = _note_configured(pieces, expected) if aspect is Aspect.EXTRA else ""
-            if aspect is Aspect.BYTES and actual and expected:
-                note = _note_damage([piece.id for piece in pieces], actual, expected)
-            yield replace(found, message=found.message + note)
+            yield _with_note(_describe(aspect, pieces), pieces, actual, expected)
             if aspect is Aspect.PADDING and isinstance(actual, Encoder):
                 yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
     if actual:
@@ -129,6 +125,22 @@ def find_lacking(actual: Tokenizer, left_out: Mapping[int, str]) -> Iterator[Tok
             f" are not in the model: {list_tokens(sorted(lacking), lacking)}"
         )
         yield make_difference(Aspect.MISSING, WARNING, message, sorted(lacking), facts=sorted(lacking.items()))
+
+
+def _with_note(
+    found: TokenizerDifference, pieces: Sequence[PieceDifference], actual: Tokenizer | None, expected: Tokenizer | None
+) -> TokenizerDifference:
+    """Add what explains a difference; tokens that the reference says nothing about are only a warning."""
+    if found.aspect is Aspect.BYTES and actual and expected:
+        return replace(found, message=found.message + _note_damage(found.ids, actual, expected))
+    if found.aspect is not Aspect.EXTRA:
+        return found
+    if expected and lists_no_special_tokens(expected) and isinstance(actual, Encoder):
+        types = actual.token_types()
+        if all(types[piece.id] is TokenType.CONTROL for piece in pieces):
+            reason = "the reference lists no special tokens, so nothing says whether these are right"
+            return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
+    return replace(found, message=found.message + _note_configured(pieces, expected))
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:

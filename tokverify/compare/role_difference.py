@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tokverify.compare.affix import affixes_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
@@ -34,6 +35,7 @@ _HARM_IF_ORDINARY = (
     ("eos", ERROR, "a generation ends wherever the model writes it"),
 )
 _ESSENTIAL = ("bos", "eos")
+_BOS_VARIABLE = re.compile(r"\bbos_token\b")
 _EOS_VARIABLE = re.compile(r"\beos_token\b")
 _KEYS = dict(reversed(SPECIAL_IDS))
 _ORDINARY = frozenset({TokenType.NORMAL, TokenType.BYTE})
@@ -54,6 +56,9 @@ def find_role_differences(
         if role == "eos" and both_end(actual, expected, ours, theirs):
             severity = WARNING
             message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
+        elif role == "bos" and _both_begin(actual, expected, ours):
+            severity = WARNING
+            message += f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
         yield _role_difference(role, severity, message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
         synonym = _SYNONYMS.get(role, "")
@@ -120,6 +125,20 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return False
     swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
     return resolve(swapped).eog_ids == here.ids
+
+
+def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:
+    """Whether both sides begin texts with a token that only ours calls BOS, and no prompt contains BOS.
+
+    The source language of mBART-50 is such a token; the configuration of its tokenizer calls another one BOS.
+    """
+    spec = actual.declared_spec() if isinstance(actual, Declaring) else None
+    if spec is None or any(_BOS_VARIABLE.search(template) for template in spec.templates.values()):
+        return False
+    try:
+        return all(affixes_of(side)[0] == [bos] for side in (actual, expected))
+    except NotComparedError:
+        return False
 
 
 def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:

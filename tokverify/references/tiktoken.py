@@ -34,7 +34,6 @@ class TiktokenTokenizer:
     """
 
     name = "tiktoken"
-    parses_special = True
     decodes_as_llama_cpp = False
 
     def __init__(self, encoding: Encoding, bos: int | None = None, roles: Mapping[str, int] | None = None) -> None:
@@ -42,6 +41,8 @@ class TiktokenTokenizer:
         self._pace = Pace(encoding.name)
         self._prefix = [] if bos is None else [bos]
         self.adds_special = bool(self._prefix)
+        # Without a config beside it, a file of ranks lists no special tokens: it does not say that there are none.
+        self.parses_special = bool(encoding.special_tokens_set)
         self.vocab_size: int = encoding.max_token_value + 1
         self.special_ids: Mapping[str, int] = {**(roles or {}), **({} if bos is None else {"bos": bos})}
 

@@ -18,7 +18,15 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import AddedTokenListing, AlwaysParsing, ControlListing, Tokenizer, pieces_of, why_hidden
+from tokverify.tokenizer import (
+    AddedTokenListing,
+    AlwaysParsing,
+    ControlListing,
+    Tokenizer,
+    lists_no_special_tokens,
+    pieces_of,
+    why_hidden,
+)
 
 if TYPE_CHECKING:
     from tokverify.case import Case
@@ -52,7 +60,13 @@ class Modes:
         self.parses_special = not unable
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
-        self._never_parsed = [(tokenizer.name, _control_test(tokenizer)) for tokenizer in unable]
+        known = [tokenizer for tokenizer in tokenizers if isinstance(tokenizer, ControlListing)]
+        of_all = _contains_any(frozenset(text for each in known for text in each.control_texts if text))
+        self._never_parsed = [
+            # One that lists no special tokens encodes those of the others as plain text.
+            (tokenizer.name, of_all if lists_no_special_tokens(tokenizer) else _control_test(tokenizer))
+            for tokenizer in unable
+        ]
         # Each text is asked about several times in a row. subtle: a cached method would keep the tokenizers alive.
         self._find_unable = lru_cache(_LATEST)(partial(_find_unable, self._never_parsed))
 

@@ -1,5 +1,6 @@
 """Plan repairs of tokenizers small enough to see every fault at a glance."""
 
+import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,18 @@ def test_what_ids_cannot_show_is_reported_as_not_compared():
     report = to_report(planned(replace(SPM, chat_template=None, named_chat_templates={}), SPM, bare=True))
     assert fix_exit_code(report) == 0
     assert set(report.not_compared) == {"types of tokens", "ids of special tokens", "chat template"}
+
+
+def test_special_tokens_that_ranks_do_not_list_are_kept_and_reported_as_not_compared(tmp_path):
+    pytest.importorskip("tiktoken", reason="tiktoken is not installed")
+    listed = [Encoder(BPE).token_bytes(id) for id, type in enumerate(BPE.types) if type == NORMAL]
+    ranks = tmp_path / "model.tiktoken"
+    ranks.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(data), id) for id, data in enumerate(listed)))
+    facts = Opened(open_reference(f"{ranks}:gpt2").tokenizer)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=ended(BPE)), facts, CASES)
+    assert plan.change is None
+    assert fix_exit_code(to_report(plan)) == 0
+    assert f"2 tokens from id {len(listed)} on" in to_report(plan).not_compared
 
 
 def test_the_other_model_of_sentencepiece_is_found_by_ids_alone():

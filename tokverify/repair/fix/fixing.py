@@ -67,7 +67,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         plan.repair,
         plan.after.verification() if is_written else None,
         to_checks(plan.before, plan.after),
-        plan.measuring.token_list.not_compared,
+        plan.measuring.token_list.not_compared(left.encoder),
         stopped_early=plan.stopped_early,
         blame=plan.blame,
         limits=plan.measuring.limits_of(left),

@@ -20,6 +20,7 @@ from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
 from tokverify.spec import TokenizerSpec
+from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_padded
 
 if TYPE_CHECKING:
@@ -49,16 +50,19 @@ class TokenList:
         types = converted_types(declared, declared.types, self._facts)
         return _resolve(replace(declared, types=types))
 
-    @property
-    def not_compared(self) -> tuple[str, ...]:
-        """What the reference does not tell."""
+    def not_compared(self, encoder: Encoder | None) -> tuple[str, ...]:
+        """Return what the reference does not tell about a tokenizer; None for one that llama.cpp refuses."""
         known = {
             "bytes of tokens": bool(self._facts.token_bytes),
             "types of tokens": self.settings is not None or self._facts.types is not None,
             "ids of special tokens": bool(self._roles),
             "chat template": self._facts.chat_template is not None,
         }
-        return tuple(name for name, is_known in known.items() if not is_known)
+        unknown = [name for name, is_known in known.items() if not is_known]
+        if encoder and self._facts.listed_size and not self._facts.lists_all_tokens:
+            beyond = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+            unknown += [f"{plural(len(beyond), 'token')} from id {beyond[0]} on"] if beyond else []
+        return tuple(unknown)
 
     def declares(self, key: str) -> bool:
         """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
