@@ -178,6 +178,34 @@ def test_a_reference_that_has_lost_the_mark_of_continuations_is_at_fault(tmp_pat
         fix_model(model, None, reference, cases)
 
 
+@pytest.mark.parametrize("is_cased", [False, True])
+def test_a_reference_that_loses_the_case_for_which_its_vocabulary_was_trained_is_at_fault(tmp_path, is_cased: bool):
+    document = json.loads(train_wordpiece(TrainingPlan(corpus=(CORPUS,), vocab_size=1000)).data)
+    words = [f"{'T' if is_cased else 't'}{first}{second}" for first, second in product("aeiou", "lnr")]
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    document["model"]["vocab"] = {token: id for id, token in enumerate(tokens)}
+    added = [each for each in document["added_tokens"] if each["content"] in tokens]
+    document["added_tokens"] = [{**each, "id": tokens.index(each["content"])} for each in added]
+    pieces = [*tokens[:5], *(f"▁{word}" for word in words)]
+    roles = {"unk": 1, "bos": 2, "sep": 3, "pad": 0, "mask": 4}
+    spec = replace(wordpiece(), tokens=pieces, types=[*[3] * 5, *[1] * len(words)], special_ids=roles)
+    spec = replace(spec, lowercase=not is_cased)
+    document["normalizer"]["normalizers"][-1]["lowercase"] = is_cased
+    model, reference = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(document))
+    write_gguf(model, spec)
+    cases = [Case(id="word", suite="made", text="Tan tan", add_special=False)]
+    report = verify_model(model, reference, cases, diagnose=True)
+    (found,) = (each for each in report.differences if each.origin is Origin.REFERENCE)
+    assert f"its lowercase is {'on' if is_cased else 'off'}, but" in found.message
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(model, None, reference, cases)
+    document["normalizer"]["normalizers"][-1]["lowercase"] = not is_cased
+    reference.write_text(json.dumps(document))
+    write_gguf(model, replace(spec, lowercase=is_cased))
+    assert "lowercase" in verify_model(model, reference, cases, diagnose=True).diagnosis.explanations[0].kind.split("+")
+
+
 def test_a_reference_whose_scores_were_rounded_is_at_fault():
     right = spm_spec({"▁": -1.25, "a": -1.31, "b": -1.29, "ab": -2.5})
     rounded = replace(right, scores=[round(score, 1) for score in right.scores])

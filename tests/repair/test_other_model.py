@@ -42,7 +42,7 @@ def test_bytes_alone_do_not_show_that_a_reference_belongs_to_another_model():
     assert not is_of_other_model(made("made-bpe"), Opened(Bare(Encoder(made("made-wordpiece")))))
 
 
-@pytest.mark.parametrize("fault", [tokens(shuffled), respelled(str.upper), respelled("Ġ{}".format)])
+@pytest.mark.parametrize("fault", [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format])])
 def test_a_fault_that_changes_all_tokens_does_not_make_another_model(fault):
     right = made("made-bpe")
     assert not is_of_other_model(fault(right), Opened(Encoder(right)))

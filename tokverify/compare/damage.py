@@ -64,6 +64,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     their prefix is another one.
     """
     yield from _find_lost_continuations(actual, facts)
+    yield from _find_lost_case(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
     if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
@@ -106,6 +107,26 @@ def _find_lost_continuations(actual: Tokenizer, facts: Opened) -> Iterator[Token
             f" {_CONTINUATION}, such as {names}, so that it uses none of them"
         )
         yield make_difference(Aspect.SPLITTING, ERROR, message, known, origin=Origin.REFERENCE)
+
+
+def _find_lost_case(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a WordPiece reference lowercases, or does not, against its own vocabulary, as the model does not."""
+    document = facts.document
+    if document is None or document.model_type != "WordPiece" or not isinstance(actual, Encoder):
+        return
+    kinds = {stage["type"]: stage for stage in document.normalizer}
+    lowercases = "Lowercase" in kinds or bool(kinds.get("BertNormalizer", {}).get("lowercase"))
+    if lowercases == actual.settings.lowercase:
+        return
+    words = [piece for piece in facts.pieces if not piece.startswith("[")]
+    capital = [piece for piece in words if piece != piece.lower()]
+    if lowercases and len(capital) >= max(_LEAST, _LEAST_SHARE * len(words)):
+        reason = f"its lowercase is on, but {plural(len(capital), 'piece')} of it have capitals, and are never used"
+    elif not lowercases and len(words) > _LEAST and len(capital) * _MOST < len(words):
+        reason = "its lowercase is off, but no piece of it has a capital, so that it knows no word with one"
+    else:
+        return
+    yield make_difference(Aspect.SPLITTING, ERROR, f"{_BLAME}: {reason}", origin=Origin.REFERENCE)
 
 
 def _splits_into_words(facts: Opened) -> bool:

@@ -217,7 +217,7 @@ def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:
 def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     """Whether a reference belongs to another model, or to another version of the model with other ids.
 
-    Case, compatibility forms, NULs and the marks of words do not count, because faults change them.
+    Case, compatibility forms, NULs, line ends and the marks of words do not count, because faults change them.
     """
     reference = _listed_tokens(facts)
     if not reference or not has_other_tokens(spec, reference):
@@ -293,5 +293,5 @@ def _looks_special(text: str) -> bool:
 
 
 def _simplify(token: str) -> str:
-    # UTF-16 that was read as bytes contains NULs.
-    return unicodedata.normalize("NFKC", token.replace("\0", "").strip(_MARKS)).casefold()
+    # UTF-16 that was read as bytes contains NULs, and a list that was read line by line, line ends.
+    return unicodedata.normalize("NFKC", token.replace("\0", "").rstrip("\r\n").strip(_MARKS)).casefold()

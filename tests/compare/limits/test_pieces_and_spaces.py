@@ -19,6 +19,7 @@ from support.limits import (
     verify,
     write_json,
 )
+from support.rule_maker import gemma_json
 from support.sentencepiece_maker import UNIGRAM as UNIGRAM_TYPE
 from support.sentencepiece_maker import make_model
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
@@ -445,6 +446,12 @@ def test_where_metaspace_adds_spaces_for_a_unigram_model(tmp_path: Path, scheme)
     texts = tuple(text.replace("<s>", "</s>") for text in PREFIXED[scheme])
     assert_limit(verify(spec, path, texts), "TL015", "TL016")
     assert_different(verify(replace(spec, add_space_prefix=False), path, texts))
+
+
+def test_scores_are_not_looked_up_in_a_reference_that_merges(tmp_path: Path):
+    spec = unigram_spec({"▁": -3.0, "a": -2.0, "b": -2.0, "ab": -9.0})
+    path = write_json(tmp_path / "tokenizer.json", gemma_json(spec.tokens, ["a b"], []))
+    assert_different(verify(spec, path, ("ab", "b a")))
 
 
 def test_scores_in_double_precision_are_a_limit_unless_one_is_another(tmp_path: Path):

@@ -34,7 +34,9 @@ def score_rounding(sides: Sides) -> Iterator[Counterfactual]:
     if sides.settings.family.ranking is not Ranking.SCORE_SUM:
         return
     if sides.facts.document:
-        scores = [float(score) for _, score in sides.facts.document.tables.vocab]
+        # The model of the file may be wrong, or one that is only tried: BPE has no scores.
+        vocab = sides.facts.document.tables.vocab if sides.facts.document.model_type == "Unigram" else ()
+        scores = [float(score) for _, score in vocab]
         stored = array("f", sides.spec.scores or ())[: len(scores)]
         if array("f", scores) == stored and list(stored) != scores:
             yield Counterfactual(
