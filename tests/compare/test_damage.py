@@ -206,6 +206,20 @@ def test_a_reference_that_loses_the_case_for_which_its_vocabulary_was_trained_is
     assert "lowercase" in verify_model(model, reference, cases, diagnose=True).diagnosis.explanations[0].kind.split("+")
 
 
+def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
+    pieces = [f"▁{first}{second}" for first, second in product("abcde", "fghij")]
+    spec = spm_spec(dict.fromkeys([*"▁abcdefghij", *pieces], -1.0))
+    document = gemma_json(spec.tokens, [], []) | {"normalizer": None}
+    model, reference = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(document))
+    write_gguf(model, spec)
+    cases = [Case(id="word", suite="made", text="af bg", add_special=False)]
+    (found,) = (each for each in verify_model(model, reference, cases).differences if each.origin is Origin.REFERENCE)
+    assert "no stage of it writes spaces as ▁, with which 26 pieces of it begin" in found.message
+    with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+        fix_model(model, None, reference, cases)
+
+
 def test_a_reference_whose_scores_were_rounded_is_at_fault():
     right = spm_spec({"▁": -1.25, "a": -1.31, "b": -1.29, "ab": -2.5})
     rounded = replace(right, scores=[round(score, 1) for score in right.scores])

@@ -17,6 +17,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -65,6 +66,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     """
     yield from _find_lost_continuations(actual, facts)
     yield from _find_lost_case(actual, facts)
+    yield from _find_lost_spaces(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
     if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
@@ -127,6 +129,24 @@ def _find_lost_case(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiffe
     else:
         return
     yield make_difference(Aspect.SPLITTING, ERROR, f"{_BLAME}: {reason}", origin=Origin.REFERENCE)
+
+
+def _find_lost_spaces(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that no stage of a reference writes spaces as its pieces have them, and the model does."""
+    document = facts.document
+    if document is None or document.model_type == "WordPiece" or not isinstance(actual, Encoder):
+        return
+    stages = (*document.normalizer, *document.pre_tokenizer)
+    is_written = any(stage["type"] == "Metaspace" or ESCAPED_SPACE in str(stage) for stage in stages)
+    if is_written or actual.settings.family.alphabet is not Alphabet.ESCAPED:
+        return
+    lost = [id for id, piece in enumerate(facts.pieces) if piece.startswith(ESCAPED_SPACE)]
+    if len(lost) >= max(_LEAST, _LEAST_SHARE * len(facts.pieces)):
+        message = (
+            f"{_BLAME}: no stage of it writes spaces as ▁, with which {plural(len(lost), 'piece')} of it begin, such as"
+            f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
 
 
 def _splits_into_words(facts: Opened) -> bool:

@@ -111,6 +111,14 @@ TRIGGERS = [
         )
         for role in ("fim_pad", "fim_rep", "fim_sep", "fim_pre", "fim_suf", "fim_mid")
     ),
+    (
+        "TV106",
+        bpe_spec(
+            [], dict.fromkeys(["<|fim_prefix|>", "<tool>", "</s>"], CONTROL), special_ids={"eos": 258, "fim_pre": 257}
+        ),
+        WARNING,
+        'is "<tool>", but 256 "<|fim_prefix|>" has the name of this role',
+    ),
     ("TV106", replace(SPM, special_ids={"bos": 260, "eos": 2}), ERROR, "it is added to every text"),
     ("TV106", replace(SPM, special_ids={"bos": 999}), ERROR, "is 999, but there are only"),
     ("TV106", replace(BPE, special_ids={}), ERROR, "llama.cpp's default for tokenizer.ggml.eos_token_id, 11,"),

@@ -20,6 +20,7 @@ from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED])
+_INFILLING = "programs write it into every text to fill in"
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 
 
@@ -31,9 +32,10 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
         Checks the ids of BOS, EOS and so on, declared or by default: whether they are within the vocabulary, whether
         the tokens to add around a text are known, and whether a token is an ordinary one, neither typed nor named like
         a special token. That includes the tokens of infilling, some of which end a generation. An EOS token that is
-        reserved or padding is a warning. EOT and EOM must not be tokens that the chat template (of the file, or beside
-        its reference) writes next to a role, such as `<|end_header_id|>`, or that are parts of an answer of gpt-oss,
-        unless the reference ends a generation there as well.
+        reserved or padding is a warning, and so is a token of infilling if another one has the name of its role. EOT
+        and EOM must not be tokens that the chat template (of the file, or beside its reference) writes next to a role,
+        such as `<|end_header_id|>`, or that are parts of an answer of gpt-oss, unless the reference ends a generation
+        there as well.
 
     Why it is bad:
         Every text begins or ends with a word that does not belong there, or a generation ends wherever the model writes
@@ -62,7 +64,20 @@ def wrong_special_id(subject: Subject) -> Iterator[Finding]:
             message = f"{key_of(role)}, {id}, is {quote(subject.settings.pieces[id])}, which {NEVER_WRITTEN}"
             repair = set_special_id(role, _suggest(subject, role))
             yield Finding(WARNING, message, (id,), (key_of(role),), repair)
+        elif role in subject.spec.valid_special_ids:
+            yield from _check_infilling(subject, role, id)
     yield from _check_inner_ends(subject)
+
+
+def _check_infilling(subject: Subject, role: str, id: int) -> Iterator[Finding]:
+    """Report a declared token of infilling that is named otherwise, although another one has the name of the role."""
+    named, pieces = _suggest(subject, role), subject.settings.pieces
+    if role in FIM_TEXTS and pieces[id] not in FIM_TEXTS[role] and named is not None:
+        message = (
+            f"{key_of(role)}, {id}, is {quote(pieces[id])}, but {named} {quote(pieces[named])} has the name of this"
+            f" role: {_INFILLING}"
+        )
+        yield Finding(WARNING, message, (id, named), (key_of(role),), set_special_id(role, named))
 
 
 def _check_inner_ends(subject: Subject) -> Iterator[Finding]:
@@ -116,7 +131,7 @@ def _check_ordinary(subject: Subject, role: str, id: int) -> Iterator[Finding]:
     elif role == "bos":
         harm = "chat templates that begin with bos_token contain it"
     elif role in FIM_TEXTS:
-        harm = "programs write it into every text to fill in"
+        harm = _INFILLING
     else:
         return
     is_default = role not in subject.spec.valid_special_ids
