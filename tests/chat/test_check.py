@@ -332,6 +332,13 @@ def test_a_prompt_that_begins_another_turn_is_named(role: str):
     assert message.endswith(f'begins another turn: it has "{role}", and answers "assistant"')
 
 
+def test_a_template_that_drops_old_messages_begins_no_other_turn():
+    dropping = GOOD.replace("in messages", "in (messages[1:] if messages | length > 4 else messages)")
+    third = Conversation(id="third", messages=[*TURN.messages, {"role": "user", "content": "and"}])
+    kinds = [each[1] for each in found(encoder(dropping), conversations=[replace(third, add_generation_prompt=True)])]
+    assert kinds == ["cache"]
+
+
 def test_escaped_contents_are_no_reason_to_miss_a_prompt():
     escaping = "{{ m.content|replace('<|', '< |')|urlencode }}"
     ours = encoder(TURNS.replace("{{ m.content }}", escaping) + "<|im_start|>assistant\n")

@@ -312,6 +312,9 @@ def _other_turn(subject: ChatSubject) -> tuple[str, str] | None:
     if continued is None or continued.text is None:
         return None
     at = _count_common(subject.text, continued.text)
+    end = _text_after(subject.text, _trimmed_texts(subject.conversation.messages))
+    if end is not None and at < len(subject.text) - len(end):
+        return None  # an earlier message is written differently
     sides = (_WORD.finditer(text) for text in (subject.text, continued.text))
     ours, theirs = (next((word[0] for word in words if word.start() <= at < word.end()), "") for words in sides)
     return (ours, theirs) if ours and theirs.lower() in _ANSWERING else None
