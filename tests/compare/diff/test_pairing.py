@@ -36,6 +36,9 @@ def padded(count: int, type: TokenType = TokenType.UNUSED) -> TokenizerSpec:
     return replace(BASE, tokens=[*BASE.tokens, *pads], types=[*BASE.types, *[type.value] * count])
 
 
+THINKING = replace(BASE, tokens=[*BASE.tokens, "<think>"], types=[*BASE.types, CONTROL])
+
+
 def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] = TEXTS):
     versions = [Version(encoder := Encoder(spec), side_of(encoder), spec) for spec in (a, b)]
     return compare_versions(*versions, texts, uses=uses)
@@ -69,6 +72,8 @@ def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] 
         (Use.SPECULATIVE, renamed(5, "renamed"), Fit.UNUSABLE, 'such as 5: "'),
         (Use.SPECULATIVE, renamed(4, "renamed"), Fit.LOSSY, "of which these are other tokens: 4"),
         (Use.SPECULATIVE, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "12 of 88 texts get different ids"),
+        (Use.SPECULATIVE, THINKING, Fit.LIMITED, "the ids up to 260 are the same tokens"),
+        (Use.SPECULATIVE, replace(THINKING, merges=BASE.merges[:2]), Fit.LOSSY, "texts get different ids"),
         (
             Use.SPECULATIVE_VLLM,
             padded(1),
@@ -156,7 +161,7 @@ def folders(tmp_path_factory):
 @pytest.mark.parametrize(
     ("use", "b", "fit", "reason"),
     [
-        (Use.SPECULATIVE_VLLM, "b", Fit.LOSSY, "drafts are accepted less often"),
+        (Use.SPECULATIVE_VLLM, "b", Fit.LIMITED, "are the same tokens"),
         (Use.SPECULATIVE_VLLM, "c", Fit.UNKNOWN, "there is none beside the draft"),
         (Use.SPECULATIVE_SGLANG, "b", Fit.UNUSABLE, "the target's tokenizer has"),
         (Use.SPECULATIVE, "c", Fit.USABLE, "every id is the same token"),

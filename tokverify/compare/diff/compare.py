@@ -77,7 +77,7 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
     consequences = Consequences(old, new, found)
     found = replace(found, consequences=tuple(consequences.find()), breaking=tuple(breaking))
-    return replace(found, pairings=judge_pair(Pair(old, new, found, consequences.count_tokens), uses))
+    return replace(found, pairings=judge_pair(Pair(old, new, found, consequences.list_ids), uses))
 
 
 def _fuzz(old: Version, new: Version, plan: FuzzPlan, on_fuzz: Callable[[FuzzProgress], None]) -> FuzzReport:

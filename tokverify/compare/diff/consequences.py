@@ -50,10 +50,10 @@ class Consequences:
         for text in texts_about(self._report.parts, self._old, self._new):
             yield from self._versions.modes(text)
 
-    def count_tokens(self) -> list[tuple[int, int]]:
-        """Return the number of tokens that the old and the new version need for each text that both encode."""
+    def list_ids(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Return the ids that the old and the new version give each text that both encode."""
         pairs = map(self._versions.ids, self._every())
-        return [(len(old), len(new)) for old, new in pairs if old is not None and new is not None]
+        return [(old, new) for old, new in pairs if old is not None and new is not None]
 
     def _every(self) -> dict[Sample, None]:
         return dict.fromkeys([*self._samples, *self._short])

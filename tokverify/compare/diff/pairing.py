@@ -37,8 +37,8 @@ class Pair:
     """The draft, the model that an adapter is applied to, the reranker, or the vocabulary of a grammar engine."""
     report: ChangeReport
     """The comparison of both with its consequences; B is the new version."""
-    count_tokens: Callable[[], Sequence[tuple[int, int]]]
-    """Counts the tokens that each of them needs for every text that was tried, not only for the cases."""
+    list_ids: Callable[[], Sequence[tuple[Sequence[int], Sequence[int]]]]
+    """Lists the ids that each of them gives every text that was tried, not only the cases."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -83,6 +83,13 @@ class Pair:
         found = self.report.report.vocabulary
         pieces = found.pieces if found else ()
         return [(each.id, each.expected, each.actual) for each in pieces if each.expected and each.actual]
+
+    def differ_in_common_ids(self) -> bool:
+        """Check whether a text gets other ids, all of which both have and use."""
+        most = min(self.sizes)
+        return any(
+            a != b and all(id < most and id not in self.half_used for id in (*a, *b)) for a, b in self.list_ids()
+        )
 
     def encoded(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Return the ids of each text that both encode."""
@@ -198,7 +205,7 @@ def judge_embedding(pair: Pair) -> _Judgment:
     cases = [(len(cut), len(read)) for cut, read in pair.encoded()]
     if not cases:
         return Fit.UNKNOWN, "no text was encoded by both"
-    counts = pair.count_tokens()
+    counts = [(len(a), len(b)) for a, b in pair.list_ids()]
     more = sum(read > cut for cut, read in counts)
     if not more:
         return Fit.USABLE, f"none of {plural(len(counts), 'text')} needs more tokens in B than in A"
@@ -263,10 +270,13 @@ def _judge_sizes(pair: Pair) -> _Judgment:
 
 
 def _judge_texts(pair: Pair, effect: str) -> _Judgment | None:
-    """Judge a pair with the same tokens by the texts that get other ids; None if there is none."""
+    """Judge a pair with the same tokens by the texts that get other ids; None if there is none.
+
+    Texts in which only one of the two has a token do not count: up to its id, the pair is usable.
+    """
     ids = next(each for each in pair.report.consequences if each.level is Level.IDS)
     if ids.outcome is Outcome.UNKNOWN and not pair.encoded():
         return Fit.UNKNOWN, ids.reason
-    if ids.outcome is not Outcome.BROKEN:
+    if ids.outcome is not Outcome.BROKEN or not pair.differ_in_common_ids():
         return None
     return Fit.LOSSY, f"every id is the same token, but {ids.reason}: {effect}"
