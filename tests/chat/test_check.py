@@ -339,6 +339,12 @@ def test_a_template_that_drops_old_messages_begins_no_other_turn():
     assert kinds == ["cache"]
 
 
+def test_a_template_that_writes_tools_after_the_messages_begins_no_other_turn():
+    tools = "{% if tools %}<|im_start|>system\n{{ tools }}<|im_end|>\n{% endif %}"
+    kinds = {each[1] for each in found(encoder(TURNS + tools + PROMPT), conversations=[TOOLS])}
+    assert kinds == {"cache"}
+
+
 def test_escaped_contents_are_no_reason_to_miss_a_prompt():
     escaping = "{{ m.content|replace('<|', '< |')|urlencode }}"
     ours = encoder(TURNS.replace("{{ m.content }}", escaping) + "<|im_start|>assistant\n")
@@ -594,6 +600,24 @@ LAST_USER = "{% if loop.last and m.role == 'user' %}[TOOLS]{% endif %}"
             (),
             ASKED,
             [("INFO", "drops what the assistant thought")],
+        ),
+        (
+            GOOD.replace("<|im_start|>{{", "{{ range(10 ** 5) | random }}<|im_start|>{{"),
+            (),
+            ASKED,
+            [("WARNING", "only the first 0 of")],
+        ),
+        (
+            GOOD.replace("{{ m.content }}", "{{ m.content | trim if m.role == 'assistant' else m.content }}"),
+            (),
+            ASKED,
+            [("INFO", "removes white space around earlier answers")],
+        ),
+        (
+            GOOD.replace("{{ m.content }}", "{{ m.content | replace('<', '&lt;') | safe }}"),
+            (),
+            ASKED,
+            [("INFO", "writes earlier answers differently")],
         ),
     ],
 )

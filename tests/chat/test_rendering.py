@@ -170,6 +170,7 @@ def test_random_choices_are_reproducible():
     task = Task("{{ range(10 ** 5) | random }}", {})
     first, again = render([task, task])
     assert first == again == render([task])[0]
+    assert first != one(task.template, messages=[{"role": "user", "content": "a"}])
 
 
 @pytest.fixture(scope="module")

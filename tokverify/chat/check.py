@@ -43,6 +43,8 @@ ANSWER = "tokverifyanswer"
 """The assistant's message in `Probes.answered`."""
 THOUGHT = "tokverifythought"
 """What the assistant thinks in `Probes.thinking`."""
+EXACT_ANSWER = f"\n {ANSWER} <b>\"fish\" & 'chips'</b>\t\n"
+"""The assistant's message in `Probes.exact`, which a cache of what it generated contains."""
 QUESTION = "tokverifyquestion"
 """The user's message that follows the assistant's."""
 _HARMONY_END, _HARMONY_STOPS = "<|end|>", ("<|return|>", "<|call|>")
@@ -284,9 +286,18 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
     is_dated = _YEAR in subject.text and not any(_YEAR in text for text in _all_strings(subject.conversation))
     if "strftime_now" in subject.markers.template and is_dated:
         yield Problem(INFO, "writes today's date, so that its prompts begin differently the next day")
-    thinking = subject.probes.thinking
-    if thinking and ANSWER in (thinking.text or "") and THOUGHT not in (thinking.text or ""):
+    yield from _changed_answers(subject.probes)
+
+
+def _changed_answers(probes: Probes) -> Iterator[Problem]:
+    """Find parts of answers that a template writes differently once the conversation goes on."""
+    thinking, exact = ((probe and probe.text) or "" for probe in (probes.thinking, probes.exact))
+    if ANSWER in thinking and THOUGHT not in thinking:
         yield Problem(INFO, "drops what the assistant thought from earlier turns, so their answers are encoded anew")
+    if EXACT_ANSWER.strip() in exact and EXACT_ANSWER not in exact:
+        yield Problem(INFO, "removes white space around earlier answers, so those that have some are encoded anew")
+    elif ANSWER in exact and EXACT_ANSWER not in exact:
+        yield Problem(INFO, "writes earlier answers differently, as by escaping, so they are encoded anew")
 
 
 CHECKS: Mapping[str, Callable[[ChatSubject], Iterator[Problem]]] = {
@@ -312,9 +323,9 @@ def _other_turn(subject: ChatSubject) -> tuple[str, str] | None:
     if continued is None or continued.text is None:
         return None
     at = _count_common(subject.text, continued.text)
-    end = _text_after(subject.text, _trimmed_texts(subject.conversation.messages))
-    if end is not None and at < len(subject.text) - len(end):
-        return None  # an earlier message is written differently
+    unasked = subject.probes.unasked
+    if at < _count_common(subject.text, (unasked and unasked.text) or ""):
+        return None  # what precedes the prompt for an answer is written differently
     sides = (_WORD.finditer(text) for text in (subject.text, continued.text))
     ours, theirs = (next((word[0] for word in words if word.start() <= at < word.end()), "") for words in sides)
     return (ours, theirs) if ours and theirs.lower() in _ANSWERING else None
@@ -457,6 +468,9 @@ class Probes:
 
     thinking: Rendering | None = None
     """The same, with an answer that the assistant thought about first."""
+
+    exact: Rendering | None = None
+    """The same, with an answer that templates may trim or escape."""
 
     followed: Rendering | None = None
     """A conversation that ends with the assistant's turn, with another message from the user."""

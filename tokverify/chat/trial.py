@@ -11,7 +11,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.chat.check import ANSWER, CHECKS, QUESTION, THOUGHT, ChatSubject, Probes, after_answer, find_after_answer
+from tokverify.chat.check import (
+    ANSWER,
+    CHECKS,
+    EXACT_ANSWER,
+    QUESTION,
+    THOUGHT,
+    ChatSubject,
+    Probes,
+    after_answer,
+    find_after_answer,
+)
 from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Renderer, Task, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
@@ -417,7 +427,8 @@ def _probes(conversation: Conversation) -> Iterator[tuple[str, Conversation]]:
         answered = _continue(conversation, "assistant", ANSWER)
         yield "answered", answered
         thinking = _continue(conversation, "assistant", f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}")
-        for name, before in (("continued", answered), ("thinking", thinking)):
+        exact = _continue(conversation, "assistant", EXACT_ANSWER)
+        for name, before in (("continued", answered), ("thinking", thinking), ("exact", exact)):
             yield name, replace(_continue(before, "user", QUESTION), add_generation_prompt=True)
     elif conversation.messages[-1]["role"] == "assistant":
         yield "followed", _continue(conversation, "user", QUESTION)

@@ -94,7 +94,8 @@ def render(source: str, variables: dict[str, Any], now: str = "") -> dict[str, o
     text = ""
     if now:
         variables = {**variables, "strftime_now": datetime.fromisoformat(now).strftime}
-    random.seed(0)  # makes the filter `random` choose the same on both sides
+    # Makes the filter `random` choose the same on both sides, and something else once a conversation goes on.
+    random.seed(len(variables.get("messages") or ()))
     try:
         for part in chain(_compile(source).generate(variables), [""]):
             text += part
