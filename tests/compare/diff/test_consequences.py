@@ -235,6 +235,13 @@ def test_merges_in_another_order_are_tried_where_they_overlap():
     assert witness_of(old, replace(old, merges=["y z", "x y"])) == "xyz"
 
 
+def test_merges_are_not_tried_where_they_overlap_if_so_many_changed_that_any_text_shows_it(monkeypatch):
+    monkeypatch.setattr("tokverify.compare.diff.witness._MANY_MERGES", 1)
+    old = bpe_spec(["x y", "y z", "é é"])
+    assert witness_of(old, replace(old, merges=["y z", "x y", "é é"])) == "xyz"
+    assert witness_of(old, replace(old, merges=["é é", "y z", "x y"])) is None
+
+
 def test_a_score_is_tried_next_to_letters_of_its_script():
     old = unigram_spec({"▁": -1.0, "а": -9.0, "л": -2.0, "да": -1.0, "д": -1.5, "ал": -2.0})
     assert witness_of(old, rescored("да", -1.0)(old)) == "дал"

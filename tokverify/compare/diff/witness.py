@@ -42,6 +42,8 @@ _MODES = (Mode(False, False), Mode(False, True), Mode(True, True))
 _IN_PIECES = frozenset({"tokens", "types", "scores", "added tokens", "merges"})
 _MAX_MERGES = 500
 """The number of changed merges to look for rivals of."""
+_MANY_MERGES = 10_000
+"""The number of changed merges that show themselves in any text; rivals are not looked for then, which takes seconds."""
 _MAX_RIVALS = 20
 """The number of rivals per merge."""
 _AFTER = "after "
@@ -203,7 +205,7 @@ def texts_about(parts: Iterable[Part], old: Version, new: Version) -> Iterator[s
         most = _MAX_TOKENS if part.name == "tokens" else _MAX_PIECES
         for what in whats[:: len(whats) // most + 1]:
             yield from _texts_of_piece(what.replace(_SEPARATOR, "") if part.name == "merges" else what, known)
-        if part.name == "merges":
+        if part.name == "merges" and len(part.changes) <= _MANY_MERGES:
             yield from conflict_texts(part.changes, old, new)
         elif part.name == "scores":
             yield from neighbor_texts(whats, pieces_of(new.tokenizer))
