@@ -43,7 +43,7 @@ _IN_PIECES = frozenset({"tokens", "types", "scores", "added tokens", "merges"})
 _MAX_MERGES = 500
 """The number of changed merges to look for rivals of."""
 _MANY_MERGES = 10_000
-"""The number of changed merges that show themselves in any text; rivals are not looked for then, which takes seconds."""
+"""The number of changed merges that show themselves in any text; their rivals would take seconds to find."""
 _MAX_RIVALS = 20
 """The number of rivals per merge."""
 _AFTER = "after "
