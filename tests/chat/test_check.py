@@ -332,6 +332,13 @@ def test_a_prompt_that_begins_another_turn_is_named(role: str):
     assert message.endswith(f'begins another turn: it has "{role}", and answers "assistant"')
 
 
+def test_answers_that_are_written_as_the_user_s_turn_are_named():
+    ours = encoder(TURNS.replace("m.role }}", "m.role | replace('assistant', 'user') }}") + PROMPT)
+    [(severity, message)] = [(each[0], each[3]) for each in found(ours) if each[1] == "generation-prompt"]
+    assert severity == "WARNING"
+    assert message.endswith('it has "assistant", and answers "user"')
+
+
 def test_a_template_that_drops_old_messages_begins_no_other_turn():
     dropping = GOOD.replace("in messages", "in (messages[1:] if messages | length > 4 else messages)")
     third = Conversation(id="third", messages=[*TURN.messages, {"role": "user", "content": "and"}])

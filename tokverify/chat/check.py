@@ -328,7 +328,8 @@ def _other_turn(subject: ChatSubject) -> tuple[str, str] | None:
         return None  # what precedes the prompt for an answer is written differently
     sides = (_WORD.finditer(text) for text in (subject.text, continued.text))
     ours, theirs = (next((word[0] for word in words if word.start() <= at < word.end()), "") for words in sides)
-    return (ours, theirs) if ours and theirs.lower() in _ANSWERING else None
+    is_other = theirs.lower() in _ANSWERING or (ours.lower() in _ANSWERING and theirs.lower() in ROLES)
+    return (ours, theirs) if ours and is_other else None
 
 
 def _contains_words(text: str, content: str) -> bool:
