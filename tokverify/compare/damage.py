@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress, count
-from operator import ne
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
@@ -18,6 +16,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
+from tokverify.engine.joined_strings import find_differing
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -253,9 +252,10 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
     Returns:
         What is wrong and what to do; empty if it is not so.
     """
-    if facts.spec is None or _spells_bytes(facts.spec, facts.document):
+    size = min(len(pieces), len(facts.pieces))
+    differing = [id for id in find_differing(pieces, facts.pieces) if id < size]
+    if not differing or facts.spec is None or _spells_bytes(facts.spec, facts.document):
         return ""
-    differing = list(compress(count(), map(ne, pieces, facts.pieces)))
     misread = [id for id in differing if _is_misread(facts.pieces[id], pieces[id])]
     if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
         return ""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
 
@@ -40,7 +41,13 @@ Fragment = str | int
 
 def sort_longest_first(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -> list[int]:
     """Sort added tokens, given in ascending order, as llama.cpp does; those of equal length get an order of its own."""
-    return introsort(ids, key=lambda id: -len(to_bytes(pieces[id])))
+    ids = list(ids)
+    return [ids[place] for place in _order_by_length(tuple(len(to_bytes(pieces[id])) for id in ids))]
+
+
+@lru_cache(maxsize=4)  # candidates for a repair mostly have the same added tokens, of which there may be thousands
+def _order_by_length(lengths: tuple[int, ...]) -> Sequence[int]:
+    return introsort(range(len(lengths)), key=lambda place: -lengths[place])
 
 
 def splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:

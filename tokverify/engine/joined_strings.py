@@ -45,6 +45,7 @@ class JoinedStrings(Sequence[str]):
         self.joined = joined
         self._count = count
         self._all: list[str] | None = None
+        self._unmade: tuple[JoinedStrings, Sequence[int] | None] | None = None
 
     @property
     def strings(self) -> list[str]:
@@ -66,6 +67,19 @@ class JoinedStrings(Sequence[str]):
             return self.native.has_empty()
         at_end = self.joined.startswith(b"\0") or self.joined.endswith(b"\0") or not self.joined
         return self._count > 0 and (at_end or b"\0\0" in self.joined)
+
+    def count_distinct(self) -> int:
+        """Return the number of different strings."""
+        return self.native.count_distinct() if self.native else len(set(self.strings))
+
+    def find_unmade(self, merges: JoinedStrings) -> Sequence[int] | None:
+        """Return the indices of the pieces that no merge makes; None if a merge does not make one piece of two.
+
+        This needs the native engine. The last answer is kept, as candidates for a repair mostly share both tables.
+        """
+        if self._unmade is None or self._unmade[0] is not merges:
+            self._unmade = merges, self.native.unmade(merges.joined) if self.native else None
+        return self._unmade[1]
 
     @cached_property
     def longest_and_total(self) -> tuple[int, int]:

@@ -117,6 +117,10 @@ class HuggingFaceTokenizer:
 
     def token_types(self) -> TokenTypes:
         """Return CONTROL for special added tokens, USER_DEFINED for other added tokens, and which ones are unused."""
+        return self._types
+
+    @cached_property
+    def _types(self) -> TokenTypes:
         types = bytearray(self.vocab_size)
         for id in self._unused_ids:
             types[id] = TokenType.UNUSED

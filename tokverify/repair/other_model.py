@@ -11,7 +11,6 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from operator import ne
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
@@ -20,6 +19,7 @@ from tokverify.compare.marker import read_template
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
+from tokverify.engine.joined_strings import find_differing
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
@@ -55,8 +55,9 @@ _ADDED = 0.01
 
 def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
-    differing: int = sum(map(ne, spec.tokens, reference))
-    return differing > NEARLY_ALL * min(len(spec.tokens), len(reference))
+    size = min(len(spec.tokens), len(reference))
+    differing = find_differing(spec.tokens, reference)
+    return bisect_left(differing, size) > NEARLY_ALL * size
 
 
 def doubt_reference(declaration: Declaration, facts: Opened) -> str:
@@ -111,9 +112,13 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     the last one of the reference may also have been added by mistake, so only our template speaks for it.
     """
     reference = facts.spec.tokens if facts.spec else ()
+    differing = find_differing(spec.tokens, reference)
+    if not differing:
+        return []
     known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
     lost: list[int] = []
-    for id, (ours, theirs) in enumerate(zip(spec.tokens, reference, strict=False)):
+    for id in differing[: bisect_left(differing, min(len(spec.tokens), len(reference)))]:
+        ours, theirs = spec.tokens[id], reference[id]
         if ours in known:
             continue
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))

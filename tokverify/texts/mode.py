@@ -60,11 +60,9 @@ class Modes:
         self.parses_special = not unable
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
-        known = [tokenizer for tokenizer in tokenizers if isinstance(tokenizer, ControlListing)]
-        of_all = _contains_any(frozenset(text for each in known for text in each.control_texts if text))
         self._never_parsed = [
             # One that lists no special tokens encodes those of the others as plain text.
-            (tokenizer.name, of_all if lists_no_special_tokens(tokenizer) else _control_test(tokenizer))
+            (tokenizer.name, _control_test(*(tokenizers if lists_no_special_tokens(tokenizer) else [tokenizer])))
             for tokenizer in unable
         ]
         # Each text is asked about several times in a row. subtle: a cached method would keep the tokenizers alive.
@@ -209,11 +207,12 @@ def _adds_tokens(tokenizer: Tokenizer) -> bool:
     return with_tokens != without
 
 
-def _control_test(tokenizer: Tokenizer) -> ContainsControl:
-    """Return a function that checks if a text contains a control token; if they are not known, any text may."""
-    if not isinstance(tokenizer, ControlListing):
+def _control_test(*tokenizers: Tokenizer) -> ContainsControl:
+    """Return a function that checks if a text contains a control token; if none are known, any text may."""
+    listing = [tokenizer for tokenizer in tokenizers if isinstance(tokenizer, ControlListing)]
+    if not listing:
         return lambda _: True
-    return _contains_any(frozenset(filter(None, tokenizer.control_texts)))
+    return _contains_any(frozenset(text for tokenizer in listing for text in tokenizer.control_texts if text))
 
 
 @lru_cache(maxsize=8)  # candidates for a repair mostly have the same control tokens, of which there may be thousands

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, product
+from itertools import compress
 from operator import ne, or_
-from string import hexdigits
 
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
+from tokverify.engine.special_text import BYTE_PIECES
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType, ids_of_type
@@ -17,7 +17,7 @@ from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
-_BYTE_PIECES = frozenset(f"<0x{high}{low}>" for high, low in product(hexdigits, repeat=2))
+_BYTE_PIECES = frozenset(BYTE_PIECES)
 
 
 def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference | None:

@@ -72,7 +72,7 @@ def _find_unmade(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]
     Half a million merges one by one would take longer than all other rules together.
     """
     if isinstance(ids, PieceIndex) and isinstance(merges, JoinedStrings):
-        return ids.native.unmade(merges.joined)
+        return ids.pieces.find_unmade(merges)
     parts = "\0".join(merges).replace(" ", "\0").split("\0")
     made = set(map(add, parts[::2], parts[1::2]))
     is_plain = len(parts) == 2 * len(merges) and ids.keys() >= made.union(parts)

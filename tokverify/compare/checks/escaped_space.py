@@ -9,6 +9,7 @@ from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
+from tokverify.engine.joined_strings import find_containing
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.text.wording import list_tokens, plural
@@ -44,7 +45,7 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
     if not settings.escape_whitespaces or settings.family.space_escaping is SpaceEscaping.NOWHERE:
         return
     pieces, attributes, normal = settings.pieces, settings.attributes, Attribute.NORMAL.value
-    plain = tuple(id for id, piece in enumerate(pieces) if " " in piece and attributes[id] == normal)
+    plain = tuple(id for id in find_containing(pieces, " ") if attributes[id] == normal)
     if plain:
         message = f"{plural(len(plain), 'ordinary token')} with a real space, which no text is encoded to: "
         message += list_tokens(plain, pieces)
