@@ -1,4 +1,4 @@
-"""A file that Git LFS has not fetched is reported wherever a file is read."""
+"""Files to read that Git LFS has not fetched, that are missing, or of which the system cannot say whether they are."""
 
 import shutil
 from pathlib import Path
@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
+from tokverify.system.input_file import exists
 
 GGUF = str(SAMPLE / "sample.gguf")
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 41488\n"
@@ -41,3 +42,12 @@ def test_a_git_lfs_pointer_is_refused(tmp_path, monkeypatch, name, arguments):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2, result.output
     assert result.stderr == f"error: {name}: a Git LFS pointer, not the file itself; fetch it with `git lfs pull`\n"
+
+
+def test_a_file_exists_or_not_or_the_system_cannot_say(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    assert exists(tmp_path / "file")
+    assert not any(map(exists, (tmp_path / "none", tmp_path / "file" / "below", tmp_path / "loop", Path("a\0"))))
+    with pytest.raises(OSError, match="File name too long"):
+        exists(tmp_path / ("a" * 300))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.system.content import guess_content
-from tokverify.system.input_file import require_fetched
+from tokverify.system.input_file import exists, require_fetched
 
 FILE_NAMES = (
     "tokenizer.json",
@@ -52,9 +52,9 @@ def find_existing(location: str) -> Path | None:
     try:
         path = Path(location)
         # subtle: Path treats `./~a` like `~a`.
-        path = path if path.exists() else path.expanduser()
+        path = path if exists(path) else path.expanduser()
         # subtle: the empty path is the current directory.
-        return path if location and path.exists() else None
+        return path if location and exists(path) else None
     except (OSError, RuntimeError) as error:
         raise BrokenFileError(f"{location}: cannot be read ({error})") from error
 

@@ -5,6 +5,7 @@ Every file that tokverify reads is opened here, except for large ones that are r
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -15,6 +16,10 @@ from tokverify.system.content import POINTER, guess_content, is_recognized
 
 MAX_POINTER_BYTES = 1024
 """Larger files are never pointers, according to the Git LFS specification."""
+
+_ABSENT = frozenset({errno.ELOOP, errno.EBADF})
+# Not ready, the syntax of the name is wrong (it may be a location with a colon), a link cannot be resolved.
+_ABSENT_ON_WINDOWS = frozenset({21, 123, 1921})
 
 MAX_TEXT_BYTES = 1 << 26
 """The limit for a text to encode; the tokens of a longer one could fill the memory."""
@@ -29,6 +34,23 @@ class UnfitContentError(TokverifyError):
         """Where the problem is, starting at 1."""
         self.problem = problem
         """The message without the path."""
+
+
+def exists(path: Path) -> bool:
+    """Whether there is something at a path; from Python 3.14 on, `Path.exists` also denies what it cannot look at.
+
+    Raises:
+        OSError: If the system cannot answer, for example because a name is too long, or a directory is closed.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a path that contains NUL
+        return False
+    except OSError as error:
+        if error.errno not in _ABSENT and getattr(error, "winerror", None) not in _ABSENT_ON_WINDOWS:
+            raise
+        return False
+    return True
 
 
 def require_fetched(path: Path, head: bytes) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tokverify.errors import TokverifyError
 from tokverify.system.git import find_git_directory
+from tokverify.system.input_file import exists
 from tokverify.system.quick_exit import postpone_signals
 
 SUFFIX = ".tokverify.tmp"
@@ -39,7 +40,7 @@ def check_writable(path: Path, inputs: Iterable[os.PathLike[str] | str | None] =
     Raises:
         TokverifyError: If the path is a directory or one of the `inputs`, or nothing can be written there.
     """
-    for given in inputs if path.exists() else ():
+    for given in inputs if exists(path) else ():
         if given and Path(given).exists() and path.samefile(given):
             raise TokverifyError(f"{path}: cannot be written: it is an input, {Path(given)}; name another file")
     if path.is_dir():
@@ -73,7 +74,7 @@ def check_new_file(path: Path, *, force: bool) -> None:
     Raises:
         TokverifyError: If it exists and is not to be overwritten, or cannot be written; see `check_place`.
     """
-    if path.exists() and not path.is_file():
+    if exists(path) and not path.is_file():
         raise TokverifyError(f"{path}: not a regular file; name another one")
     if path.exists() and not force:
         raise TokverifyError(f"{path}: already exists; name another file or overwrite it with --force")

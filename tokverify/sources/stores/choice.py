@@ -16,7 +16,7 @@ _MAX_LISTED = 10
 def tokenizer_files(names: Iterable[str]) -> list[str]:
     """Return the GGUF files that can contain a tokenizer: no projectors, and of a split model only the first file."""
     paths = map(PurePosixPath, sorted(names))
-    models = (path for path in paths if path.suffix.lower() == ".gguf" and not is_later_part(path.stem))
+    models = (path for path in paths if path.name.lower().endswith(".gguf") and not is_later_part(path.stem))
     return [str(path) for path in models if "mmproj" not in path.name.lower()]
 
 
