@@ -4,6 +4,8 @@ import pytest
 
 from support.bare_tokenizer import Bare
 from support.fake_tokenizer import FakeTokenizer
+from support.spec_maker import spm_spec
+from tokverify.engine.encoder import Encoder
 from tokverify.texts.mode import Mode, Modes
 
 MODES = [Mode(add, parse) for add in (False, True) for parse in (False, True)]
@@ -56,6 +58,16 @@ def test_a_token_that_is_a_control_token_on_one_side_only_is_compared_as_that_si
 def test_parsing_is_off_if_control_tokens_are_unknown(asked):
     unknown = Bare(FakeTokenizer("a", parses_special=False))
     assert Modes(ABLE, unknown).choose("a", asked).parse_special is False
+
+
+@pytest.mark.parametrize("asked", MODES)
+def test_parsing_is_off_for_control_tokens_after_the_last_one_of_a_side_that_lists_none(asked):
+    # For the ranks, `<s>` is an ordinary piece, and `<end>` does not exist.
+    ranks = FakeTokenizer(*("<unk>", "<s>", "</s>"), parses_special=False, name="ranks")
+    modes = Modes(Encoder(spm_spec({"<end>": 0.0}, {"<end>": 3}, byte_pieces=False)), ranks)
+    for text, expected in {"a": True, "<s>": True, "a<end>": False}.items():
+        assert modes.choose(text, asked) == Mode(asked.add_special, expected)
+    assert "control tokens that ranks does not list" in modes.summary[0]
 
 
 def test_a_changed_option_is_decisive_only_if_it_can_change_the_ids():

@@ -13,7 +13,7 @@ Some tokenizers always recognize control tokens. The option is then always on, u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +22,7 @@ from tokverify.tokenizer import (
     AddedTokenListing,
     AlwaysParsing,
     ControlListing,
+    MatchListing,
     Tokenizer,
     lists_no_special_tokens,
     pieces_of,
@@ -61,8 +62,12 @@ class Modes:
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
         self._never_parsed = [
-            # One that lists no special tokens encodes those of the others as plain text.
-            (tokenizer.name, _control_test(*(tokenizers if lists_no_special_tokens(tokenizer) else [tokenizer])))
+            (
+                tokenizer.name,
+                _unlisted_test(tokenizer, tokenizers)
+                if lists_no_special_tokens(tokenizer)
+                else _control_test(tokenizer),
+            )
             for tokenizer in unable
         ]
         # Each text is asked about several times in a row. subtle: a cached method would keep the tokenizers alive.
@@ -178,6 +183,9 @@ class Modes:
 
 
 def _describe_parsing(tokenizer: Tokenizer) -> str:
+    if lists_no_special_tokens(tokenizer):
+        unlisted = f"control tokens that {tokenizer.name} does not list"
+        return f"compared with parse_special turned on, but off for texts that contain {unlisted}"
     if isinstance(tokenizer, ControlListing):
         return (
             f"compared with parse_special turned on, but off for texts that contain a control token of {tokenizer.name}"
@@ -207,12 +215,21 @@ def _adds_tokens(tokenizer: Tokenizer) -> bool:
     return with_tokens != without
 
 
-def _control_test(*tokenizers: Tokenizer) -> ContainsControl:
-    """Return a function that checks if a text contains a control token; if none are known, any text may."""
-    listing = [tokenizer for tokenizer in tokenizers if isinstance(tokenizer, ControlListing)]
-    if not listing:
+def _control_test(tokenizer: Tokenizer) -> ContainsControl:
+    """Return a function that checks if a text contains a control token; if they are not known, any text may."""
+    if not isinstance(tokenizer, ControlListing):
         return lambda _: True
-    return _contains_any(frozenset(text for tokenizer in listing for text in tokenizer.control_texts if text))
+    return _contains_any(frozenset(filter(None, tokenizer.control_texts)))
+
+
+def _unlisted_test(tokenizer: Tokenizer, others: Iterable[Tokenizer]) -> ContainsControl:
+    """Return a function that checks if a text contains a control token of others that a tokenizer does not list.
+
+    Those follow its last token. A piece of its own that others call a control token is a difference.
+    """
+    added = (token for other in others if isinstance(other, MatchListing) for token in other.added_tokens().values())
+    size = tokenizer.vocab_size
+    return _contains_any(frozenset(token.text for token in added if token.special and token.id >= size and token.text))
 
 
 @lru_cache(maxsize=8)  # candidates for a repair mostly have the same control tokens, of which there may be thousands
